@@ -1,0 +1,69 @@
+"""Every error a user can meet, with the exit code the command line gives it.
+
+::
+
+    HeatError                    1   base; never raised itself
+    ├── ConfigError              2   an option, environment value or heat.toml entry is wrong
+    ├── ConnectionFailed         3   no server there, wrong address, wrong password, server lost
+    ├── ProjectionError          4   the graph cannot be read as asked: unknown names, bad values, no match
+    ├── WriteRefused             5   writing would overwrite what is not ours, or the values are not finite
+    ├── WriteFailed              6   writing stopped half-way; the run node says "incomplete"
+    └── LocalServerError         7   the local Neo4j did not install, start or stop
+
+Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
+A message is one line that says what is wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigError",
+    "ConnectionFailed",
+    "HeatError",
+    "LocalServerError",
+    "ProjectionError",
+    "WriteFailed",
+    "WriteRefused",
+]
+
+
+class HeatError(Exception):
+    """Base of every error this package raises for causes outside the code."""
+
+    exit_code = 1
+
+
+class ConfigError(HeatError):
+    """An option, an environment value or an entry of heat.toml is wrong."""
+
+    exit_code = 2
+
+
+class ConnectionFailed(HeatError):
+    """The server could not be reached, refused the login, or was lost during the work."""
+
+    exit_code = 3
+
+
+class ProjectionError(HeatError):
+    """The graph cannot be read as the projection or the files ask."""
+
+    exit_code = 4
+
+
+class WriteRefused(HeatError):
+    """Nothing was written: it would overwrite a user's own data, or is not fit to be stored."""
+
+    exit_code = 5
+
+
+class WriteFailed(HeatError):
+    """Writing stopped half-way; what was published before is untouched."""
+
+    exit_code = 6
+
+
+class LocalServerError(HeatError):
+    """The local Neo4j server could not be installed, started or stopped."""
+
+    exit_code = 7

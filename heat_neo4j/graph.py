@@ -1,0 +1,162 @@
+"""`Graph`: the one form in which every other module sees an attributed graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["Graph", "Provenance"]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a graph came from, as plain data that JSON can hold.
+
+    Parameters
+    ----------
+    projection : mapping
+        What was asked for: labels, relationship types, weight, attributes, filters.
+    counts : mapping of str to int
+        What was met: nodes, relationships read, dropped for zero weight, and so on.
+    attribute_recipe : sequence of mappings
+        One entry per property: how its values became columns.
+    """
+
+    projection: Mapping[str, Any] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    attribute_recipe: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected, weighted, attributed graph as sparse matrices.
+
+    Parameters
+    ----------
+    adjacency : sparse matrix or array of shape (N, N)
+        Non-negative finite weights W. A matrix that is not symmetric is made so by adding its
+        transpose. Zero weights and self-relationships are dropped (a walk learns nothing from them).
+        Stored as `scipy.sparse.csr_array`, float64, sorted indices.
+    attributes : sparse or dense array of shape (N, F), optional
+        Finite attribute values X, raw: `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
+    node_ids : sequence of str, optional
+        The database's element ids, in row order. Empty for a graph that came from no database.
+    labels : mapping of str to bool array of shape (N,), optional
+        For each node label, which rows carry it.
+    attribute_names : sequence of str, optional
+        Names of the F columns.
+    provenance : Provenance, optional
+        Where the graph came from.
+
+    Raises
+    ------
+    TypeError
+        If `adjacency` is not a scipy sparse matrix.
+    ValueError
+        If shapes disagree, or a weight or attribute is negative (weights) or not finite.
+    """
+
+    adjacency: sparse.csr_array
+    attributes: sparse.csr_array | NDArray[np.float64] | None = None
+    node_ids: Sequence[str] = ()
+    labels: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    attribute_names: Sequence[str] = ()
+    provenance: Provenance = field(default_factory=Provenance)
+
+    def __post_init__(self) -> None:
+        adjacency = _symmetric(self.adjacency)
+        object.__setattr__(self, "adjacency", adjacency)
+        if self.attributes is not None:
+            object.__setattr__(self, "attributes", _checked_attributes(self.attributes, adjacency.shape[0]))
+        n = adjacency.shape[0]
+        if len(self.node_ids) not in (0, n):
+            raise ValueError(f"node_ids must have one entry per node: {len(self.node_ids)} for {n} nodes")
+        for label, mask in self.labels.items():
+            if np.shape(mask) != (n,):
+                raise ValueError(f"labels[{label!r}] must have shape ({n},), got {np.shape(mask)}")
+        if self.attribute_names and len(self.attribute_names) != self.n_attributes:
+            raise ValueError(f"{len(self.attribute_names)} attribute_names for {self.n_attributes} columns")
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N, isolated ones included."""
+        return int(self.adjacency.shape[0])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return int(self.adjacency.nnz // 2)
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attribute columns F."""
+        return 0 if self.attributes is None else int(self.attributes.shape[1])
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """Number of distinct neighbours of each node, shape (N,)."""
+        return np.diff(self.adjacency.indptr).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"
+
+
+def _is_sparse(values: Any) -> bool:
+    """Tell it as a plain bool: `issparse` would narrow the type to a base class that has no shape."""
+    return bool(sparse.issparse(values))
+
+
+def _symmetric(matrix: Any) -> sparse.csr_array:
+    """Check weights; return a symmetric CSR array without zeros and without a diagonal."""
+    if not _is_sparse(matrix):
+        raise TypeError(f"adjacency must be a scipy sparse matrix, got {type(matrix).__name__}")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"adjacency must be square, got shape {matrix.shape}")
+    csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+    if not np.isfinite(csr.data).all():
+        raise ValueError("adjacency has a weight that is NaN or infinite")
+    if (csr.data < 0).any():
+        raise ValueError("adjacency has a negative weight; HEAT walks need weights of 0 or more")
+    csr.sum_duplicates()
+    transpose = sparse.csr_array(csr.T)
+    transpose.sort_indices()
+    if not _same(csr, transpose):
+        csr = sparse.csr_array(csr + transpose)
+    entries = csr.tocoo()
+    keep = (entries.row != entries.col) & (entries.data != 0)
+    indices = (entries.row[keep], entries.col[keep])
+    csr = sparse.csr_array((entries.data[keep], indices), shape=csr.shape)
+    csr.sort_indices()
+    return csr
+
+
+def _same(a: sparse.csr_array, b: sparse.csr_array) -> bool:
+    return (
+        a.nnz == b.nnz
+        and np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and np.array_equal(a.data, b.data)
+    )
+
+
+def _checked_attributes(values: Any, n: int) -> sparse.csr_array | NDArray[np.float64]:
+    """Check shape and finiteness; return a CSR array or a C-ordered float64 array."""
+    result: sparse.csr_array | NDArray[np.float64]
+    if _is_sparse(values):
+        csr = sparse.csr_array(values, dtype=np.float64)
+        csr.sum_duplicates()
+        finite = bool(np.isfinite(csr.data).all())
+        result = csr
+    else:
+        result = np.ascontiguousarray(values, dtype=np.float64)
+        finite = bool(np.isfinite(result).all())
+    if result.ndim != 2 or result.shape[0] != n:
+        raise ValueError(f"attributes must have shape ({n}, F), got {result.shape}")
+    if not finite:
+        raise ValueError("attributes has a value that is NaN or infinite")
+    return result

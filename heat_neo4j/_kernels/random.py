@@ -1,0 +1,57 @@
+"""Counter-based random numbers: a stream per (key, index), never per thread.
+
+SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014): the state
+walks by a constant and each output is a bijective mix of it, so a stream is a pure function of its key
+and index and costs no memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["below", "mix", "step", "stream", "unit"]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_S27 = np.uint64(27)
+_S30 = np.uint64(30)
+_S31 = np.uint64(31)
+_S32 = np.uint64(32)
+_S11 = np.uint64(11)
+_TO_UNIT = 2.0**-53
+
+
+@njit(cache=True, inline="always")
+def mix(x: np.uint64) -> np.uint64:
+    """Mix the bits of `x`: the finaliser of SplitMix64, a bijection."""
+    x = (x ^ (x >> _S30)) * _MIX_1
+    x = (x ^ (x >> _S27)) * _MIX_2
+    return x ^ (x >> _S31)
+
+
+@njit(cache=True, inline="always")
+def stream(key: np.uint64, index: int) -> np.uint64:
+    """Return the starting state of stream `index` under `key`."""
+    return mix(key ^ mix(np.uint64(index) * _GOLDEN + _GOLDEN))
+
+
+@njit(cache=True, inline="always")
+def step(state: np.uint64) -> np.uint64:
+    """Return the next state of a stream; read it with `unit` or `below`."""
+    return state + _GOLDEN
+
+
+@njit(cache=True, inline="always")
+def unit(state: np.uint64) -> float:
+    """Return the uniform number in [0, 1) that belongs to `state`."""
+    return np.float64(mix(state) >> _S11) * _TO_UNIT
+
+
+@njit(cache=True, inline="always")
+def below(state: np.uint64, n: int) -> Any:
+    """Return the uniform integer in [0, n) that belongs to `state`; n < 2**32."""
+    return np.int64(((mix(state) >> _S32) * np.uint64(n)) >> _S32)

@@ -1,0 +1,74 @@
+"""Random walks that teleport along attribute similarity (HEAT, section 3.2)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.random import step, stream, unit
+from heat_neo4j._kernels.similarity import NO_SIMILAR, sample_similar
+
+__all__ = ["Walker", "walk"]
+
+
+class Walker(NamedTuple):
+    """What a walk needs.
+
+    Attributes
+    ----------
+    indptr, indices : CSR arrays
+        Neighbours of each node.
+    cumulative : float64 array of shape (nnz,)
+        Edge weights, cumulative within each row.
+    alpha : float
+        Probability that a step follows attribute similarity.
+    length : int
+        Nodes in a walk.
+    key : uint64
+        Key of the random streams; walk i draws from stream i.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    cumulative: NDArray[np.float64]
+    alpha: float
+    length: int
+    key: np.uint64
+
+
+@njit(cache=True)
+def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
+    """Write walk `index`, which starts at node `start`, to `out`; return how many nodes it has.
+
+    Each step follows Y with probability alpha, else W. A node without neighbours takes the attribute
+    step, one without similar nodes the topological step; a node with neither ends the walk.
+    """
+    state = stream(walker.key, index)
+    node = start
+    out[0] = node
+    for at in range(1, walker.length):
+        first, last = walker.indptr[node], walker.indptr[node + 1]
+        state = step(state)
+        following = NO_SIMILAR
+        if last == first or unit(state) < walker.alpha:
+            state = step(state)
+            following = sample_similar(similarity, node, state)
+        if following == NO_SIMILAR:
+            if last == first:
+                return at
+            state = step(state)
+            target = unit(state) * walker.cumulative[last - 1]
+            low, high = first, last - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if walker.cumulative[middle] > target:
+                    high = middle
+                else:
+                    low = middle + 1
+            following = walker.indices[low]
+        node = following
+        out[at] = node
+    return walker.length

@@ -1,0 +1,237 @@
+"""`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._random import draw_seed, make_keys
+from heat_neo4j._validation import check_integer, check_positive, check_probability
+from heat_neo4j.graph import Graph
+from heat_neo4j.pairs import collect_pairs
+from heat_neo4j.training import Schedule, resolve_threads, start_points, train, use_threads
+from heat_neo4j.walks import make_walks
+
+__all__ = ["HEAT"]
+
+
+class HEAT(BaseEstimator):
+    """Hyperbolic embedding of an attributed graph by teleporting random walks.
+
+    From every node, walks follow relationships and, with probability `alpha`, jump to a node with similar
+    attributes. Nodes close in a walk (pairs D) are drawn together on the hyperboloid and pushed away from
+    nodes they never meet (negatives outside D), by the softmax loss over exp(-d^2 / (2 sigma^2)) and
+    Riemannian gradient descent.
+
+    Parameters
+    ----------
+    n_components : int, default 10
+        Dimension d of hyperbolic space, at least 1 (2 for a picture).
+    alpha : float, default 0.2
+        Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
+    sigma : float, default 1.0
+        Width of the Gaussian on hyperbolic distance, above 0.
+    walks_per_node, walk_length : int, default 10, 80
+        Walks from each node, and nodes in a walk (at least 2).
+    window_size : int, default 3
+        Largest distance, in steps of a walk, between the two nodes of a pair.
+    n_negatives : int, default 10
+        Negatives per pair.
+    negative_exponent : float, default 0.75
+        Negatives are drawn in proportion to (occurrences in walks) ** negative_exponent, [0, 1].
+    learning_rate : float, default 0.05
+        Step per pair at the start; falls linearly to 0.
+    batch_size : int, default 320
+        Source positions trained with frozen coordinates before the points move (4 walks of 80 nodes); at
+        most N / 8 on small graphs.
+    n_epochs : int, default 1
+        Passes over the walks.
+    n_threads : int, optional
+        Threads to use; all cores when None. The result is the same to the bit.
+    random_state : int, optional
+        Seed; None draws one, which `seed_` then tells.
+
+    Attributes
+    ----------
+    embedding_ : float64 array of shape (N, d + 1)
+        Points of the hyperboloid, time coordinate last, rows as in the graph.
+    loss_curve_ : float64 array
+        Mean loss per pair in each round (one walk from every node), in nats; ln(1 + n_negatives) at chance.
+    n_pairs_ : int
+        Pairs trained.
+    seed_ : int
+        The seed used.
+    training_ : dict
+        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact.
+
+    References
+    ----------
+    D. McDonald and S. He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from heat_neo4j import HEAT, Graph
+    >>> ring = sparse.csr_array(np.roll(np.eye(40), 1, axis=1))
+    >>> model = HEAT(n_components=2, random_state=0).fit(Graph(adjacency=ring))
+    >>> model.embedding_.shape
+    (40, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha: float = 0.2,
+        sigma: float = 1.0,
+        walks_per_node: int = 10,
+        walk_length: int = 80,
+        window_size: int = 3,
+        n_negatives: int = 10,
+        negative_exponent: float = 0.75,
+        learning_rate: float = 0.05,
+        batch_size: int = 320,
+        n_epochs: int = 1,
+        n_threads: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.sigma = sigma
+        self.walks_per_node = walks_per_node
+        self.walk_length = walk_length
+        self.window_size = window_size
+        self.n_negatives = n_negatives
+        self.negative_exponent = negative_exponent
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_epochs = n_epochs
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    embedding_: NDArray[np.float64]
+    loss_curve_: NDArray[np.float64]
+    n_pairs_: int
+    seed_: int
+    training_: dict[str, Any]
+
+    def fit(self, graph: Graph, y: None = None, *, on_progress: Progress = no_progress) -> Self:
+        """Embed `graph`.
+
+        Parameters
+        ----------
+        graph : Graph
+            At least two nodes, and somewhere to walk.
+        y : None
+            Ignored; there for scikit-learn's conventions.
+        on_progress : callable
+            Called with the stages "walks" and "train".
+
+        Returns
+        -------
+        HEAT
+            Itself, fitted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range, or the graph offers no pair to learn from.
+        """
+        schedule, threads = self._check_parameters()
+        if not isinstance(graph, Graph):
+            raise TypeError(f"fit needs a heat_neo4j.Graph, got {type(graph).__name__}")
+        if graph.n_nodes == 0:
+            raise ValueError("the graph has no nodes")
+        self.seed_ = draw_seed(self.random_state)
+        keys = make_keys(self.seed_)
+        clock = _Clock()
+        before = use_threads(threads)
+        try:
+            walks = make_walks(graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks)
+            clock.stop("similarity")
+            pairs = collect_pairs(
+                walks,
+                walks_per_node=schedule.walks_per_node,
+                window_size=schedule.window_size,
+                negative_exponent=self.negative_exponent,
+                parts=threads,
+                on_block=_stage(on_progress, "walks"),
+            )
+            clock.stop("walks")
+            if pairs.n_pairs == 0:
+                raise ValueError(
+                    "the graph offers no pair to learn from: "
+                    "no node has a neighbour or a node with similar attributes"
+                )
+            points = start_points(graph.n_nodes, self.n_components, keys.start)
+            on_batch = _stage(on_progress, "train")
+            trained = train(points, walks, pairs.negatives, schedule, keys, owners=threads, on_batch=on_batch)
+            clock.stop("train")
+        finally:
+            use_threads(before)
+        self.embedding_ = trained.points
+        self.loss_curve_ = trained.losses
+        self.n_pairs_ = trained.n_pairs
+        self.training_ = {
+            "seconds": clock.seconds,
+            "threads": threads,
+            "pairs": trained.n_pairs,
+            "pairs_without_negative": trained.n_skipped,
+            "damped_steps": trained.n_damped,
+            "exclusion": "exact" if pairs.exact else "bloom filter",
+            "exclusion_false_positive_share": pairs.false_positive_share,
+            "attribute_sampling": _sampling(walks.similarity),
+        }
+        return self
+
+    def fit_transform(self, graph: Graph, y: None = None) -> NDArray[np.float64]:
+        """Embed `graph` and return `embedding_`."""
+        return self.fit(graph).embedding_
+
+    def _check_parameters(self) -> tuple[Schedule, int]:
+        check_integer("n_components", self.n_components, minimum=1)
+        check_probability("alpha", self.alpha)
+        check_integer("walk_length", self.walk_length, minimum=2)
+        check_probability("negative_exponent", self.negative_exponent)
+        threads = resolve_threads(self.n_threads)
+        check_integer("n_threads", threads, minimum=1)
+        schedule = Schedule(
+            walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
+            window_size=check_integer("window_size", self.window_size, minimum=1),
+            n_negatives=check_integer("n_negatives", self.n_negatives, minimum=1),
+            sigma=check_positive("sigma", self.sigma),
+            learning_rate=check_positive("learning_rate", self.learning_rate),
+            batch_size=check_integer("batch_size", self.batch_size, minimum=1),
+            n_epochs=check_integer("n_epochs", self.n_epochs, minimum=1),
+        )
+        return schedule, threads
+
+
+class _Clock:
+    """Seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._since = perf_counter()
+
+    def stop(self, stage: str) -> None:
+        now = perf_counter()
+        self.seconds[stage] = round(now - self._since, 3)
+        self._since = now
+
+
+def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
+    return lambda done, total: on_progress(stage, done, total)
+
+
+def _sampling(similarity: Any) -> str:
+    if similarity.use_table:
+        return "table"
+    return "rejection" if similarity.inverse_norm.shape[0] else "none"

@@ -1,0 +1,152 @@
+"""The hyperboloid model of hyperbolic space, and the two balls it projects to.
+
+Points are rows of (N, d + 1) float64 arrays with **the time coordinate last**; curvature is -1::
+
+    H^d = { x : <x, x> = -1, time > 0 },   <x, y> = sum of spatial products - product of the times
+    d(x, y) = arccosh(-<x, y>)
+
+All functions take rows and broadcast like numpy. Distances use z = cosh(d) - 1 and
+log1p(z + sqrt(z (z + 2))), which keeps small distances; see Nickel and Kiela, "Learning Continuous
+Hierarchies in the Lorentz Model of Hyperbolic Geometry" (ICML 2018), sections 2 and 3, for the model.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "check_points",
+    "distance",
+    "exp_map",
+    "from_klein",
+    "from_poincare",
+    "lift",
+    "log_map",
+    "minkowski_inner",
+    "project_tangent",
+    "radius",
+    "to_klein",
+    "to_poincare",
+]
+
+Array = NDArray[np.float64]
+_TINY = 1e-12  # below this length sinh(t) / t is 1 to the last bit
+
+
+def minkowski_inner(x: Array, y: Array) -> Array:
+    """Return <x, y>: spatial products minus the product of the times, shape (...)."""
+    inner: Array = np.sum(x[..., :-1] * y[..., :-1], axis=-1) - x[..., -1] * y[..., -1]
+    return inner
+
+
+def lift(spatial: Array) -> Array:
+    """Return the points whose spatial coordinates, shape (..., d), are given; time = sqrt(1 + |s|^2)."""
+    spatial = np.asarray(spatial, dtype=np.float64)
+    time = np.sqrt(1.0 + np.sum(spatial * spatial, axis=-1, keepdims=True))
+    return np.concatenate([spatial, time], axis=-1)
+
+
+def distance(x: Array, y: Array) -> Array:
+    """Return the hyperbolic distance of points, shape (...), exact for near-coincident points too.
+
+    z = cosh(d) - 1 is computed as half the Minkowski square of x - y, where the time difference is
+    (|s_x|^2 - |s_y|^2) / (t_x + t_y): no two large numbers are subtracted.
+    """
+    difference = x[..., :-1] - y[..., :-1]
+    total = x[..., :-1] + y[..., :-1]
+    time = np.sum(difference * total, axis=-1) / (x[..., -1] + y[..., -1])
+    z = np.maximum(0.5 * (np.sum(difference * difference, axis=-1) - time * time), 0.0)
+    result: Array = np.log1p(z + np.sqrt(z * (z + 2.0)))
+    return result
+
+
+def radius(x: Array) -> Array:
+    """Return the hyperbolic distance from the origin, shape (...): arcsinh of the spatial norm."""
+    norm: Array = np.linalg.norm(x[..., :-1], axis=-1)
+    return np.asarray(np.arcsinh(norm))
+
+
+def project_tangent(x: Array, v: Array) -> Array:
+    """Return the part of `v` that is tangent at `x`: v + <x, v> x."""
+    return v + minkowski_inner(x, v)[..., None] * x
+
+
+def exp_map(x: Array, v: Array) -> Array:
+    """Return the end of the geodesic from `x` with tangent vector `v`: cosh|v| x + sinh|v| v / |v|.
+
+    The time is computed anew from the spatial coordinates, so that the point lies on the hyperboloid.
+    """
+    norm = np.sqrt(np.maximum(minkowski_inner(v, v), 0.0))[..., None]
+    across = np.where(norm > _TINY, np.sinh(norm) / np.where(norm > _TINY, norm, 1.0), 1.0)
+    return lift((np.cosh(norm) * x + across * v)[..., :-1])
+
+
+def log_map(x: Array, y: Array) -> Array:
+    """Return the tangent vector at `x` that `exp_map` takes to `y`: d / sinh(d) (y - cosh(d) x)."""
+    d = distance(x, y)[..., None]
+    factor = np.where(d > _TINY, d / np.where(d > _TINY, np.sinh(d), 1.0), 1.0)
+    # y - cosh(d) x = (y - x) - (cosh(d) - 1) x, which keeps close points apart
+    return project_tangent(x, factor * ((y - x) - 2.0 * np.sinh(0.5 * d) ** 2 * x))
+
+
+def to_poincare(x: Array) -> Array:
+    """Return Poincare ball coordinates, shape (..., d): spatial / (1 + time)."""
+    return np.asarray(x[..., :-1] / (1.0 + x[..., -1:]))
+
+
+def from_poincare(b: Array) -> Array:
+    """Return the hyperboloid points of Poincare ball coordinates with norm below 1.
+
+    Raises
+    ------
+    ValueError
+        If a row lies on or outside the unit sphere.
+    """
+    b = np.asarray(b, dtype=np.float64)
+    return lift(2.0 * b / _gap(b, "Poincare"))
+
+
+def to_klein(x: Array) -> Array:
+    """Return Klein ball coordinates, shape (..., d): spatial / time."""
+    return np.asarray(x[..., :-1] / x[..., -1:])
+
+
+def from_klein(k: Array) -> Array:
+    """Return the hyperboloid points of Klein ball coordinates with norm below 1.
+
+    Raises
+    ------
+    ValueError
+        If a row lies on or outside the unit sphere.
+    """
+    k = np.asarray(k, dtype=np.float64)
+    return lift(k / np.sqrt(_gap(k, "Klein")))
+
+
+def check_points(x: Array, *, tolerance: float = 1e-6) -> None:
+    """Check that rows are finite and lie on the hyperboloid: |<x, x> + 1| <= tolerance * time^2.
+
+    Raises
+    ------
+    ValueError
+        With the first row that does not, and why.
+    """
+    if x.ndim != 2 or x.shape[1] < 2:
+        raise ValueError(f"hyperboloid points must have shape (N, d + 1), got {x.shape}")
+    finite = np.isfinite(x).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"row {int(np.argmin(finite))} has a coordinate that is NaN or infinite")
+    on_it = (np.abs(minkowski_inner(x, x) + 1.0) <= tolerance * x[:, -1] ** 2) & (x[:, -1] > 0)
+    if not on_it.all():
+        raise ValueError(
+            f"row {int(np.argmin(on_it))} is not on the hyperboloid (time is the last coordinate)"
+        )
+
+
+def _gap(b: Array, model: str) -> Array:
+    """Return 1 - |b|^2, checked to be positive, with a last axis of length 1."""
+    gap = 1.0 - np.sum(b * b, axis=-1, keepdims=True)
+    if not (gap > 0).all():
+        raise ValueError(f"{model} coordinates must have norm below 1")
+    return np.asarray(gap)

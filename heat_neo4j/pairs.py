@@ -1,0 +1,128 @@
+"""The pairs D of all walks, and the negatives Gamma(u) = { v : (u, v) not in D } (HEAT, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels import pairs as kernels
+from heat_neo4j._kernels.pairs import Negatives, PairSet
+from heat_neo4j.walks import Walks
+
+__all__ = ["BLOOM_BYTES", "EXACT_BYTES", "Pairs", "collect_pairs", "make_pair_set", "pair_set_bytes"]
+
+EXACT_BYTES = 2**28
+"""An exact set is used while its N^2 bits fit here: up to about 46 thousand nodes."""
+
+BLOOM_BYTES = 2**30
+"""Largest Bloom filter."""
+
+_BLOOM_BITS_PER_PAIR = 16
+_WALKS_PER_BLOCK = 16384
+_PROBES = 100_000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What one pass over all walks found.
+
+    Attributes
+    ----------
+    negatives : Negatives
+        Noise distribution and exclusion, for the trainer.
+    occurrences : int64 array of shape (N,)
+        How often each node occurs in the walks.
+    n_pairs : int
+        Pairs in the walks, both directions, with multiplicity.
+    exact : bool
+        Whether D is kept exactly.
+    false_positive_share : float
+        Share of pairs outside D that the set takes for members; 0 when exact.
+    """
+
+    negatives: Negatives
+    occurrences: NDArray[np.int64]
+    n_pairs: int
+    exact: bool
+    false_positive_share: float
+
+
+def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> tuple[bool, int]:
+    """Return (exact, bytes) of the set that `make_pair_set` would make."""
+    exact = n_nodes * ((n_nodes + 63) // 64) * 8
+    if exact <= EXACT_BYTES:
+        return True, exact
+    most_pairs = 2 * n_nodes * walks_per_node * walk_length * window_size
+    return False, min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
+
+
+def make_pair_set(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> PairSet:
+    """Return an empty set for the pairs of so many walks: exact while it is small, else a Bloom filter."""
+    exact, size = pair_set_bytes(n_nodes, walks_per_node, walk_length, window_size)
+    return PairSet(np.zeros(max(size // 8, 1), dtype=np.uint64), (n_nodes + 63) // 64 if exact else 0)
+
+
+def collect_pairs(
+    walks: Walks,
+    *,
+    walks_per_node: int,
+    window_size: int,
+    negative_exponent: float,
+    parts: int,
+    pair_set: PairSet | None = None,
+    on_block: Callable[[int, int], None] = lambda done, total: None,
+) -> Pairs:
+    """Draw every walk once, in blocks, and keep only D and the occurrences.
+
+    Parameters
+    ----------
+    walks : Walks
+        The walks to draw; walk r N + v is the r-th from node v.
+    walks_per_node, window_size : int
+        HEAT's s and c.
+    negative_exponent : float
+        Negatives are drawn in proportion to occurrences ** negative_exponent.
+    parts : int
+        Workers that share the set; the result does not depend on it.
+    pair_set : PairSet, optional
+        An empty set to fill, made to measure when not given.
+    on_block : callable
+        Called with (walks drawn, walks in all).
+
+    Returns
+    -------
+    Pairs
+    """
+    n = walks.n_nodes
+    if pair_set is None:
+        pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
+    occurrences = np.zeros(n, dtype=np.int64)
+    n_pairs = 0
+    total = n * walks_per_node
+    for first in range(0, total, _WALKS_PER_BLOCK):
+        starts = np.arange(first, min(first + _WALKS_PER_BLOCK, total), dtype=np.int64) % n
+        n_pairs += kernels.record_walks(
+            walks.walker, walks.similarity, first, starts, window_size, *pair_set, occurrences, parts
+        )
+        on_block(first + len(starts), total)
+    weights = occurrences.astype(np.float64) ** negative_exponent
+    threshold, alias = kernels.alias_table(weights)
+    exact = pair_set.row_words > 0
+    # A Bloom filter is only used where N is so large that every node has nodes outside its contexts.
+    exists = kernels.has_negatives(pair_set, weights) if exact else np.ones(n, dtype=np.bool_)
+    return Pairs(
+        negatives=Negatives(threshold, alias, weights, exists, *pair_set),
+        occurrences=occurrences,
+        n_pairs=int(n_pairs),
+        exact=exact,
+        false_positive_share=0.0 if exact else _false_positive_share(pair_set, n),
+    )
+
+
+def _false_positive_share(pair_set: PairSet, n: int) -> float:
+    """Ask a Bloom filter for pairs that cannot be in it (contexts from N on)."""
+    hits = sum(bool(kernels.contains(pair_set, i % n, n + i)) for i in range(_PROBES))
+    return hits / _PROBES

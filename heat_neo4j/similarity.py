@@ -1,0 +1,127 @@
+"""The law of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), Y_uu = 0, z standard-scaled (HEAT, 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels import similarity as kernels
+from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j.graph import Graph
+
+__all__ = ["TABLE_LIMIT", "make_similarity", "no_similarity", "scaled"]
+
+TABLE_LIMIT = 6000
+"""Largest N for which the N x N table of cumulative similarities is used (144 MB in float32 at the limit)."""
+
+
+def scaled(
+    attributes: sparse.csr_array | NDArray[np.float64],
+) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    """Return (e, m) such that e - m is the standard-scaled matrix, with e as sparse as the input.
+
+    Parameters
+    ----------
+    attributes : CSR array or float64 array of shape (N, F)
+        Raw values. Constant columns carry no information and are dropped.
+
+    Returns
+    -------
+    e : csr_array of shape (N, F')
+        Values divided by their column's standard deviation.
+    m : float64 array of shape (F',)
+        Column mean over standard deviation.
+    """
+    x = sparse.csc_array(attributes)
+    n = x.shape[0]
+    mean = np.asarray(x.sum(axis=0)).ravel() / n
+    # Two passes, so that a column far from zero keeps its variance.
+    entries = np.diff(x.indptr)
+    centred = x.data - np.repeat(mean, entries)
+    columns = np.repeat(np.arange(x.shape[1]), entries)
+    squares = np.bincount(columns, weights=centred * centred, minlength=x.shape[1])
+    variance = (squares + (n - entries) * mean * mean) / n
+    std = np.sqrt(variance)
+    keep = std > 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+    scale = np.where(keep, 1.0 / np.where(keep, std, 1.0), 0.0)
+    kept = np.flatnonzero(keep)
+    e = sparse.csr_array((sparse.csc_array(x) @ sparse.diags_array(scale, format="csc"))[:, kept])
+    e.eliminate_zeros()
+    e.sort_indices()
+    return e, (mean * scale)[kept]
+
+
+def no_similarity() -> Similarity:
+    """Return the law under which nothing is similar to anything."""
+    return _assemble(use_table=False)
+
+
+def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT) -> Similarity:
+    """Prepare exact sampling of attribute teleports.
+
+    Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond,
+    rows are sampled by rejection under a feature envelope, in memory O(nnz + N + F).
+
+    Parameters
+    ----------
+    graph : Graph
+        Its attributes may be None.
+    table_limit : int
+        Largest number of nodes for which the table is built.
+
+    Returns
+    -------
+    Similarity
+        To be read by `_kernels.similarity.sample_similar`.
+    """
+    if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
+        return no_similarity()
+    e, m = scaled(graph.attributes)
+    if e.shape[1] == 0:
+        return no_similarity()
+    indptr, indices, values = _csr(e)
+    total_mass = float(np.sum(m * m))
+    inverse_norm, cross, cross_abs, mass = kernels.node_scalars(indptr, indices, values, m)
+    if graph.n_nodes <= table_limit:
+        table = kernels.table_rows(indptr, indices, values, inverse_norm, cross, mass, total_mass, e.shape[1])
+        return _assemble(use_table=True, table=table)
+    by_column = sparse.csc_array(e)
+    by_column.sort_indices()
+    col_indptr, col_nodes, col_values = _csr(by_column)
+    nodes, cumulative, split, absent = kernels.owner_cumulative(
+        col_indptr, col_nodes, col_values, m, inverse_norm
+    )
+    above, under = kernels.feature_sums(col_indptr, cumulative, split, absent, m)
+    owned, everywhere, global_owned = kernels.feature_cumulative(indptr, indices, values, m, above, under)
+    return _assemble(
+        use_table=False, indptr=indptr, indices=indices, values=values, shift=m, inverse_norm=inverse_norm,
+        cross=cross, cross_abs=cross_abs, mass=mass, total_mass=total_mass, owned_cumulative=owned,
+        global_cumulative=everywhere, global_owned=global_owned, col_indptr=col_indptr, col_nodes=nodes,
+        col_cumulative=cumulative, col_split=split, absent=absent, node_cumulative=np.cumsum(inverse_norm),
+        none_found=np.zeros(graph.n_nodes, dtype=np.int8),
+    )  # fmt: skip
+
+
+def _csr(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+
+
+_EMPTY = {
+    "table": np.zeros((0, 0), dtype=np.float32),
+    "indptr": np.zeros(1, dtype=np.int64),
+    "indices": np.zeros(0, dtype=np.int32),
+    "col_indptr": np.zeros(1, dtype=np.int64),
+    "col_nodes": np.zeros(0, dtype=np.int32),
+    "col_split": np.zeros(0, dtype=np.int64),
+    "none_found": np.zeros(0, dtype=np.int8),
+    "total_mass": 0.0,
+}
+
+
+def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
+    """Fill the parts that the chosen way of sampling does not read with empty arrays of the right type."""
+    rest = {name: np.zeros(0) for name in Similarity._fields if name not in _EMPTY}
+    return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})

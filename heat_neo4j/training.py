@@ -1,0 +1,179 @@
+"""The training loop: rounds of walks in random order, a falling learning rate, frozen batches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.pairs import Negatives
+from heat_neo4j._kernels.training import Workspace, train_batches
+from heat_neo4j._random import Keys
+from heat_neo4j.hyperboloid import lift
+from heat_neo4j.walks import Walks
+
+__all__ = ["START_WIDTH", "Schedule", "Trained", "make_workspace", "resolve_threads", "start_points", "train"]
+
+START_WIDTH = 1e-3
+"""Spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)."""
+
+_BATCHES_PER_CALL = 128  # between two looks at the callback: about a tenth of a second
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What is trained, in which portions.
+
+    Parameters
+    ----------
+    walks_per_node, window_size, n_negatives : int
+        HEAT's s, c and m.
+    sigma, learning_rate : float
+        Width of the Gaussian on distance; step per pair at the start, falling linearly to 0.
+    batch_size : int
+        Source positions (nodes of walks) whose gradients are summed with the coordinates frozen.
+    n_epochs : int
+        Passes over all walks.
+    """
+
+    walks_per_node: int
+    window_size: int
+    n_negatives: int
+    sigma: float
+    learning_rate: float
+    batch_size: int
+    n_epochs: int
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training leaves: points (N, d + 1), mean loss per round of walks, and counters."""
+
+    points: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    n_pairs: int
+    n_skipped: int
+    n_damped: int
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """Return how many threads to use: `n_threads`, or every core this process may run on."""
+    if n_threads is not None:
+        return n_threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return N points close to the origin of the hyperboloid, shape (N, d + 1)."""
+    return lift(generator.uniform(-START_WIDTH, START_WIDTH, size=(n_nodes, n_components)))
+
+
+def batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, int]:
+    """Return (segments in a batch, source positions in a segment).
+
+    On a small graph a batch is kept below the number of nodes / 8: the sum of many pairs per node from
+    frozen coordinates would overshoot.
+    """
+    positions = max(1, min(batch_size, n_nodes // 8))
+    return max(1, positions // walk_length), min(positions, walk_length)
+
+
+def make_workspace(
+    n_nodes: int, n_components: int, schedule: Schedule, walk_length: int, owners: int
+) -> Workspace:
+    """Allocate the buffers of one batch."""
+    segments, positions = batch_shape(schedule.batch_size, walk_length, n_nodes)
+    candidates = 1 + schedule.n_negatives
+    entries = positions * min(2 * schedule.window_size, walk_length - 1) * candidates
+    return Workspace(
+        nodes=np.zeros((segments, walk_length), dtype=np.int32),
+        sources=np.zeros((segments, positions), dtype=np.int32),
+        pulls=np.zeros((segments, positions, n_components + 2)),
+        entry_node=np.zeros((segments, owners, entries), dtype=np.int32),
+        entry_source=np.zeros((segments, owners, entries), dtype=np.int32),
+        entry_weight=np.zeros((segments, owners, entries)),
+        entry_stiffness=np.zeros((segments, owners, entries)),
+        n_entries=np.zeros((segments, owners), dtype=np.int64),
+        candidates=np.zeros((segments, candidates), dtype=np.int32),
+        weights=np.zeros((segments, candidates)),
+        stiffness=np.zeros((segments, candidates)),
+        losses=np.zeros(segments),
+        tallies=np.zeros((segments, 2), dtype=np.int64),
+        moved=np.zeros((n_nodes, n_components + 2)),
+        stamp=np.zeros(n_nodes, dtype=np.int64),
+        touched=np.zeros((owners, n_nodes), dtype=np.int32),
+        n_touched=np.zeros(owners, dtype=np.int64),
+        n_damped=np.zeros(owners, dtype=np.int64),
+    )
+
+
+def train(
+    points: NDArray[np.float64],
+    walks: Walks,
+    negatives: Negatives,
+    schedule: Schedule,
+    keys: Keys,
+    *,
+    owners: int,
+    on_batch: Callable[[int, int], None] = lambda done, total: None,
+) -> Trained:
+    """Train `points` in place over all walks of all epochs.
+
+    Parameters
+    ----------
+    points : float64 array of shape (N, d + 1)
+        Hyperboloid points to start from.
+    walks, negatives : Walks, Negatives
+        The walks, and what to contrast their pairs with.
+    schedule : Schedule
+        What to train.
+    keys : Keys
+        Random keys. Every epoch repeats the same walks, in another order with other negatives.
+    owners : int
+        Workers that share the nodes of a batch; the result does not depend on it.
+    on_batch : callable
+        Called with (batches done, batches in all).
+
+    Returns
+    -------
+    Trained
+    """
+    n_nodes, columns = points.shape
+    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, owners)
+    per_walk = -(-walks.length // w.sources.shape[1])
+    per_round = -(-n_nodes * per_walk // w.nodes.shape[0])
+    rounds = schedule.n_epochs * schedule.walks_per_node
+    total = rounds * per_round
+    rates = schedule.learning_rate * (1.0 - np.arange(total) / total)
+    losses = np.zeros(rounds)
+    n_pairs = n_skipped = done = 0
+    for round_ in range(rounds):
+        epoch, repetition = divmod(round_, schedule.walks_per_node)
+        starts = keys.order.permutation(n_nodes).astype(np.int32)
+        key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
+        round_pairs = 0
+        for first in range(0, per_round, _BATCHES_PER_CALL):
+            count = min(_BATCHES_PER_CALL, per_round - first)
+            loss, trained, skipped = train_batches(
+                points, walks.walker, walks.similarity, negatives, w, starts, repetition * n_nodes, per_walk,
+                first, count, done + 1, rates[done : done + count], schedule.window_size, schedule.sigma, key,
+            )  # fmt: skip
+            losses[round_] += loss
+            round_pairs += trained
+            n_skipped += skipped
+            done += count
+            on_batch(done, total)
+        losses[round_] /= max(round_pairs, 1)
+        n_pairs += round_pairs
+    return Trained(points, losses, int(n_pairs), int(n_skipped), int(w.n_damped.sum()))
+
+
+def use_threads(n_threads: int) -> int:
+    """Tell numba to run `n_threads` threads (at most as many as it may); return what it ran before."""
+    before: int = numba.get_num_threads()
+    numba.set_num_threads(max(1, min(n_threads, numba.config.NUMBA_NUM_THREADS)))
+    return before

@@ -1,0 +1,92 @@
+"""Teleport random walks, drawn when needed and never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._kernels.walks import Walker, walk
+from heat_neo4j.graph import Graph
+from heat_neo4j.similarity import make_similarity, no_similarity
+
+__all__ = ["Walks", "draw_walks", "make_walks"]
+
+
+@dataclass(frozen=True)
+class Walks:
+    """All that decides a walk; walk i is a pure function of it and i."""
+
+    walker: Walker
+    similarity: Similarity
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return int(self.walker.indptr.shape[0] - 1)
+
+    @property
+    def length(self) -> int:
+        """Nodes in a walk."""
+        return self.walker.length
+
+
+def make_walks(
+    graph: Graph, *, alpha: float, walk_length: int, key: np.uint64, similarity: Similarity | None = None
+) -> Walks:
+    """Prepare the walks of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where to walk.
+    alpha : float
+        Probability that a step follows attribute similarity, [0, 1]. (The paper prints the rule the other
+        way round; its tables, its text and the authors' program have it so.)
+    walk_length : int
+        Nodes in a walk.
+    key : uint64
+        Key of the random streams.
+    similarity : Similarity, optional
+        The law of attribute steps; made from the graph's attributes when it is not given.
+
+    Returns
+    -------
+    Walks
+    """
+    if similarity is None:
+        # Without teleports only a node that has no neighbours asks for a similar one.
+        needed = alpha > 0 or bool((graph.degrees == 0).any())
+        similarity = make_similarity(graph) if needed else no_similarity()
+    adjacency = graph.adjacency
+    indptr = adjacency.indptr.astype(np.int64)
+    walker = Walker(
+        indptr=indptr,
+        indices=adjacency.indices.astype(np.int32),
+        cumulative=_row_cumulative(adjacency.data, indptr),
+        alpha=float(alpha),
+        length=int(walk_length),
+        key=key,
+    )
+    return Walks(walker, similarity)
+
+
+def draw_walks(walks: Walks, starts: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+    """Return one walk from each start; walk i of the list has index i in the random streams."""
+    drawn = []
+    for index, start in enumerate(starts):
+        nodes = np.empty(walks.length, dtype=np.int32)
+        length = walk(walks.walker, walks.similarity, index, int(start), nodes)
+        drawn.append(nodes[:length])
+    return drawn
+
+
+def _row_cumulative(data: NDArray[np.float64], indptr: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cumulative sums of each row, started anew so that no row inherits another's rounding."""
+    result = np.empty_like(data)
+    for first, last in pairwise(indptr):
+        np.cumsum(data[first:last], out=result[first:last])
+    return result

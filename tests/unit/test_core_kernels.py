@@ -1,0 +1,284 @@
+"""Compiled walks, pairs, negatives and training against their slow twins."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j._kernels.pairs import alias_table, contains, draw_negative
+from heat_neo4j._kernels.random import below, step, stream, unit
+from heat_neo4j._kernels.training import train_batches
+from heat_neo4j._random import make_keys
+from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import lift
+from heat_neo4j.pairs import collect_pairs, make_pair_set
+from heat_neo4j.similarity import make_similarity
+from heat_neo4j.training import Schedule, make_workspace, start_points, train
+from heat_neo4j.walks import draw_walks, make_walks
+from tests import naive
+
+
+def toy(n=60, seed=0, attributes=True, isolated=()):
+    rng = np.random.default_rng(seed)
+    dense = np.triu(rng.random((n, n)) < 3 / n, 1) * rng.integers(1, 5, (n, n))
+    dense[list(isolated)] = 0
+    dense[:, list(isolated)] = 0
+    x = (rng.random((n, 12)) < 0.3) * rng.random((n, 12)) if attributes else None
+    return Graph(adjacency=sparse.csr_array(dense.astype(float)), attributes=x)
+
+
+def walks_of(graph, alpha=0.3, length=20, key=5):
+    return make_walks(graph, alpha=alpha, walk_length=length, key=np.uint64(key))
+
+
+def test_streams_agree_with_the_twin():
+    twin = naive.Stream(123, 45)
+    state = stream(np.uint64(123), 45)
+    for _ in range(50):
+        state = step(np.uint64(state))
+        assert unit(np.uint64(state)) == twin.unit()
+        state = step(np.uint64(state))
+        assert below(np.uint64(state), 1000) == twin.below(1000)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("attributes", [True, False])
+def test_walks_agree_with_the_twin(alpha, attributes):
+    graph = toy(attributes=attributes, isolated=(3, 7))
+    walks = walks_of(graph, alpha=alpha)
+    dense = graph.adjacency.toarray()
+    table = walks.similarity.table if attributes else None
+    for index, nodes in enumerate(draw_walks(walks, np.arange(60))):
+        assert nodes.tolist() == naive.walk(dense, table, alpha, 20, 5, index, index)
+
+
+def test_a_node_with_neither_neighbours_nor_similar_nodes_ends_its_walk():
+    graph = toy(attributes=False, isolated=(3,))
+    assert draw_walks(walks_of(graph), np.array([3]))[0].tolist() == [3]
+
+
+def test_an_isolated_node_with_attributes_teleports_even_at_alpha_0():
+    graph = toy(isolated=(3,))
+    nodes = draw_walks(walks_of(graph, alpha=0.0), np.array([3]))[0]
+    assert len(nodes) == 20
+    assert naive.similarity(graph.attributes)[3, nodes[1]] > 0
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_pairs_and_occurrences_agree_with_the_twin(parts):
+    graph = toy()
+    walks = walks_of(graph)
+    pairs = collect_pairs(walks, walks_per_node=3, window_size=3, negative_exponent=0.75, parts=parts)
+    drawn = [n.tolist() for n in draw_walks(walks, np.tile(np.arange(60), 3))]
+    expected = naive.pairs(drawn, 3)
+    assert pairs.n_pairs == len(expected)
+    assert pairs.exact
+    members = {(u, v) for u in range(60) for v in range(60) if contains(pairs.negatives, u, v)}
+    assert members == set(expected)
+    assert pairs.occurrences.tolist() == np.bincount(np.concatenate(drawn), minlength=60).tolist()
+
+
+def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_one(monkeypatch):
+    graph = toy(300)
+    walks = walks_of(graph)
+    monkeypatch.setattr("heat_neo4j.pairs.EXACT_BYTES", 0)
+    filter_ = make_pair_set(300, 2, 20, 3)
+    assert filter_.row_words == 0
+    pairs = collect_pairs(
+        walks, walks_per_node=2, window_size=3, negative_exponent=0.75, parts=2, pair_set=filter_
+    )
+    expected = set(naive.pairs([n.tolist() for n in draw_walks(walks, np.tile(np.arange(300), 2))], 3))
+    assert all(contains(pairs.negatives, u, v) for u, v in expected)
+    outside = [(u, v) for u in range(300) for v in range(300) if (u, v) not in expected]
+    wrong = np.mean([contains(pairs.negatives, u, v) for u, v in outside])
+    assert not pairs.exact
+    assert wrong == pytest.approx(pairs.false_positive_share, abs=0.005)
+    assert wrong < 0.05
+
+
+def test_negatives_agree_with_the_twin_and_follow_the_noise_law():
+    graph = toy(80)
+    pairs = collect_pairs(walks_of(graph), walks_per_node=2, window_size=2, negative_exponent=0.75, parts=1)
+    contexts = {u: {v for v in range(80) if contains(pairs.negatives, u, v)} for u in range(80)}
+    source = 11
+    twin = naive.Stream(9, 4)
+    expected = naive.negatives(
+        source, contexts, pairs.negatives.threshold, pairs.negatives.alias, twin, 20_000
+    )
+    state = np.uint64(stream(np.uint64(9), 4))
+    found = []
+    for _ in range(20_000):
+        state, v = draw_negative(pairs.negatives, source, np.uint64(state))
+        found.append(v)
+    assert found == expected
+    law = pairs.occurrences**0.75
+    law[[source, *contexts[source]]] = 0
+    law = law / law.sum()
+    seen = np.bincount(found, minlength=80) / len(found)
+    assert np.abs(seen - law).sum() < 0.06  # total variation of a sample of this size is about .04
+
+
+def test_alias_table_gives_each_slot_its_share():
+    weights = np.array([0.0, 1.0, 2.0, 10.0, 0.5])
+    threshold, alias = alias_table(weights)
+    share = np.zeros(5)
+    for i in range(5):
+        share[i] += threshold[i] / 5
+        share[alias[i]] += (1 - threshold[i]) / 5
+    assert share == pytest.approx(weights / weights.sum())
+
+
+def test_a_node_that_met_every_other_has_no_negative_and_is_skipped():
+    complete = Graph(adjacency=sparse.csr_array(np.ones((6, 6)) - np.eye(6)))
+    pairs = collect_pairs(
+        walks_of(complete), walks_per_node=5, window_size=3, negative_exponent=0.75, parts=1
+    )
+    assert not pairs.negatives.exists.any()
+    assert draw_negative(pairs.negatives, 0, np.uint64(1))[1] == -1
+
+
+def test_the_scan_finds_the_only_negative_when_draws_would_rarely_hit_it():
+    star = np.zeros((5, 5))
+    star[0, 1:] = star[1:, 0] = 1
+    pairs = collect_pairs(
+        walks_of(Graph(adjacency=sparse.csr_array(star)), length=2),
+        walks_per_node=50, window_size=1, negative_exponent=0.75, parts=1,
+    )  # fmt: skip
+    rare = pairs.negatives._replace(
+        threshold=np.ones(5), weights=np.array([1.0, 1e-9, 1e-9, 1e-9, 1e-9]), alias=np.zeros(5, np.int32)
+    )
+    rare.threshold[1:] = 0.0
+    assert draw_negative(rare, 2, np.uint64(7))[1] in {1, 3, 4}
+
+
+def spread_points(n, d, seed=1, scale=1.0):
+    return lift(np.random.default_rng(seed).normal(scale=scale, size=(n, d)))
+
+
+@pytest.mark.parametrize("batch_size", [20, 7, 40])
+def test_training_agrees_with_the_twin(batch_size):
+    n, d, length, window, m, sigma = 360, 3, 20, 2, 4, 0.8
+    graph = toy(n)
+    keys = make_keys(3)
+    walks = make_walks(graph, alpha=0.2, walk_length=length, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=window, negative_exponent=0.75, parts=1)
+    schedule = Schedule(1, window, m, sigma, 0.05, batch_size, 1)
+    w = make_workspace(n, d, schedule, length, 2)
+    per_walk = -(-length // w.sources.shape[1])
+    starts = np.random.default_rng(0).permutation(n).astype(np.int32)
+    points = spread_points(n, d)
+    new = points.copy()
+    loss, trained, skipped = train_batches(
+        new, walks.walker, walks.similarity, pairs.negatives, w, starts, 0, per_walk, 0, 3, 1,
+        np.array([0.01, 0.008, 0.006]), window, sigma, keys.negatives,
+    )  # fmt: skip
+
+    contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
+    expected, total, count = points.copy(), 0.0, 0
+    positions, segments = w.sources.shape[1], w.nodes.shape[0]
+    for batch, rate in enumerate([0.01, 0.008, 0.006]):
+        batch_pairs = []
+        for segment in range(batch * segments, (batch + 1) * segments):
+            start = int(starts[segment // per_walk])
+            begin = (segment % per_walk) * positions
+            nodes = naive.walk(
+                graph.adjacency.toarray(), walks.similarity.table, 0.2, length, keys.walks, start, start
+            )
+            twin = naive.Stream(naive.Stream(keys.negatives, start).state, begin)
+            for at in range(begin, min(begin + positions, length, len(nodes))):
+                for near in range(max(at - window, 0), min(at + window + 1, len(nodes))):
+                    if nodes[near] != nodes[at]:
+                        drawn = naive.negatives(
+                            nodes[at], contexts, pairs.negatives.threshold, pairs.negatives.alias, twin, m
+                        )
+                        batch_pairs.append((nodes[at], [nodes[near], *drawn]))
+        expected, batch_loss = naive.train_batch(expected, batch_pairs, sigma, rate)
+        total += batch_loss
+        count += len(batch_pairs)
+    assert trained == count
+    assert skipped == 0
+    assert w.n_damped.sum() == 0
+    assert loss == pytest.approx(total, rel=1e-10)
+    np.testing.assert_allclose(new, expected, rtol=1e-9, atol=1e-11)
+    assert np.abs(new - points).max() > 1e-3
+
+
+def test_directions_are_the_negative_gradient_of_the_loss():
+    """Finite differences of the loss along tangent directions at the source and at each candidate."""
+    points = spread_points(6, 3, seed=4)
+    candidates = np.array([1, 2, 3, 4, 5])
+    sigma, h = 0.7, 1e-6
+    _, at_source, at_candidates = naive.loss_and_directions(points, 0, candidates, sigma)
+    directions = {0: at_source, **dict(zip(candidates.tolist(), at_candidates, strict=True))}
+    rng = np.random.default_rng(0)
+    for node, direction in directions.items():
+        tangent = naive.project_tangent(points[node], rng.normal(size=4))
+        ends = []
+        for sign in (1, -1):
+            moved = points.copy()
+            moved[node] = naive.exp_map(points[node], sign * h * tangent)
+            ends.append(naive.loss_and_directions(moved, 0, candidates, sigma)[0])
+        slope = (ends[0] - ends[1]) / (2 * h)
+        inner = np.sum(direction[:-1] * tangent[:-1]) - direction[-1] * tangent[-1]
+        assert slope == pytest.approx(-inner, rel=1e-5, abs=1e-8)
+
+
+def test_training_descends_and_stays_on_the_hyperboloid():
+    graph = toy(200)
+    keys = make_keys(0)
+    walks = make_walks(graph, alpha=0.2, walk_length=20, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=5, window_size=3, negative_exponent=0.75, parts=2)
+    schedule = Schedule(5, 3, 5, 1.0, 0.05, 320, 2)
+    result = train(start_points(200, 4, keys.start), walks, pairs.negatives, schedule, keys, owners=2)
+    assert result.losses[-1] < result.losses[0] < np.log(6) + 0.01
+    spatial, time = result.points[:, :-1], result.points[:, -1]
+    np.testing.assert_allclose(time**2 - (spatial**2).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def assert_follows_law(graph, node, table_limit, draws=40_000):
+    """Chi-square of drawn similar nodes against the exact law, fixed seed."""
+    from heat_neo4j._kernels.similarity import sample_similar
+
+    law = naive.similarity(
+        graph.attributes.toarray() if sparse.issparse(graph.attributes) else graph.attributes
+    )[node]
+    tables = make_similarity(graph, table_limit=table_limit)
+    drawn = [sample_similar(tables, node, np.uint64(stream(np.uint64(17), i))) for i in range(draws)]
+    if law.sum() < 1e-9:
+        assert set(drawn) == {-1}
+        return
+    counts = np.bincount(drawn, minlength=len(law))
+    assert counts[law < 1e-12].sum() == 0
+    expected = law / law.sum() * draws
+    big = expected >= 5
+    if expected[~big].sum() > 0:
+        observed = np.append(counts[big], counts[~big].sum())
+        expected = np.append(expected[big], expected[~big].sum())
+    else:
+        observed, expected = counts[big], expected[big]
+    chi2 = ((observed - expected) ** 2 / expected).sum()
+    freedom = max(len(expected) - 1, 1)
+    assert chi2 < freedom + 4 * np.sqrt(2 * freedom) + 8  # about four standard deviations
+
+
+def attribute_cases():
+    rng = np.random.default_rng(2)
+    sparse_words = sparse.csr_array((rng.random((120, 40)) < 0.08) * rng.random((120, 40)))
+    one_hot = np.eye(4)[rng.integers(0, 4, 120)]
+    gaussian = rng.normal(size=(120, 6)) + 3
+    mixed = np.column_stack([sparse_words.toarray()[:, :10], gaussian[:, :2], -one_hot[:, :2]])
+    constant = np.column_stack([one_hot, np.full(120, 7.0)])
+    lonely = np.zeros((120, 3))
+    lonely[5] = [1.0, 2.0, 3.0]
+    return {
+        "sparse words": sparse_words, "one hot": one_hot, "gaussian": gaussian, "mixed signs": mixed,
+        "constant column": constant, "one odd node": lonely, "all equal": np.ones((120, 4)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", attribute_cases())
+@pytest.mark.parametrize("table_limit", [0, 1000], ids=["rejection", "table"])
+def test_similar_nodes_follow_the_exact_law(name, table_limit):
+    attributes = attribute_cases()[name]
+    graph = Graph(adjacency=sparse.csr_array((120, 120)), attributes=attributes)
+    for node in (0, 5, 77):
+        assert_follows_law(graph, node, table_limit)

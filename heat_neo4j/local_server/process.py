@@ -1,0 +1,120 @@
+"""Start, recognise and end the server's process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heat_neo4j.local_server.java import server_environment
+
+if TYPE_CHECKING:
+    import psutil
+
+__all__ = ["end_process", "find_process", "listening", "spawn"]
+
+CLOCK_TOLERANCE = 5.0
+"""Seconds by which a process's begin may seem to move: the system derives it from the wall clock."""
+
+KILL_TIMEOUT = 10.0
+
+
+def spawn(java: Path, arguments: Path, console: Path) -> psutil.Process:
+    """Start ``java @arguments`` in a session of its own, so that it outlives this process and its terminal.
+
+    Parameters
+    ----------
+    java, arguments : Path
+        The Java runtime and the file with its arguments.
+    console : Path
+        Receives what the process prints; emptied first, for the owner only.
+
+    Raises
+    ------
+    OSError
+        If the process cannot be started.
+    """
+    import psutil
+
+    console.unlink(missing_ok=True)
+    write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    pid = os.posix_spawn(
+        java,
+        [str(java), f"@{arguments}"],
+        server_environment(),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(console), write, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+    return psutil.Process(pid)
+
+
+def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | None:
+    """Return the process that was started with `arguments`, or None if it is gone.
+
+    A pid may belong to another process by now: the begin of the process and its command line must fit too.
+
+    Parameters
+    ----------
+    pid : int
+        Its process id.
+    created : float
+        When it began, in seconds since 1970.
+    arguments : Path
+        The argument file that it was started with.
+    """
+    import psutil
+
+    with contextlib.suppress(ChildProcessError):  # not a child of ours; if it is, and dead, let it go
+        os.waitpid(pid, os.WNOHANG)
+    try:
+        process = psutil.Process(pid)
+        same = (
+            abs(process.create_time() - created) <= CLOCK_TOLERANCE
+            and process.status() != psutil.STATUS_ZOMBIE
+            and f"@{arguments}" in process.cmdline()
+        )
+    except psutil.Error:
+        return None
+    return process if same else None
+
+
+def end_process(process: psutil.Process, timeout: float) -> bool:
+    """End a process: ask, wait up to `timeout` seconds, then kill.
+
+    Returns
+    -------
+    bool
+        True if it ended when asked, False if it had to be killed. Neo4j recovers from that at its next
+        start: what was committed is in its transaction log.
+    """
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        try:
+            process.wait(timeout)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(KILL_TIMEOUT)
+            return False
+    return True
+
+
+def listening(process: psutil.Process) -> dict[int, str]:
+    """Return the ports that the process listens on, each with its address."""
+    import psutil
+
+    try:
+        connections = process.net_connections("inet")
+    except psutil.Error:
+        return {}
+    return {
+        entry.laddr.port: entry.laddr.ip.removeprefix("::ffff:")  # Java's way to write an IPv4 address
+        for entry in connections
+        if entry.status == psutil.CONN_LISTEN
+    }

@@ -1,0 +1,100 @@
+"""The Neo4j releases that can be run locally, and what differs between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+__all__ = ["DEFAULT_SERIES", "RELEASES", "Release", "find_release"]
+
+DEFAULT_SERIES = "5.26"
+"""The long-term support series."""
+
+BROWSER = "org.neo4j.client:neo4j-browser:5.24.0"
+"""The newest in Maven Central. No dependency of the server, which serves it when it is on the class path."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """One Neo4j Community release.
+
+    Parameters
+    ----------
+    series : str
+        Releases of one series open each other's data: ``"5.26"``. Data folders are kept per series.
+    version : str
+        The exact release, as in Maven Central.
+    main_class : str
+        What to start.
+    settings : mapping of str to str
+        Lines of neo4j.conf that only this series knows; a setting it does not know stops a server.
+    """
+
+    series: str
+    version: str
+    main_class: str
+    settings: MappingProxyType[str, str]
+
+    @property
+    def artifacts(self) -> tuple[str, ...]:
+        """Maven coordinates of what is installed; all else follows from their dependencies."""
+        return (
+            f"org.neo4j:neo4j:{self.version}",
+            f"org.neo4j.app:neo4j-server:{self.version}",
+            BROWSER,
+        )
+
+    @property
+    def lock_name(self) -> str:
+        """File name of the shipped lock file."""
+        return f"neo4j-{self.version}.toml"
+
+
+QUIET_PERIOD = "internal.dbms.bolt.netty_server_shutdown_quiet_period"
+"""After its databases are closed, a server waits twice that long (5 s) for late clients; ours has none."""
+
+RELEASES = MappingProxyType(
+    {
+        "5.26": Release(
+            "5.26",
+            "5.26.30",
+            "org.neo4j.server.CommunityEntryPoint",
+            MappingProxyType({QUIET_PERIOD: "0"}),
+        ),
+        "2026": Release(
+            "2026",
+            "2026.08.1",
+            "org.neo4j.server.Neo4jCommunity",
+            MappingProxyType(
+                {
+                    f"{QUIET_PERIOD}_duration": "0s",
+                    # It announces itself on the network and accepts a remote manager unless told not to,
+                    # and believes X-Forwarded-* headers from anybody.
+                    "dbms.fleet_manager.enabled": "false",
+                    "server.fleet_discovery.enabled": "false",
+                    "server.http.x_forward.enabled": "false",
+                }
+            ),
+        ),
+    }
+)
+
+
+def find_release(version: str) -> Release:
+    """Return the release of a series or of an exact version.
+
+    Parameters
+    ----------
+    version : str
+        ``"5.26"``, ``"2026"``, or one of the exact versions that they stand for.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+    """
+    for release in RELEASES.values():
+        if version in {release.series, release.version}:
+            return release
+    known = ", ".join(f"{release.series} ({release.version})" for release in RELEASES.values())
+    raise ValueError(f"version must be one of {known}, got {version!r}")

@@ -1,0 +1,117 @@
+"""What the machine has to give: memory and free ports."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from heat_neo4j.errors import LocalServerError
+
+__all__ = ["ADDRESS", "Memory", "choose_memory", "choose_ports", "machine_memory", "port_is_free"]
+
+ADDRESS = "127.0.0.1"
+"""The only address that local servers listen on."""
+
+MIB = 1 << 20
+CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+SIZE = re.compile(r"[1-9][0-9]{0,5}[mg]")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory for one server, each as Java and Neo4j write it: ``"512m"``, ``"2g"``.
+
+    Parameters
+    ----------
+    heap : str
+        Maximum of the Java heap.
+    page_cache : str
+        Size of Neo4j's page cache, outside the heap.
+
+    Raises
+    ------
+    ValueError
+        If one is not a whole number followed by ``m`` or ``g``.
+    """
+
+    heap: str
+    page_cache: str
+
+    def __post_init__(self) -> None:
+        for name, value in (("heap", self.heap), ("page_cache", self.page_cache)):
+            if not SIZE.fullmatch(value):
+                raise ValueError(f"{name} must be a size such as '512m' or '2g', got {value!r}")
+
+
+def machine_memory() -> int:
+    """Return the memory of this machine in bytes, or of the container if that is less."""
+    import psutil
+
+    total = int(psutil.virtual_memory().total)
+    for file in CGROUP_LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # no such limit, or "max"
+            return min(total, int(file.read_text(encoding="ascii")))
+    return total
+
+
+def choose_memory(total: int) -> Memory:
+    """Return the memory for a server on a machine with `total` bytes.
+
+    An eighth each for heap and page cache, within what is useful: the same machine embeds the graph, and
+    that needs the larger part. Half a GiB of heap is the least that both releases run well with.
+    """
+    heap = min(max(total // 8 // MIB, 512), 4096)
+    page_cache = min(max(total // 8 // MIB, 128), 8192)
+    return Memory(heap=f"{heap}m", page_cache=f"{page_cache}m")
+
+
+def port_is_free(port: int) -> bool:
+    """Say whether a server could listen on `port` of 127.0.0.1 now."""
+    with socket.socket() as probe:
+        # As Java does it: a port whose last connections are still being wound up counts as free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError:
+            return False
+    return True
+
+
+def choose_ports(given: tuple[int | None, int | None], remembered: tuple[int, int] | None) -> tuple[int, int]:
+    """Return the ports for Bolt and HTTP: those given, else those of last time, else free ones.
+
+    Parameters
+    ----------
+    given : pair of int or None
+        Ports asked for; these or none.
+    remembered : pair of int, optional
+        Ports of the last start, taken again where free, so that addresses in scripts stay good.
+
+    Raises
+    ------
+    LocalServerError
+        If a port that was asked for is taken.
+    """
+    for port, flag in zip(given, ("--bolt-port", "--http-port"), strict=True):
+        if port is not None and not port_is_free(port):
+            raise LocalServerError(
+                f"port {port} of {ADDRESS} is taken or not allowed; give another with {flag}, "
+                "or none to have one chosen"
+            )
+    last = remembered or (None, None)
+    with (
+        socket.socket() as first,
+        socket.socket() as second,
+    ):  # both held until both are known: never the same
+        fresh = []
+        for probe in (first, second):
+            probe.bind((ADDRESS, 0))
+            fresh.append(int(probe.getsockname()[1]))
+    bolt, http = (
+        wanted if wanted is not None else old if old is not None and port_is_free(old) else free
+        for wanted, old, free in zip(given, last, fresh, strict=True)
+    )
+    return bolt, http

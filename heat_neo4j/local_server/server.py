@@ -1,0 +1,268 @@
+"""`LocalServer`: a real Neo4j Community server of our own on this machine."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.errors import LocalServerError
+from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home
+from heat_neo4j.local_server.jars import install_jars
+from heat_neo4j.local_server.java import find_java
+from heat_neo4j.local_server.launch import arguments_path, launch
+from heat_neo4j.local_server.locking import held
+from heat_neo4j.local_server.process import end_process, find_process
+from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
+from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_memory, machine_memory
+
+__all__ = ["LocalServer", "ServerStatus", "StopOutcome", "running_server"]
+
+USER = "neo4j"
+START_TIMEOUT = 180.0
+STOP_TIMEOUT = 60.0
+
+StopOutcome = Literal["stopped", "killed", "not running", "gone"]
+"""What `LocalServer.stop` did: it ended when asked, had to be killed, did not run, or had gone by itself."""
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """What is known of one local server.
+
+    Parameters
+    ----------
+    name, version : str
+        The server's name and its exact Neo4j release.
+    running : bool
+        Whether its process is there.
+    pid : int or None
+        That process.
+    uri, browser : str or None
+        Addresses for drivers and for Neo4j Browser, while it runs.
+    folder, password_file : Path
+        Where its data and its password are.
+    note : str
+        Something to know, such as a process that went away by itself; mostly empty.
+    """
+
+    name: str
+    version: str
+    running: bool
+    pid: int | None
+    uri: str | None
+    browser: str | None
+    folder: Path
+    password_file: Path
+    note: str = ""
+
+    def environment(self) -> list[str]:
+        """Return shell lines that point any program at this server; the password stays in its file."""
+        if self.uri is None:
+            return []
+        return [
+            f"export NEO4J_URI={self.uri}",
+            f"export NEO4J_USERNAME={USER}",
+            f'export NEO4J_PASSWORD="$(cat {shlex.quote(str(self.password_file))})"',
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        plain = {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
+        return {**plain, "environment": self.environment()}
+
+
+class LocalServer:
+    """A Neo4j Community server on 127.0.0.1, without Docker, Maven or a system Java.
+
+    Needs the extra ``local``. The first start of a release downloads it (155 MB for 5.26, 190 MB for
+    2026); later ones need no network. Data stays in the user's data folder, one folder for each name and
+    release series.
+
+    ::
+
+        with LocalServer() as server:
+            uri, user, password = server.connection()
+
+    Leaving the block stops the server if entering it started it; one that ran before keeps running.
+
+    Parameters
+    ----------
+    version : str
+        ``"5.26"`` (long-term support) or ``"2026"``.
+    name : str
+        To have several servers; letters, digits, ``-`` and ``_``.
+    home : Path, optional
+        Folder of jars and servers; ``$HEAT_HOME`` or the user's data folder by default.
+    bolt_port, http_port : int, optional
+        Ports to use; by default those of last time, else free ones.
+    heap, page_cache : str, optional
+        Such as ``"512m"``; an eighth of the machine's memory each by default, within limits.
+    on_progress : Progress
+        Told about the download and the start.
+
+    Raises
+    ------
+    ValueError
+        If version, name or a size is not as above.
+    """
+
+    def __init__(
+        self,
+        version: str = DEFAULT_SERIES,
+        *,
+        name: str = "default",
+        home: Path | None = None,
+        bolt_port: int | None = None,
+        http_port: int | None = None,
+        heap: str | None = None,
+        page_cache: str | None = None,
+        on_progress: Progress = no_progress,
+    ) -> None:
+        self.release = find_release(version)
+        self.folder = ServerFolder((home or heat_home()).resolve(), name, self.release.series)
+        self.ports = (bolt_port, http_port)
+        usual = choose_memory(machine_memory())
+        self.memory = Memory(heap or usual.heap, page_cache or usual.page_cache)
+        self.on_progress = on_progress
+        self._started_here = False
+
+    def __enter__(self) -> LocalServer:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._started_here:
+            self.stop()
+
+    def start(self, timeout: float = START_TIMEOUT) -> ServerStatus:
+        """Start the server unless it runs, and return when it serves queries.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds until it must serve, the download not counted.
+
+        Raises
+        ------
+        LocalServerError
+            If it cannot be installed or does not come up; the message gives the reason from its own log.
+        """
+        java = find_java()
+        self.folder.create()
+        with self._alone(timeout):
+            status = self.status()
+            if status.running:
+                self._same_ports()
+                return status
+            jars = install_jars(self.release, self.folder.home / "jars", on_progress=self.on_progress)
+            stage = f"start Neo4j {self.release.version}"
+            self.on_progress(stage, 0, 1)
+            launch(self.folder, self.release, java, jars, self.memory, self.ports, timeout)
+            self.on_progress(stage, 1, 1)
+            self._started_here = True
+            return self.status()
+
+    def stop(self, timeout: float = STOP_TIMEOUT) -> StopOutcome:
+        """Stop the server that was started here, whoever started it.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds that it gets to write everything down before it is killed; a kill loses no committed
+            data, but the next start takes longer.
+
+        Returns
+        -------
+        {"stopped", "killed", "not running", "gone"}
+            See `StopOutcome`.
+        """
+        if not self.folder.path.exists():
+            return "not running"
+        with self._alone(timeout):
+            record = self.folder.read_record()
+            if record is None or record.pid is None:
+                return "not running"
+            process = find_process(record.pid, record.created, arguments_path(self.folder))
+            outcome: StopOutcome = "gone"
+            if process is not None:
+                outcome = "stopped" if end_process(process, timeout) else "killed"
+            ports = (record.bolt_port, record.http_port)
+            self.folder.write_record(ServerRecord(None, 0.0, record.version, *ports))
+            self._started_here = False
+            return outcome
+
+    def status(self) -> ServerStatus:
+        """Return what is known of this server, without changing anything."""
+        record = self.folder.read_record()
+        uri = browser = pid = None
+        note = "" if record else "never started"
+        if record and record.pid is not None:
+            if find_process(record.pid, record.created, arguments_path(self.folder)) is not None:
+                pid = record.pid
+                uri = f"bolt://{ADDRESS}:{record.bolt_port}"
+                browser = f"http://{ADDRESS}:{record.http_port}/browser/"
+            else:
+                note = f"its process {record.pid} is gone: killed or crashed, or the machine was restarted"
+        return ServerStatus(
+            name=self.folder.name,
+            version=record.version if record else self.release.version,
+            running=pid is not None,
+            pid=pid,
+            uri=uri,
+            browser=browser,
+            folder=self.folder.path,
+            password_file=self.folder.password_file,
+            note=note,
+        )
+
+    def connection(self) -> tuple[str, str, str]:
+        """Return address, user and password of the running server.
+
+        Raises
+        ------
+        LocalServerError
+            If it does not run.
+        """
+        status = self.status()
+        if status.uri is None:
+            ended = f" ({status.note})" if status.note else ""
+            raise LocalServerError(
+                f"the local server {status.name!r} ({status.version}) does not run{ended}: heat server start"
+            )
+        return status.uri, USER, self.folder.read_password()
+
+    def _alone(self, timeout: float) -> Any:
+        lock = self.folder.path / "start.lock"
+        return held(lock, what="starting or stopping this server", timeout=timeout + STOP_TIMEOUT)
+
+    def _same_ports(self) -> None:
+        """Refuse to pretend that a running server has the ports asked for."""
+        record = self.folder.read_record()
+        assert record is not None
+        for wanted, actual in zip(self.ports, (record.bolt_port, record.http_port), strict=True):
+            if wanted is not None and wanted != actual:
+                raise LocalServerError(
+                    f"the server already runs, with port {actual} and not {wanted}; stop it first"
+                )
+
+
+def running_server(name: str = "default", home: Path | None = None) -> LocalServer | None:
+    """Return the local server of that name that runs, or None.
+
+    Raises
+    ------
+    LocalServerError
+        If servers of several releases run under that name.
+    """
+    servers = [LocalServer(series, name=name, home=home) for series in RELEASES]
+    running = [server for server in servers if server.status().running]
+    if len(running) > 1:
+        addresses = ", ".join(f"{server.release.series} at {server.connection()[0]}" for server in running)
+        raise LocalServerError(f"several local servers run ({addresses}): stop one, or set NEO4J_URI")
+    return running[0] if running else None

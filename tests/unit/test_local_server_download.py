@@ -1,0 +1,114 @@
+"""Installing jars: from a Maven repository on this machine that can misbehave."""
+
+import hashlib
+import http.server
+import threading
+
+import pytest
+
+from heat_neo4j.errors import LocalServerError
+from heat_neo4j.local_server import RELEASES, jars
+
+
+class Repository:
+    """What the repository serves, how often it breaks off, and what it was asked for."""
+
+    def __init__(self):
+        self.files = {}
+        self.truncate = {}
+        self.asked = []
+
+    def add(self, artifact, content):
+        jar = jars.LockedJar("org.example", artifact, "1.0", "", hashlib.sha256(content).hexdigest())
+        self.files[f"/{jar.path.as_posix()}"] = content
+        return jar
+
+
+@pytest.fixture
+def repository(monkeypatch):
+    from jgo.maven import _core
+
+    served = Repository()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            served.asked.append(self.path)
+            content = served.files.get(self.path)
+            self.send_response(200 if content is not None else 404)
+            content = content or b""
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            left = served.truncate.get(self.path, 0)
+            served.truncate[self.path] = left - 1
+            self.wfile.write(content[: len(content) // 2] if left > 0 else content)
+
+        def log_message(self, *arguments):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        monkeypatch.setitem(_core.DEFAULT_REMOTE_REPOS, "central", f"http://127.0.0.1:{server.server_port}")
+        try:
+            yield served
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def install(monkeypatch, locked, cache, on_progress=lambda *_: None):
+    monkeypatch.setattr(jars, "read_lock", lambda release: locked)
+    return jars.install_jars(RELEASES["5.26"], cache, on_progress=on_progress)
+
+
+def stored(cache):
+    return sorted(path.name for path in cache.rglob("*") if path.is_file() and path.name != "install.lock")
+
+
+def test_only_what_is_missing_is_downloaded_and_progress_is_told(repository, monkeypatch, tmp_path):
+    locked = [repository.add(name, name.encode() * 1000) for name in ("one", "two", "three")]
+    told = []
+    paths = install(monkeypatch, locked, tmp_path, lambda *step: told.append(step))
+    assert [path.read_bytes() for path in paths] == [name.encode() * 1000 for name in ("one", "two", "three")]
+    assert told == [("download Neo4j 5.26.30", done, 3) for done in range(4)]
+    repository.asked.clear()
+    told.clear()
+    assert install(monkeypatch, locked, tmp_path, lambda *step: told.append(step)) == paths
+    assert repository.asked == told == []
+    paths[1].write_bytes(b"rotten")
+    install(monkeypatch, locked, tmp_path)
+    assert paths[1].read_bytes() == b"two" * 1000
+    assert {path.split("/")[3] for path in repository.asked} == {"two"}
+
+
+def test_a_download_that_breaks_off_is_tried_again(repository, monkeypatch, tmp_path):
+    jar = repository.add("one", b"x" * 5000)
+    repository.truncate = {f"/{jar.path.as_posix()}": 2}
+    assert install(monkeypatch, [jar], tmp_path)[0].read_bytes() == b"x" * 5000
+    repository.truncate = {f"/{jar.path.as_posix()}": 3}
+    (tmp_path / jar.path).unlink()
+    with pytest.raises(LocalServerError, match=r"cannot download one-1\.0\.jar from Maven Central"):
+        install(monkeypatch, [jar], tmp_path)
+    assert stored(tmp_path) == []
+
+
+def test_a_file_that_is_not_the_locked_one_is_not_kept(repository, monkeypatch, tmp_path):
+    jar = repository.add("one", b"good")
+    repository.files[f"/{jar.path.as_posix()}"] = b"evil"
+    with pytest.raises(LocalServerError, match=r"one-1\.0\.jar is not the file that was locked: SHA-256"):
+        install(monkeypatch, [jar], tmp_path)
+    assert stored(tmp_path) == []
+
+
+# jgo leaves the answers it did not want to the garbage collector, open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_missing_file_and_no_network_are_one_line(repository, monkeypatch, tmp_path):
+    jar = repository.add("one", b"good")
+    repository.files.clear()
+    with pytest.raises(LocalServerError, match=r"cannot download one-1\.0\.jar .*not found"):
+        install(monkeypatch, [jar], tmp_path)
+    from jgo.maven import _core
+
+    monkeypatch.setitem(_core.DEFAULT_REMOTE_REPOS, "central", "http://127.0.0.1:9")
+    with pytest.raises(LocalServerError, match=r"cannot download one-1\.0\.jar .*check the network"):
+        install(monkeypatch, [jar], tmp_path)

@@ -1,0 +1,7 @@
+// Whether a constraint already sees to it that no two nodes of a label share a value of a property.
+//
+// $label, $key: label and property
+SHOW CONSTRAINTS YIELD type, entityType, labelsOrTypes, properties
+WHERE entityType = 'NODE' AND labelsOrTypes = [$label] AND properties = [$key]
+  AND (type ENDS WITH 'UNIQUENESS' OR type ENDS WITH 'NODE_KEY')
+RETURN count(*) > 0 AS exists

@@ -1,0 +1,15 @@
+// The most general nodes: those nearest to the centre, where everything meets.
+//
+// A node with few relationships lies where its attributes put it, so it is left out here.
+//
+// :param model => "heat"            name of the published embedding
+// :param property => "name"         the property to show
+// :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
+// :param k => 10                    how many
+MATCH (m:HeatModel {name: $model})
+MATCH (n) WHERE n[m.runProperty] = m.run
+WITH n, n[m.radiusProperty] AS radius, COUNT { (n)-[r]-() WHERE type(r) <> coalesce(m.linkType, '') } AS degree
+WHERE degree >= $minDegree
+RETURN n[$property] AS node, radius, degree
+ORDER BY radius, node
+LIMIT $k

@@ -1,0 +1,22 @@
+// The nodes nearest to one node that are of another kind: the ties that reach out of its own group.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2))
+//
+// :param model => "heat"            name of the published embedding
+// :param label => "Module"          the node whose neighbours are wanted: its label,
+// :param property => "name"         a property of it,
+// :param value => "asyncio"         and that property's value
+// :param group => "package"         the property in which neighbours must differ from it
+// :param k => 10                    how many
+MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+WITH m, a, a[m.embeddingProperty] AS u
+WITH m, a, u, 1.0 - reduce(sum = 0.0, x IN u | sum + x * x) AS gapU
+MATCH (b) WHERE b[m.runProperty] = m.run AND b[$group] <> a[$group]
+WITH b, b[m.embeddingProperty] AS v, u, gapU
+WITH b, gapU, 1.0 - reduce(sum = 0.0, x IN v | sum + x * x) AS gapV,
+     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square
+WITH b, 2.0 * square / (gapU * gapV) AS z
+RETURN b[$property] AS node, b[$group] AS group, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance
+ORDER BY distance, node
+LIMIT $k

@@ -1,0 +1,10 @@
+// Nodes of the projection as lists, one record for each set of labels and block of numbers in the element id:
+// the numbers, and how many relationships leave each node (an upper bound where a filter or a label decides).
+// Parameters: heat_prefix (length of the element id before its number), heat_block (numbers per block).
+MATCH (n:@labels)
+WHERE (
+  @node_filter
+)
+WITH n, toInteger(substring(elementId(n), $heat_prefix)) AS number
+RETURN labels(n) AS labels, number / $heat_block AS block,
+  collect(number) AS numbers, collect(COUNT { (n)-[@bound]->() }) AS degrees

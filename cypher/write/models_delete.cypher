@@ -1,0 +1,5 @@
+// Remove model nodes that two runs made at the same moment; their first one stays.
+// Parameters: ids.
+MATCH (m:HeatModel {createdBy: 'heat_neo4j'})
+WHERE elementId(m) IN $ids
+DETACH DELETE m

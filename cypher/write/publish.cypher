@@ -1,0 +1,6 @@
+// The flip, after publish_hold: the run becomes complete and the model points to it.
+// Parameters: model, run, outcome (of the run), published (on the model).
+MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
+MATCH (r:HeatRun {runId: $run, createdBy: 'heat_neo4j'})
+SET r += $outcome, r.status = 'complete', r.finishedAt = datetime(),
+    m += $published, m.publishedAt = datetime()

@@ -1,0 +1,219 @@
+"""The one gate to the server: opens sessions and runs managed transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import neo4j
+
+from heat_neo4j import __version__
+from heat_neo4j.database.failures import checked_address, is_deleted_meanwhile, translated
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError, WriteFailed
+
+__all__ = ["Auth", "Connection", "Parameters", "ServerInfo", "Tracer", "Transaction"]
+
+T = TypeVar("T")
+Auth = tuple[str, str] | neo4j.Auth | None
+Parameters = Mapping[str, Any]
+Tracer = Callable[[str, Parameters], None]
+
+_CONNECT_SECONDS = 15.0
+_ATTEMPTS = 4
+# Names that the database has not met are normal on a first run, or reported by us with a suggestion.
+# Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
+_QUIET_OPTION = (
+    "notifications_disabled_categories"
+    if neo4j.__version__.startswith("5.")
+    else "notifications_disabled_classifications"
+)
+
+
+@dataclass(frozen=True)
+class ServerInfo:
+    """What is known of the server and the database in use.
+
+    Parameters
+    ----------
+    version : str
+        Server version, e.g. ``"5.26.30"``.
+    edition : str
+        ``"community"`` or ``"enterprise"``.
+    address : str
+        ``host:port`` that answered.
+    database : str
+        Name of the database every statement runs in.
+    """
+
+    version: str
+    edition: str
+    address: str
+    database: str
+
+
+class Transaction:
+    """A running transaction, as the work that a `Connection` runs sees it.
+
+    Parameters
+    ----------
+    inner : neo4j.ManagedTransaction
+        The driver's transaction.
+    tracer : callable, optional
+        Called with each statement and its parameters before they are sent.
+    """
+
+    def __init__(self, inner: neo4j.ManagedTransaction, tracer: Tracer | None) -> None:
+        self._inner = inner
+        self._tracer = tracer
+
+    def run(self, statement: str, parameters: Parameters | None = None) -> neo4j.EagerResult:
+        """Run `statement` to its end; return records, summary and keys."""
+        return self.stream(statement, parameters).to_eager_result()
+
+    def stream(self, statement: str, parameters: Parameters | None = None) -> neo4j.Result:
+        """Run `statement`; return its records as an iterator, to be read to the end by the caller."""
+        if self._tracer is not None:
+            self._tracer(statement, parameters or {})
+        return self._inner.run(statement, dict(parameters or {}))
+
+
+class Connection:
+    """A driver, one database of its server, and the rules by which this package talks to it.
+
+    Every transaction is a managed one: the driver repeats it when that can help, so the work given must
+    have no effect outside the transaction before it has returned.
+
+    Parameters
+    ----------
+    driver : neo4j.Driver
+        A ready driver; closed by `close` only if `owns_driver`.
+    database : str, optional
+        Database name; the user's home database if not given.
+    address : str
+        How messages name the server; kept as an attribute.
+    owns_driver : bool
+        Whether `close` closes the driver.
+    """
+
+    def __init__(
+        self,
+        driver: neo4j.Driver,
+        database: str | None = None,
+        *,
+        address: str = "the driver's address",
+        owns_driver: bool = False,
+    ) -> None:
+        self._driver = driver
+        self._database = database
+        self.address = address
+        self._owns_driver = owns_driver
+        self.tracer: Tracer | None = None
+
+    @classmethod
+    def open(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
+        """Open a driver on `uri` and see that the server and the database answer.
+
+        Raises
+        ------
+        ConnectionFailed
+            If the address is malformed, nothing answers, the login is refused or there is no such database.
+        """
+        address = checked_address(uri)
+        driver = neo4j.GraphDatabase.driver(
+            address, auth=auth, user_agent=f"heat_neo4j/{__version__}", connection_timeout=_CONNECT_SECONDS
+        )
+        connection = cls(driver, database, address=address, owns_driver=True)
+        try:
+            with translated(address, "connecting", database):
+                driver.verify_connectivity()
+            _ = connection.server
+        except BaseException:
+            driver.close()
+            raise
+        return connection
+
+    def close(self) -> None:
+        """Close the driver if this connection opened it."""
+        if self._owns_driver:
+            self._driver.close()
+
+    @cached_property
+    def server(self) -> ServerInfo:
+        """The server's version, edition and address, and the database in use (asked once)."""
+
+        def ask(transaction: Transaction) -> ServerInfo:
+            answer = transaction.run(load_statement("read/server"))
+            record, summary = answer.records[0], answer.summary
+            host, port = summary.server.address[:2]
+            database = str(self._database or summary.database)
+            return ServerInfo(record["version"], record["edition"], f"{host}:{port}", database)
+
+        return self._transact(ask, neo4j.READ_ACCESS, self._database, "connecting")
+
+    def read(
+        self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
+    ) -> list[neo4j.Record]:
+        """Run one statement in a read transaction; return all its records.
+
+        Raises
+        ------
+        ConnectionFailed
+            If the server is lost or refuses.
+        ProjectionError
+            If the server refuses the statement or one of its values.
+        """
+        return self.read_transaction(lambda current: current.run(statement, parameters).records, doing=doing)
+
+    def read_transaction(self, work: Callable[[Transaction], T], *, doing: str = "reading") -> T:
+        """Run `work` in a managed transaction in which the server refuses every write; return its result.
+
+        Repeated when something was deleted between being matched and being looked at.
+
+        Raises
+        ------
+        ConnectionFailed, ProjectionError
+            As for `read`.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
+            except ProjectionError as error:
+                if not is_deleted_meanwhile(error):
+                    raise
+        return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
+
+    def write_transaction(self, work: Callable[[Transaction], T], *, doing: str = "writing") -> T:
+        """Run `work` in a managed write transaction; return its result.
+
+        Raises
+        ------
+        ConnectionFailed
+            If the server is lost or refuses the user.
+        WriteFailed
+            If the server refuses a statement.
+        """
+        return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing)
+
+    def _transact(self, work: Callable[[Transaction], T], access: str, database: str | None, doing: str) -> T:
+        reading = access == neo4j.READ_ACCESS
+        quiet: dict[str, Any] = {_QUIET_OPTION: ["UNRECOGNIZED"]}
+
+        @neo4j.unit_of_work(metadata={"app": f"heat_neo4j/{__version__}", "doing": doing})
+        def run(inner: neo4j.ManagedTransaction) -> T:
+            return work(Transaction(inner, self.tracer))
+
+        refusal = ProjectionError if reading else WriteFailed
+        with (
+            translated(self.address, doing, database, refusal),
+            self._driver.session(
+                database=database,
+                default_access_mode=access,
+                # Later sessions see what earlier ones wrote, on a cluster too.
+                bookmark_manager=self._driver.execute_query_bookmark_manager,
+                **quiet,
+            ) as session,
+        ):
+            return session.execute_read(run) if reading else session.execute_write(run)

@@ -1,0 +1,203 @@
+"""The short transactions of a run: claiming a slot at its start, and the flip at its end.
+
+A model node is the published address of a model and the lock under which runs start, publish and are
+condemned. A run node is locked by every batch of its run. Whoever takes a run's right to write away must
+lock its node, so no batch is under way when they have it, and none comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.refusals import refuse_foreign_values, refuse_taken_names
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.transactions import write
+from heat_neo4j.errors import WriteFailed, WriteRefused
+
+__all__ = ["Claim", "condemn", "hold_run", "note_error", "publish", "survey_and_claim"]
+
+_ATTEMPTS = 5
+_LOOKS = 3
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a run asks for when it starts.
+
+    Parameters
+    ----------
+    names : WriteNames
+        Names to write under.
+    parts : tuple of str
+        "embedding", "links" or both.
+    overwrite : bool
+        Whether values of the same names from elsewhere may be overwritten.
+    record : RunRecord
+        What is known of the run before its slot is.
+    """
+
+    names: WriteNames
+    parts: tuple[str, ...]
+    overwrite: bool
+    record: RunRecord
+
+
+def survey_and_claim(connection: Connection, claim: Claim, *, dry_run: bool = False) -> RunRecord:
+    """See that nothing of others is in the way, then register the run; return it with the slot it got.
+
+    Unfinished runs of the same model lose their right to write here.
+
+    Raises
+    ------
+    WriteRefused
+        If names are taken, or the user may not write. No run node is left then.
+    WriteFailed
+        If other runs of the model kept starting and publishing at the same moment.
+    """
+    model = claim.names.model
+    for attempt in range(_ATTEMPTS):
+        book = read_bookkeeping(connection)
+        refuse_taken_names(book, claim.names, claim.parts)
+        try:
+            if not claim.overwrite:
+                refuse_foreign_values(connection, book, claim.names, claim.parts)
+        except WriteRefused:
+            # Perhaps values of a run that started after the runs were read: a user's own are there again.
+            if attempt < _LOOKS - 1:
+                continue
+            raise
+        record = _placed(claim, book.free_slot(model))
+        if dry_run or _register(connection, claim, record):
+            return record
+    raise WriteFailed(
+        f"other runs of model {model!r} started at the same time, again and again: repeat later"
+    )
+
+
+def _placed(claim: Claim, slot: int) -> RunRecord:
+    """Return the run's record with the names it writes under."""
+    record = replace(claim.record, slot=slot)
+    if EMBEDDING in claim.parts:
+        names = claim.names.slot(slot)
+        record = replace(
+            record, embedding_property=names.embedding, radius_property=names.radius, run_property=names.run
+        )
+    return replace(record, link_type=claim.names.link_type) if LINKS in claim.parts else record
+
+
+def _register(connection: Connection, claim: Claim, record: RunRecord) -> bool:
+    """Make the run node and abandon unfinished runs; False if the model changed since it was surveyed."""
+    model, run = {"model": record.model}, {"run": record.run_id}
+    properties = record.to_node()
+
+    def register(transaction: Transaction) -> bool:
+        if not _lock_model(transaction, record.model):
+            return False
+        book = read_bookkeeping(transaction)
+        if book.free_slot(record.model) != record.slot:
+            return False
+        refuse_taken_names(book, claim.names, claim.parts)
+        transaction.run(load_statement("write/runs_abandon"), {**model, **run})
+        transaction.run(load_statement("write/run_create"), {**run, "properties": properties})
+        return True
+
+    # Of two that make the model node at once, neither sees the other's before the commit: so commit it first.
+    write(
+        connection, lambda made: made.run(load_statement("write/model_create"), model), doing="starting a run"
+    )
+    return write(connection, register, doing="starting a run")
+
+
+def _lock_model(transaction: Transaction, model: str) -> bool:
+    """Lock all model nodes, drop duplicates of `model`; False if it has none."""
+    rows = transaction.run(load_statement("write/models_lock")).records
+    mine = [row for row in rows if row["model"]["name"] == model]
+    mine.sort(key=lambda row: not ("run" in row["model"] or "linkRun" in row["model"]))
+    if len(mine) > 1:
+        transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
+    return bool(mine)
+
+
+def hold_run(transaction: Transaction, run_id: str, model: str) -> None:
+    """Lock the run's node for this transaction.
+
+    Raises
+    ------
+    WriteFailed
+        If the run was taken over by a later one, or cleared.
+    """
+    if not transaction.run(load_statement("write/run_hold"), {"run": run_id}).records:
+        raise _taken_over(model)
+
+
+def publish(connection: Connection, record: RunRecord, published: Mapping[str, Any]) -> None:
+    """Flip the model to the run, in one small transaction.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where to.
+    record : RunRecord
+        The run, as its node shall have it.
+    published : mapping of str to property value
+        Properties to set on the model node.
+
+    Raises
+    ------
+    WriteFailed
+        If the run was taken over or cleared.
+    """
+    address = {"model": record.model, "run": record.run_id}
+    properties = {"outcome": record.to_node(), "published": dict(published)}
+
+    def flip(transaction: Transaction) -> None:
+        statuses = [
+            row["status"] for row in transaction.run(load_statement("write/publish_hold"), address).records
+        ]
+        if statuses == ["complete"]:
+            return  # by a commit of which no answer came
+        if statuses != ["incomplete"]:
+            raise _taken_over(record.model)
+        transaction.run(load_statement("write/publish"), {**address, **properties})
+        _relate(transaction, record.model)
+
+    write(connection, flip, doing="publishing")
+
+
+def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:
+    """Take `runs` out of publication, and from whoever still writes them, so that they can be removed."""
+    chosen = {"runs": [run.run_id for run in runs]}
+
+    def work(transaction: Transaction) -> None:
+        transaction.run(load_statement("write/models_lock"))
+        transaction.run(load_statement("write/runs_condemn"), chosen)
+        transaction.run(load_statement("write/unpublish_embedding"), chosen)
+        transaction.run(load_statement("write/unpublish_links"), chosen)
+        for model in sorted({run.model for run in runs}):
+            _relate(transaction, model)
+
+    write(connection, work, doing="clearing")
+
+
+def note_error(connection: Connection, run_id: str, error: str) -> None:
+    """Write on the node of an unfinished run why it stopped."""
+    parameters = {"run": run_id, "error": error}
+    write(
+        connection,
+        lambda noted: noted.run(load_statement("write/run_error"), parameters),
+        doing="noting an error",
+    )
+
+
+def _relate(transaction: Transaction, model: str) -> None:
+    for statement in ("write/runs_supersede", "write/published_unlink", "write/published_link"):
+        transaction.run(load_statement(statement), {"model": model})
+
+
+def _taken_over(model: str) -> WriteFailed:
+    return WriteFailed(f"a later run of model {model!r}, or `heat clear`, took over")

@@ -1,0 +1,172 @@
+"""Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.attributes import AttributeTable
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.nodes import NodeTable, Positions, rows_by_key
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.relationships import RelationshipTable
+from heat_neo4j.database.scope import Scope
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import Graph, Provenance
+
+__all__ = ["read_graph", "read_properties", "read_relationships"]
+
+# What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
+_NODES_PER_CHUNK = 10_000
+_RELATIONSHIPS_PER_CHUNK = 200_000
+_VALUES_PER_CHUNK = 500_000
+_FIRST_NODES = 256
+
+
+def read_graph(connection: Connection, projection: Projection, on_progress: Progress = no_progress) -> Graph:
+    """Read what `projection` names into a `Graph`.
+
+    Rows are sorted by the projection's key, or by the number in the element id; nothing depends on the
+    order in which the server returns anything. Nodes deleted before the end are left out and counted.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where from.
+    projection : Projection
+        What.
+    on_progress : callable
+        Called in the stages "reading nodes", "reading relationships" and "reading attributes".
+
+    Returns
+    -------
+    Graph
+        With element ids, label masks, attribute names, and provenance with the counts met.
+
+    Raises
+    ------
+    ProjectionError
+        If a name does not exist, nothing matches, or a weight, key or attribute value cannot be used.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    scope = Scope.resolve(connection, projection).require()
+    on_progress("reading nodes", 0, 1)
+    nodes = NodeTable.read(connection, scope)
+    on_progress("reading nodes", 1, 1)
+    relationships = read_relationships(connection, scope, nodes, on_progress)
+    relationships.check()
+    table = AttributeTable(projection.attributes, nodes.size, max_categories=projection.max_categories)
+    keys: NDArray[np.object_] = np.full(nodes.size, None, dtype=object)
+    present = np.zeros(nodes.size, dtype=np.bool_)
+    for positions, values in read_properties(connection, scope, nodes, on_progress):
+        present[positions] = True
+        table.add(positions, values)
+        if projection.key is not None:
+            keys[positions] = values[projection.key]
+    order = _row_order(projection.key, present, keys)
+    row_of = np.full(nodes.size, -1, dtype=np.int64)
+    row_of[order] = np.arange(order.size)
+    attributes = table.finish(order)
+    adjacency = relationships.matrix(row_of, order.size)
+    counts = {
+        "nodes": order.size,
+        "nodes_gone_while_reading": nodes.size - order.size,
+        **relationships.counts,
+    }
+    return Graph(
+        adjacency,
+        attributes.matrix if projection.attributes else None,
+        node_ids=tuple(nodes.element_ids(order)),
+        labels=nodes.label_masks(order),
+        attribute_names=attributes.names,
+        provenance=Provenance(projection.to_dict(), counts, attributes.recipe),
+    )
+
+
+def read_relationships(
+    connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
+) -> RelationshipTable:
+    """Read every relationship that leaves `nodes`, once, from its source.
+
+    Returns
+    -------
+    RelationshipTable
+        Its weights not yet checked.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `read_graph`.
+    """
+    weight = scope.projection.weight
+    name = "read/relationships" if weight is None else "read/weighted_relationships"
+    statement = load_statement(name, **scope.relationships())
+    table = RelationshipTable(scope.projection, nodes.element_id)
+    done, total = 0, int(nodes.degrees.sum())
+    on_progress("reading relationships", done, total)
+    for positions in nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK):
+        ours = {"ids": nodes.element_ids(positions), "prefix": len(nodes.prefix), "weight": weight}
+        record = connection.read(statement, scope.parameters(**ours), doing="reading relationships")[0]
+        sources = positions[np.array(record["sources"], dtype=np.int64)]
+        targets = nodes.positions_of(np.array(record["targets"], dtype=np.int64))
+        table.add(sources, targets, None if weight is None else record["weights"])
+        done += int(nodes.degrees[positions].sum())
+        on_progress("reading relationships", done, total)
+    return table
+
+
+def read_properties(
+    connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
+) -> Iterator[tuple[Positions, dict[str, list[Any]]]]:
+    """Read attributes and key of all nodes, fewer at a time when their values are long.
+
+    Yields
+    ------
+    positions : array of shape (m,)
+        The nodes of a chunk that still exist. A node that is never among them has been deleted.
+    values : dict of str to list of length m
+        Their raw values of each property.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `read_graph`.
+    """
+    key = scope.projection.key
+    names = list(dict.fromkeys([*scope.projection.attributes, *([] if key is None else [key])]))
+    statement = load_statement("read/properties")
+    start, size = 0, _FIRST_NODES if names else _NODES_PER_CHUNK
+    on_progress("reading attributes", 0, nodes.size)
+    while start < nodes.size:
+        chunk = np.arange(start, min(start + size, nodes.size))
+        parameters = {"heat_ids": nodes.element_ids(chunk), "heat_keys": names}
+        record = connection.read(statement, parameters, doing="reading attributes")[0]
+        columns = record["columns"]
+        yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
+        most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
+        start, size = start + chunk.size, min(max(most, 1), _NODES_PER_CHUNK)
+        on_progress("reading attributes", start, nodes.size)
+
+
+def _row_order(key: str | None, present: NDArray[np.bool_], keys: NDArray[np.object_]) -> Positions:
+    """Return the positions of the nodes that are still there, in the order of the rows."""
+    positions = np.flatnonzero(present)
+    if not positions.size:
+        raise ProjectionError("all nodes that matched were deleted while they were read: read again")
+    return positions if key is None else positions[rows_by_key(key, keys[positions].tolist())]
+
+
+def _length(column: Sequence[Any]) -> int:
+    """Return how long a column is in memory, in numbers of 8 bytes, roughly."""
+    lists = [value for value in column if type(value) is list]
+    texts = [value for value in column if type(value) is str]
+    of_texts = chain.from_iterable(value for value in lists if value and type(value[0]) is str)
+    characters = sum(map(len, texts)) + sum(map(len, of_texts))
+    return len(column) + sum(map(len, lists)) + characters // 8

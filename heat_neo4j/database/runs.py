@@ -1,0 +1,229 @@
+"""`RunRecord`: what the graph remembers of a run, and the bookkeeping nodes it is read from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Self
+
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.naming import SLOTS
+from heat_neo4j.database.statements import load_statement
+
+__all__ = ["EMBEDDING", "LABELS", "LINKS", "Bookkeeping", "RunRecord", "read_bookkeeping"]
+
+EMBEDDING, LINKS = "embedding", "links"
+LABELS = ("HeatRun", "HeatModel")
+
+# Fields of RunRecord whose property on the run node is JSON text.
+_JSON_FIELDS = (
+    "parameters",
+    "versions",
+    "projection",
+    "attribute_recipe",
+    "counts",
+    "stage_seconds",
+    "training",
+)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run, as its ``HeatRun`` node tells it.
+
+    Parameters
+    ----------
+    run_id : str
+        Id that every value the run wrote carries; empty for a dry run.
+    model : str
+        Name of the model it belongs to.
+    parts : tuple of str
+        What it writes: "embedding", "links" or both.
+    status : str
+        "incomplete": still being written, or died. "complete": published. "superseded": a later run took
+        its place, its values were removed. "removing": its values are being removed. "dry run": none were.
+    stored : tuple of str
+        Parts of which values may still be in the graph.
+    slot : int
+        1 or 2: the end of the names of the node properties.
+    embedding_property, radius_property, run_property, link_type : str or None
+        Where it wrote; None for a part it does not write.
+    node_count, edge_count, attribute_count : int
+        Size of the graph it was computed from.
+    labels : tuple of str
+        Labels of the nodes it wrote to; empty for any.
+    coordinates : str or None
+        "poincare", "hyperboloid" or "klein".
+    dimension : int or None
+        Floats in each list of coordinates.
+    nodes_written, links_written : int
+        Nodes with coordinates, and predicted links.
+    nodes_missing, links_missing : int
+        Not written since a node had left the graph (or lost its label) by then.
+    started_at, finished_at, heartbeat : datetime or None
+        By the server's clock; `heartbeat` is the time of the last batch.
+    seed, pair_count : int or None
+        Of the training; a seed too large for Neo4j's integers is text.
+    final_loss : float or None
+        Last value of `loss_curve`.
+    loss_curve : tuple of float
+        Mean loss per pair, at most 200 values over the training.
+    parameters, versions, projection, counts, stage_seconds, training : mapping
+        JSON data: parameters of the model, software versions, what was read, counts met while reading,
+        seconds of each stage, and what the training counted.
+    attribute_recipe : sequence of mappings
+        How node properties became attributes.
+    error : str or None
+        Why an incomplete run stopped, if it could still say so.
+    """
+
+    run_id: str
+    model: str
+    parts: tuple[str, ...]
+    status: str
+    stored: tuple[str, ...] = ()
+    slot: int = 0
+    embedding_property: str | None = None
+    radius_property: str | None = None
+    run_property: str | None = None
+    link_type: str | None = None
+    node_count: int = 0
+    edge_count: int = 0
+    attribute_count: int = 0
+    labels: tuple[str, ...] = ()
+    coordinates: str | None = None
+    dimension: int | None = None
+    nodes_written: int = 0
+    nodes_missing: int = 0
+    links_written: int = 0
+    links_missing: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    heartbeat: datetime | None = None
+    seed: int | str | None = None
+    pair_count: int | None = None
+    final_loss: float | None = None
+    loss_curve: tuple[float, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    projection: Mapping[str, Any] = field(default_factory=dict)
+    attribute_recipe: Sequence[Mapping[str, Any]] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    stage_seconds: Mapping[str, float] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """The parts in one word: "embedding", "links" or "embedding+links"."""
+        return "+".join(self.parts)
+
+    @classmethod
+    def from_node(cls, properties: Mapping[str, Any]) -> Self:
+        """Return the record that a run node's properties hold; properties not known here are left out."""
+        values: dict[str, Any] = {}
+        for part in fields(cls):
+            value = properties.get(_camel(part.name))
+            if value is None:
+                continue
+            if part.name in _JSON_FIELDS:
+                value = json.loads(value)
+            elif isinstance(value, list):
+                value = tuple(value)
+            elif hasattr(value, "to_native"):
+                value = value.to_native()
+            values[part.name] = value
+        return cls(**values)
+
+    def to_node(self) -> dict[str, Any]:
+        """Return the properties that `from_node` takes, without those that are None."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {
+            _camel(name): json.dumps(value, allow_nan=False, sort_keys=True)
+            if name in _JSON_FIELDS
+            else _plain(value)
+            for name, value in values.items()
+            if value is not None
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON data, times in ISO format."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else _plain(value)
+            for name, value in values.items()
+        }
+
+
+@dataclass(frozen=True)
+class Bookkeeping:
+    """What one transaction saw of the model nodes and the run nodes.
+
+    Parameters
+    ----------
+    models : sequence of mappings
+        Properties of the model nodes.
+    runs : tuple of RunRecord
+        Runs of all models, latest first.
+    """
+
+    models: Sequence[Mapping[str, Any]]
+    runs: tuple[RunRecord, ...]
+
+    def published(self, model: str) -> Mapping[str, Any]:
+        """Return the properties of the node of `model`, without any if there is none."""
+        found = [node for node in self.models if node["name"] == model]
+        return max(found, key=lambda node: ("run" in node, "linkRun" in node), default={})
+
+    def free_slot(self, model: str) -> int:
+        """Return the slot that the published coordinates of `model` are not in."""
+        return SLOTS[1] if self.published(model).get("slot") == SLOTS[0] else SLOTS[0]
+
+    def runs_of(self, model: str) -> tuple[RunRecord, ...]:
+        """Return the runs of `model`, latest first."""
+        return tuple(run for run in self.runs if run.model == model)
+
+    def holders(self, model: str, part: str) -> list[str]:
+        """Return the ids of the runs of `model` that may have values of `part` in the graph."""
+        return [run.run_id for run in self.runs_of(model) if part in run.stored]
+
+    def leftovers(self, model: str) -> Iterator[tuple[RunRecord, str]]:
+        """Yield each run and part of `model` with values in the graph that nobody should read.
+
+        These are parts which are not published, of runs that are not being written.
+        """
+        node = self.published(model)
+        address = {EMBEDDING: node.get("run"), LINKS: node.get("linkRun")}
+        for run in self.runs_of(model):
+            if run.status != "incomplete":
+                yield from ((run, part) for part in run.stored if address[part] != run.run_id)
+
+
+def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:
+    """Read the model and run nodes of ours in one transaction.
+
+    Runs of which nothing is in the graph any more are read only if `history` is true.
+    """
+
+    def work(transaction: Transaction) -> Bookkeeping:
+        models = transaction.run(load_statement("read/models")).records
+        runs = transaction.run(load_statement("read/runs"), {"current": not history}).records
+        return Bookkeeping(
+            [record["model"] for record in models],
+            tuple(RunRecord.from_node(record["run"]) for record in runs),
+        )
+
+    if isinstance(source, Connection):
+        return source.read_transaction(work, doing="reading the runs")
+    return work(source)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

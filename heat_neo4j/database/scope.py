@@ -1,0 +1,146 @@
+"""A `Projection` held against one database: names checked, filters compiled, statements filled."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.failures import one_line
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.runs import LABELS as BOOKKEEPING_LABELS
+from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["Scope"]
+
+_NAMES_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of a database a projection covers, as text for its statements.
+
+    Parameters
+    ----------
+    projection : Projection
+        What was asked for.
+    problems : tuple of str
+        Names that the database does not have and filters that it does not accept, one line each.
+    predicted_types : tuple of str
+        Relationship types of predicted links, left out if the projection names no types.
+    """
+
+    projection: Projection
+    problems: tuple[str, ...]
+    predicted_types: tuple[str, ...]
+
+    @classmethod
+    def resolve(cls, connection: Connection, projection: Projection) -> Self:
+        """Hold `projection` against the database of `connection`.
+
+        Raises
+        ------
+        ConnectionFailed
+            If the server is lost or refuses.
+        """
+        known = connection.read(load_statement("read/names"), doing="reading names")[0]
+        predicted = connection.read(load_statement("read/predicted_types"), doing="reading runs")[0]["types"]
+        database = connection.server.database
+        problems = [
+            *_unknown_names(projection, known, database),
+            *_bad_filters(connection, projection),
+        ]
+        return cls(projection, tuple(problems), tuple(sorted(predicted)))
+
+    def require(self) -> Self:
+        """Return this scope if nothing is wrong with it.
+
+        Raises
+        ------
+        ProjectionError
+            With the first problem.
+        """
+        if self.problems:
+            raise ProjectionError(self.problems[0])
+        return self
+
+    def nodes(self) -> dict[str, str | Sequence[str]]:
+        """Return what fills the placeholders of a statement over nodes."""
+        labels = self.projection.labels
+        return {
+            "labels": except_names(BOOKKEEPING_LABELS) if labels is None else labels,
+            "node_filter": Fragment(self.projection.node_filter or "true"),
+        }
+
+    def relationships(self) -> dict[str, str | Sequence[str]]:
+        """Return what fills the placeholders of a statement over relationships."""
+        return {
+            "types": Fragment(self._types()),
+            "relationship_filter": Fragment(self.projection.relationship_filter or "true"),
+        }
+
+    def bound(self) -> Fragment:
+        """Return the types over which a node's relationships can be counted without visiting them.
+
+        An exclusion would have to visit them, so all types stand in for it.
+        """
+        return Fragment("" if self.projection.relationships is None else self._types())
+
+    def parameters(self, **ours: Any) -> dict[str, Any]:
+        """Return the parameters of a statement: the filters' own and `ours`."""
+        return {
+            **self.projection.filter_parameters,
+            **{f"heat_{name}": value for name, value in ours.items()},
+        }
+
+    def nothing_matches(self) -> ProjectionError:
+        """Return the error for a projection without nodes."""
+        labels, predicate = self.projection.labels, self.projection.node_filter
+        which = "" if labels is None else f" of label {' or '.join(map(repr, labels))}"
+        where = "" if predicate is None else f" with {predicate!r}"
+        return ProjectionError(f"there is no node{which}{where}: nothing to read")
+
+    def _types(self) -> str:
+        if self.projection.relationships is not None:
+            return ":" + "|".join(map(quote_identifier, self.projection.relationships))
+        return f":{except_names(self.predicted_types)}" if self.predicted_types else ""
+
+
+def _unknown_names(projection: Projection, known: Mapping[str, Any], database: str) -> Iterator[str]:
+    wanted = (
+        ("node label", projection.labels or (), known["labels"]),
+        ("relationship type", projection.relationships or (), known["types"]),
+        ("weight property", [projection.weight] if projection.weight else (), known["keys"]),
+        ("key property", [projection.key] if projection.key else (), known["keys"]),
+        ("attribute property", projection.attributes, known["keys"]),
+    )
+    for kind, names, there in wanted:
+        for name in names:
+            if name not in there:
+                yield f"no {kind} {name!r} in database {database!r}{_suggestion(name, there)}"
+
+
+def _suggestion(name: str, there: Sequence[str]) -> str:
+    folded = {other.casefold(): other for other in sorted(there)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f": did you mean {folded[close[0]]!r}?"
+    if not there:
+        return ", which has none at all"
+    shown = ", ".join(sorted(there)[:_NAMES_SHOWN])
+    return f": there are {shown}{', ...' if len(there) > _NAMES_SHOWN else ''}"
+
+
+def _bad_filters(connection: Connection, projection: Projection) -> Iterator[str]:
+    for name in ("node_filter", "relationship_filter"):
+        text = getattr(projection, name)
+        if text is None:
+            continue
+        statement = load_statement(f"read/{name}", **{name: Fragment(text)})
+        try:
+            connection.read(statement, projection.filter_parameters, doing="compiling filters")
+        except ProjectionError as error:
+            yield f"{name} {text!r} is refused by the server: {one_line(error.__cause__ or error)}"

@@ -1,0 +1,128 @@
+"""Cypher statements, kept as files under ``cypher/`` and filled with identifiers only here.
+
+Values always travel as ``$parameters``. What Cypher cannot take as a parameter (a label, a relationship
+type, a property key) is written in a file as an ``@placeholder`` and filled with quoted identifiers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+__all__ = ["Fragment", "except_names", "load_statement", "quote_identifier"]
+
+_PLACEHOLDER = re.compile(r"@([a-z][a-z_]*)")
+_COMMENT_LINE = re.compile(r"^\s*//.*\n?", re.MULTILINE)
+
+
+class Fragment(str):
+    """Cypher text that goes into a statement as it is.
+
+    Made only from quoted identifiers (`except_names`) or from a user's own predicate, which is sent in
+    read access mode, where the server itself refuses to write.
+    """
+
+    __slots__ = ()
+
+
+def quote_identifier(name: str) -> str:
+    """Return `name` as one Cypher identifier between backticks, whatever characters it holds.
+
+    Parameters
+    ----------
+    name : str
+        A label, relationship type or property key.
+
+    Returns
+    -------
+    str
+        The name between backticks, its own backticks doubled.
+
+    Raises
+    ------
+    TypeError
+        If `name` is not a string.
+    ValueError
+        If it is empty, holds a NUL, a lone surrogate, or a backslash followed by ``u``: Cypher 5 decodes
+        such an escape before it looks for the closing backtick, and Cypher 25 does not.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a name in Neo4j must be a string, got {name!r}")
+    if not name:
+        raise ValueError("a name in Neo4j cannot be empty")
+    if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+        raise ValueError(f"the name {name!r} holds a character that Neo4j cannot store")
+    if "\\u" in name:
+        raise ValueError(
+            f"the name {name!r} holds the characters \\u, which cannot be quoted safely in Cypher"
+        )
+    return "`" + name.replace("`", "``") + "`"
+
+
+def except_names(names: Sequence[str]) -> Fragment:
+    """Return the label (or type) expression for "none of `names`", e.g. ``!(`A`|`B`)``.
+
+    An empty sequence excludes nothing: ``(%|!%)`` stands for nodes with and without a label.
+    """
+    if not names:
+        return Fragment("(%|!%)")
+    return Fragment(f"!({_alternatives(names)})")
+
+
+def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:
+    """Return the statement in ``cypher/<name>.cypher`` with its placeholders filled.
+
+    Parameters
+    ----------
+    name : str
+        Path under ``cypher/`` without the ending, e.g. ``"read/relationships"``.
+    **identifiers : str or sequence of str
+        What each ``@placeholder`` stands for: a name, several names (an alternative such as ``` `A`|`B` ```,
+        as labels and types take it) or a `Fragment`.
+
+    Returns
+    -------
+    str
+        The statement without its comment lines.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the placeholders of the file and `identifiers` are not the same, or a name cannot be quoted.
+    """
+    template = _template(name)
+    placeholders = set(_PLACEHOLDER.findall(template))
+    if placeholders != set(identifiers):
+        raise ValueError(
+            f"cypher/{name}.cypher has placeholders {sorted(placeholders)}, got {sorted(identifiers)}"
+        )
+    texts = {key: _text(value) for key, value in identifiers.items()}
+    return _PLACEHOLDER.sub(lambda match: texts[match[1]], template)
+
+
+def _text(value: str | Sequence[str]) -> str:
+    if isinstance(value, Fragment):
+        return str(value)
+    return quote_identifier(value) if isinstance(value, str) else _alternatives(value)
+
+
+def _alternatives(names: Sequence[str]) -> str:
+    if not names:
+        raise ValueError("at least one name is needed")
+    return "|".join(quote_identifier(name) for name in names)
+
+
+@cache
+def _template(name: str) -> str:
+    packaged: Traversable = files("heat_neo4j").joinpath("cypher", f"{name}.cypher")
+    checkout: Traversable = Path(__file__).parents[2] / "cypher" / f"{name}.cypher"
+    for source in (packaged, checkout):
+        if source.is_file():
+            return _COMMENT_LINE.sub("", source.read_text(encoding="utf-8")).strip()
+    raise FileNotFoundError(f"no statement cypher/{name}.cypher, neither installed nor in the checkout")

@@ -1,0 +1,210 @@
+"""The half of `Neo4jStore` that writes, and reads back what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.facts import model_facts
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.options import WriteOptions
+from heat_neo4j.database.payload import Links, check_coordinates, check_links
+from heat_neo4j.database.published import read_embedding
+from heat_neo4j.database.removal import ClearReport, clear
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
+from heat_neo4j.database.writer import Run
+from heat_neo4j.graph import Graph
+
+__all__ = ["StoreWrites"]
+
+
+class StoreWrites:
+    """Methods of `Neo4jStore` that write coordinates and links, list runs and clear them."""
+
+    _connection: Connection
+
+    def start_run(
+        self, graph: Graph, *, parts: Sequence[str] = (EMBEDDING,), **options: Unpack[WriteOptions]
+    ) -> Run:
+        """Return a run to write into, for coordinates and links that are to be published together.
+
+        The parameters are those of `Run`. Use it as a context manager and end with its `publish`::
+
+            with store.start_run(graph, parts=["embedding", "links"]) as run:
+                run.write_embedding(model)
+                run.write_links(links)
+                record = run.publish()
+        """
+        return Run(self._connection, graph, parts=parts, **options)
+
+    def write_embedding(
+        self,
+        graph: Graph,
+        model: Any,
+        *,
+        coordinates: str = "poincare",
+        dry_run: bool = False,
+        **options: Unpack[WriteOptions],
+    ) -> RunRecord:
+        """Write coordinates, radius and run id onto the nodes of `graph`, and publish them.
+
+        Parameters
+        ----------
+        graph : Graph
+            As read from this database.
+        model : HEAT or array of shape (N, d + 1)
+            A fitted model, or points of the hyperboloid.
+        coordinates : {"poincare", "hyperboloid", "klein"}
+            What to store.
+        dry_run : bool
+            Check everything and say what would be written, without writing.
+        **options
+            ``names``, ``parameters``, ``stage_seconds``, ``overwrite``, ``batch_size``, ``on_progress``:
+            as for `Run`.
+
+        Returns
+        -------
+        RunRecord
+            The published run, or the plan of a dry run.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong or the points are not on the hyperboloid.
+        WriteRefused
+            If a value is not finite, names are taken, or the user may not write.
+        WriteFailed
+            If writing stopped half-way; what was published before is untouched.
+        ConnectionFailed
+            If the server cannot be reached.
+        """
+        columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
+        options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
+        run = self.start_run(graph, parts=(EMBEDDING,), **options)
+        if dry_run:
+            return run.plan(coordinates=columns)
+        with run:
+            run.send_coordinates(columns, facts)
+            return run.publish()
+
+    def write_links(
+        self,
+        graph: Graph,
+        links: Links,
+        *,
+        dry_run: bool = False,
+        **options: Unpack[WriteOptions],
+    ) -> RunRecord:
+        """Write predicted links between the nodes of `graph`, and publish them.
+
+        Parameters
+        ----------
+        graph : Graph
+            As read from this database.
+        links : PredictedLinks
+            What `predict_links` gave for it.
+        dry_run : bool
+            Check everything and say what would be written, without writing.
+        **options
+            As for `write_embedding`.
+
+        Returns
+        -------
+        RunRecord
+            The published run, or the plan of a dry run.
+
+        Raises
+        ------
+        ValueError
+            If the links are not of this graph.
+        WriteRefused, WriteFailed, ConnectionFailed
+            As for `write_embedding`.
+        """
+        columns = check_links(links, graph.n_nodes)
+        run = self.start_run(graph, parts=(LINKS,), **options)
+        if dry_run:
+            return run.plan(links=columns)
+        with run:
+            run.send_links(columns)
+            return run.publish()
+
+    def read_embedding(self, graph: Graph, *, names: WriteNames | None = None) -> NDArray[np.float64]:
+        """Return the published coordinates of the rows of `graph`.
+
+        Parameters
+        ----------
+        graph : Graph
+            As read from this database.
+        names : WriteNames, optional
+            Whose `model` to read; the default model if not given.
+
+        Returns
+        -------
+        float64 array of shape (N, d + 1)
+            Points of the hyperboloid: exactly those written if they were stored as such, else as near as the
+            stored ball coordinates are.
+
+        Raises
+        ------
+        ProjectionError
+            If the model has nothing published, or a node has no coordinates of the published run.
+        """
+        return read_embedding(self._connection, graph, (names or WriteNames()).model)
+
+    def runs(self, model: str | None = None) -> list[RunRecord]:
+        """Return the runs in this database (of one `model`, if given), latest first."""
+        book = read_bookkeeping(self._connection, history=True)
+        return [run for run in book.runs if model in (None, run.model)]
+
+    def clear(
+        self,
+        *,
+        run_id: str | None = None,
+        model: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        on_progress: Progress = no_progress,
+    ) -> ClearReport:
+        """Remove exactly what one run, one model, or all runs of this package wrote.
+
+        A published run is taken out of publication first. Run nodes go too, and a model's node with its
+        last run.
+
+        Parameters
+        ----------
+        run_id, model : str, optional
+            The run, or the model, to clear.
+        everything : bool
+            Clear all runs of all models.
+        dry_run : bool
+            Count, but remove nothing.
+        on_progress : callable
+            Called with the stage "remove".
+
+        Returns
+        -------
+        ClearReport
+            What went, or would go.
+
+        Raises
+        ------
+        ValueError
+            Unless exactly one of `run_id`, `model` and `everything` is given.
+        WriteRefused
+            If there is no such run, or the user may not write.
+        ConnectionFailed, WriteFailed
+            If the server is lost or refuses; `clear` again goes on where it stopped.
+        """
+        return clear(
+            self._connection,
+            run_id=run_id,
+            model=model,
+            everything=everything,
+            dry_run=dry_run,
+            on_progress=on_progress,
+        )

@@ -1,0 +1,78 @@
+"""Write transactions that are repeated when the driver alone would not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from neo4j import exceptions as driver_errors
+
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.errors import ConnectionFailed, HeatError, WriteFailed, WriteRefused
+
+__all__ = ["stopping", "write"]
+
+T = TypeVar("T")
+_ATTEMPTS = 4
+_READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
+
+
+def write(connection: Connection, work: Callable[[Transaction], T], *, doing: str) -> T:
+    """Run `work` in a managed write transaction; return its result.
+
+    The driver repeats what a lost connection or a deadlock undid. Two more cases are repeated here, so `work`
+    must change nothing when it is repeated after a commit (all statements of this package are so): the
+    connection broke while the commit was on its way, and nobody knows whether it happened; or something that
+    was matched had been deleted by another transaction before it could be locked.
+
+    Raises
+    ------
+    WriteRefused
+        If the user may not write, or the database is read-only.
+    ConnectionFailed, WriteFailed
+        If the server was lost, or refuses.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return connection.write_transaction(work, doing=doing)
+        except (ConnectionFailed, WriteFailed) as error:
+            if _is_forbidden(error):
+                advice = "use a user who may write to this database, or grant this one the right"
+                raise WriteRefused(f"{error}; {advice}") from error.__cause__
+            if attempt == _ATTEMPTS or not _is_repeatable(error):
+                raise
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def stopping(run_id: str, *, publishing: bool = False) -> Iterator[None]:
+    """Turn what stops run `run_id` into `WriteFailed` that says what is in the graph now.
+
+    A server lost while the run was `publishing` leaves open whether the flip was committed.
+    """
+    try:
+        yield
+    except HeatError as error:
+        if publishing and isinstance(error, ConnectionFailed):
+            state = f"run {run_id} is published whole or not at all: `heat runs` tells which"
+        else:
+            state = (
+                f"run {run_id} is incomplete and what was published before is untouched: "
+                f"repeat, or remove the rest with `heat clear --run {run_id}`"
+            )
+        raise WriteFailed(f"{error}; {state}") from error
+
+
+def _is_forbidden(error: HeatError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, driver_errors.Forbidden) or _code(cause) in _READ_ONLY_CODES
+
+
+def _is_repeatable(error: HeatError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, driver_errors.IncompleteCommit) or _code(cause) == "EntityNotFound"
+
+
+def _code(cause: BaseException | None) -> str:
+    return str(getattr(cause, "code", "")).rsplit(".", 1)[-1]

@@ -1,0 +1,297 @@
+"""`Run`: writing coordinates and predicted links so that readers see all of the old or all of the new."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._validation import check_integer
+from heat_neo4j.database.batches import Columns, coordinate_columns, link_columns, send
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.facts import model_facts, new_record, new_run_id
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.options import check_parts
+from heat_neo4j.database.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
+from heat_neo4j.database.publication import Claim, note_error, publish, survey_and_claim
+from heat_neo4j.database.refusals import refuse_input_names
+from heat_neo4j.database.removal import sweep
+from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_bookkeeping
+from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.database.transactions import stopping
+from heat_neo4j.errors import ConnectionFailed, HeatError
+from heat_neo4j.graph import Graph
+
+__all__ = ["Run"]
+
+_BATCH_FLOATS = 1_000_000
+_DEFAULT_NAMES = WriteNames()
+_STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
+_log = logging.getLogger(__name__)
+
+
+class Run:
+    """One run, on its way into the graph; a context manager.
+
+    Entering it sees that nothing of others is in the way, makes the run node ("incomplete"), and removes what
+    dead runs of the model left. `publish` makes readers see the run, all of it at once. Whatever ends the run
+    before that, a killed process included, leaves what was published before untouched.
+
+    Of two runs of one model at once the later wins; the earlier fails at its next batch.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where to write.
+    graph : Graph
+        As read from this database.
+    parts : sequence of str
+        "embedding", "links" or both: what will be written before `publish`.
+    names : WriteNames
+        Names to write under.
+    parameters : mapping of str to JSON data, optional
+        Parameters to record.
+    stage_seconds : mapping of str to float, optional
+        Seconds of the stages before writing, to record.
+    overwrite : bool
+        Whether values of the same names from elsewhere may be overwritten.
+    batch_size : int
+        Nodes or links in one transaction, at least 1.
+    on_progress : callable
+        Called with the stages "remove old version", "write coordinates" and "write links".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is wrong, or the graph has no node ids.
+    WriteRefused
+        If the names are those of the graph's own input.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        graph: Graph,
+        *,
+        parts: Sequence[str],
+        names: WriteNames = _DEFAULT_NAMES,
+        parameters: Mapping[str, Any] | None = None,
+        stage_seconds: Mapping[str, float] | None = None,
+        overwrite: bool = False,
+        batch_size: int = 10_000,
+        on_progress: Progress = no_progress,
+    ) -> None:
+        self._parts = check_parts(parts)
+        self._batch_size = check_integer("batch_size", batch_size, minimum=1)
+        if graph.n_nodes == 0 or len(graph.node_ids) != graph.n_nodes:
+            raise ValueError("only a graph read from a database can be written to: this one has no node_ids")
+        refuse_input_names(graph, names, self._parts)
+        record = new_record(
+            graph,
+            connection.server,
+            run_id=new_run_id(),
+            model=names.model,
+            parts=self._parts,
+            parameters=parameters,
+            stage_seconds=stage_seconds,
+        )
+        self._connection, self._graph, self._on_progress = connection, graph, on_progress
+        self._claim = Claim(names, self._parts, overwrite, record)
+        self._record = record
+        self._published: dict[str, Any] = {}
+        self._done = False
+
+    @property
+    def record(self) -> RunRecord:
+        """What is known of the run so far."""
+        return self._record
+
+    def plan(self, coordinates: Coordinates | None = None, links: LinkColumns | None = None) -> RunRecord:
+        """Say what the run would write, without a trace in the graph.
+
+        Parameters
+        ----------
+        coordinates, links : Coordinates and LinkColumns, optional
+            What would be given to `send_coordinates` and `send_links`.
+
+        Returns
+        -------
+        RunRecord
+            With status "dry run".
+
+        Raises
+        ------
+        WriteRefused
+            If it would be refused.
+        """
+        record = survey_and_claim(self._connection, self._claim, dry_run=True)
+        record = replace(record, run_id="", status="dry run", stored=())
+        if coordinates is not None:
+            nodes, width = coordinates.values.shape
+            record = replace(record, coordinates=coordinates.kind, dimension=width, nodes_written=nodes)
+        return record if links is None else replace(record, links_written=len(links.source))
+
+    def __enter__(self) -> Self:
+        self._record = survey_and_claim(self._connection, self._claim)
+        with stopping(self._record.run_id):
+            sweep(self._connection, self._record.model, self._on_progress)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None or self._done or isinstance(error.__cause__, ConnectionFailed):
+            return
+        with suppress(HeatError):
+            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            note_error(self._connection, self._record.run_id, reason[:500])
+
+    def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
+        """Write coordinates, radius and run id onto the nodes of the graph.
+
+        Parameters
+        ----------
+        model : HEAT or array of shape (N, d + 1)
+            A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
+        coordinates : {"poincare", "hyperboloid", "klein"}
+            What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong, the points are not on the hyperboloid, or the run has no such part.
+        WriteRefused
+            If a value is not finite.
+        WriteFailed
+            If writing stopped half-way, or another run took over.
+        """
+        self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
+
+    def write_links(self, links: Links) -> None:
+        """Write predicted links as relationships, from the lower row to the higher.
+
+        Parameters
+        ----------
+        links : PredictedLinks
+            What `predict_links` gave for the same graph.
+
+        Raises
+        ------
+        ValueError
+            If the links are not of this graph or come twice, or the run has no such part.
+        WriteRefused
+            If a distance or probability is not finite.
+        WriteFailed
+            If writing stopped half-way, or another run took over.
+        """
+        self.send_links(check_links(links, self._graph.n_nodes))
+
+    def send_coordinates(self, coordinates: Coordinates, facts: Mapping[str, Any]) -> None:
+        """Write checked coordinates; `facts` are fields of the run's record. See `write_embedding`."""
+        self._require(EMBEDDING)
+        width = coordinates.values.shape[1]
+        names = self._claim.names.slot(self._record.slot)
+        statement = load_statement("write/coordinates_set", projected=self._projected(), **names._asdict())
+        rows = max(1, min(self._batch_size, _BATCH_FLOATS // width))
+        columns = coordinate_columns(coordinates, self._graph.node_ids)
+        written = self._send(_STAGE_COORDINATES, statement, columns, len(coordinates.values), rows)
+        parameters = {**self._record.parameters, **facts.get("parameters", {})}
+        self._record = replace(
+            self._record,
+            **{**facts, "parameters": parameters},
+            coordinates=coordinates.kind,
+            dimension=width,
+            nodes_written=written,
+            nodes_missing=len(coordinates.values) - written,
+        )
+        self._published |= {
+            "run": self._record.run_id,
+            "slot": self._record.slot,
+            "embeddingProperty": names.embedding,
+            "radiusProperty": names.radius,
+            "runProperty": names.run,
+            "coordinates": coordinates.kind,
+            "dimension": width,
+        }
+
+    def send_links(self, links: LinkColumns) -> None:
+        """Write checked links; see `write_links`."""
+        self._require(LINKS)
+        link_type = self._claim.names.link_type
+        statement = load_statement("write/links_merge", projected=self._projected(), type=link_type)
+        columns = link_columns(links, self._graph.node_ids)
+        written = self._send(_STAGE_LINKS, statement, columns, len(links.source), self._batch_size)
+        missing = len(links.source) - written
+        self._record = replace(self._record, links_written=written, links_missing=missing)
+        self._published |= {
+            "linkRun": self._record.run_id,
+            "linkType": link_type,
+            "linkRadius": links.radius,
+            "linkTemperature": links.temperature,
+        }
+
+    def publish(self) -> RunRecord:
+        """Make readers see the run instead of the one before, in one transaction; then remove the old one.
+
+        Returns
+        -------
+        RunRecord
+            As the graph has it.
+
+        Raises
+        ------
+        ValueError
+            If a part of the run was not written.
+        WriteFailed
+            If the server was lost, or another run took over.
+        """
+        addresses = {EMBEDDING: "run", LINKS: "linkRun"}
+        unwritten = [part for part in self._parts if addresses[part] not in self._published]
+        if unwritten:
+            raise ValueError(f"before publishing, the run must write its {' and '.join(unwritten)}")
+        with stopping(self._record.run_id, publishing=True):
+            publish(self._connection, self._record, self._published)
+        self._done = True
+        self._record = replace(self._record, status="complete")
+        try:
+            sweep(self._connection, self._record.model, self._on_progress)
+            runs = read_bookkeeping(self._connection).runs
+        except HeatError as error:
+            # The new version is public; what is left of the old one goes with the next run or `heat clear`.
+            _log.warning(
+                "run %s is published; the old version was not wholly removed: %s", self._record.run_id, error
+            )
+            return self._record
+        return next((run for run in runs if run.run_id == self._record.run_id), self._record)
+
+    def _send(self, stage: str, statement: str, columns: Columns, total: int, rows: int) -> int:
+        started = perf_counter()
+        with stopping(self._record.run_id):
+            written = send(
+                self._connection,
+                self._record,
+                statement,
+                columns,
+                stage=stage,
+                total=total,
+                rows=rows,
+                on_progress=self._on_progress,
+            )
+        seconds = {**self._record.stage_seconds, stage: round(perf_counter() - started, 3)}
+        self._record = replace(self._record, stage_seconds=seconds)
+        return written
+
+    def _projected(self) -> Fragment | tuple[str, ...]:
+        """Return what labels a node must have to be one of the graph's."""
+        return self._record.labels or except_names(LABELS)
+
+    def _require(self, part: str) -> None:
+        if part not in self._parts:
+            raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
+        if not self._record.slot:
+            raise ValueError("the run has not started: use it as a context manager")

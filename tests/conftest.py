@@ -1,0 +1,169 @@
+"""Live Neo4j servers for the tests, and an environment that a developer's own settings cannot reach.
+
+- ``server``: both releases, one after the other; each is started when the first test asks for it and stopped
+  when the last is done, passed or failed. ``--server-version 5.26`` keeps to one for a quick run.
+- ``store``, ``connection_settings``: the same server, as a connected store or as address, user, password.
+- ``throwaway_server``: a server of its own that a test may stop, kill or break.
+- ``HEAT_TEST_NEO4J_URI`` (with ``_USERNAME``, ``_PASSWORD``, ``_DATABASE``) tests a server from outside.
+
+A server that cannot be had is an error, not a skip. Data lies in temporary folders; only the downloaded jars
+are the user's own, so that they are downloaded once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from heat_neo4j.local_server import RELEASES, LocalServer
+from heat_neo4j.local_server.folders import heat_home
+
+if TYPE_CHECKING:
+    from heat_neo4j.database import Neo4jStore
+
+HEAP, PAGE_CACHE = "768m", "256m"
+START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
+OUTSIDE = "outside"
+JAR_CACHE = heat_home() / "jars"
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """How to reach a server: ``series`` is "5.26", "2026" or "outside"; ``local`` is None for the last."""
+
+    uri: str
+    user: str
+    password: str
+    database: str | None
+    series: str
+    local: LocalServer | None
+
+    @property
+    def settings(self) -> tuple[str, str, str]:
+        return self.uri, self.user, self.password
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that point the command line at it."""
+        named = {"URI": self.uri, "USERNAME": self.user, "PASSWORD": self.password, "DATABASE": self.database}
+        return {f"NEO4J_{name}": value for name, value in named.items() if value is not None}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--server-version", choices=sorted(RELEASES), help="run live tests on this release only")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "server" in metafunc.fixturenames:
+        metafunc.parametrize("server", _series(metafunc.config), indirect=True, scope="session")
+
+
+def _series(config: pytest.Config) -> list[str]:
+    if "HEAT_TEST_NEO4J_URI" in os.environ:
+        return [OUTSIDE]
+    chosen = config.getoption("--server-version")
+    return [chosen] if chosen else sorted(RELEASES, reverse=True)
+
+
+def new_home(folder: Path) -> Path:
+    """Return a new heat home under `folder` that shares the user's downloaded jars."""
+    JAR_CACHE.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "jars").symlink_to(JAR_CACHE, target_is_directory=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def live_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The heat home of the session's servers."""
+    return new_home(tmp_path_factory.mktemp("heat") / "home")
+
+
+@pytest.fixture
+def heat_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A heat home of this test's own, which HEAT_HOME names."""
+    home = new_home(tmp_path / "heat-home")
+    monkeypatch.setenv("HEAT_HOME", str(home))
+    return home
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test sees the developer's NEO4J_* variables or local servers."""
+    for name in [name for name in os.environ if name.startswith("NEO4J_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HEAT_HOME", str(tmp_path_factory.getbasetemp() / "no-servers-here"))
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest, live_home: Path) -> Iterator[LiveServer]:
+    """A running server, for the whole session: every test keeps to labels of its own and removes them."""
+    series: str = request.param
+    if series == OUTSIDE:
+        found = {
+            name: os.environ.get(f"HEAT_TEST_NEO4J_{name}")
+            for name in ("URI", "USERNAME", "PASSWORD", "DATABASE")
+        }
+        yield LiveServer(
+            str(found["URI"]),
+            found["USERNAME"] or "neo4j",
+            found["PASSWORD"] or "",
+            found["DATABASE"],
+            OUTSIDE,
+            None,
+        )
+        return
+    local = LocalServer(series, name="tests", home=live_home, heap=HEAP, page_cache=PAGE_CACHE)
+    try:
+        local.start(START_TIMEOUT)
+        yield LiveServer(*local.connection(), database=None, series=series, local=local)
+    finally:
+        local.stop()
+
+
+@pytest.fixture(scope="session")
+def connection_settings(server: LiveServer) -> tuple[str, str, str]:
+    """Address, user and password of the server."""
+    return server.settings
+
+
+@pytest.fixture
+def store(server: LiveServer) -> Iterator[Neo4jStore]:
+    """A store that is connected to the server."""
+    from heat_neo4j.database import Neo4jStore
+
+    with Neo4jStore.connect(
+        server.uri, auth=(server.user, server.password), database=server.database
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers that this test starts use Java's quick compiler only: 8 instead of 13 s of work for a start."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+
+@pytest.fixture
+def throwaway_server(
+    request: pytest.FixtureRequest, tmp_path: Path, quick_java: None
+) -> Iterator[LocalServer]:
+    """A running server of this test's own, which it may kill.
+
+    Of the default series, or ``--server-version``, or as parametrised:
+    ``@pytest.mark.parametrize("throwaway_server", ["5.26", "2026"], indirect=True)``.
+    """
+    series = getattr(request, "param", None) or request.config.getoption("--server-version") or "5.26"
+    local = LocalServer(
+        series, name="throwaway", home=new_home(tmp_path / "throwaway"), heap=HEAP, page_cache=PAGE_CACHE
+    )
+    try:
+        local.start(START_TIMEOUT)
+        yield local
+    finally:
+        local.stop(timeout=20.0)

@@ -1,0 +1,64 @@
+"""A process that writes a version of an embedding and its links, and kills itself at a given statement."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from heat_neo4j.database import Neo4jStore, WriteNames
+from heat_neo4j.graph import Graph
+from tests.live_graph import random_links, random_points
+
+__all__ = ["BATCH", "clear_model", "write_version", "write_versions_until_killed"]
+
+BATCH = 13
+
+
+@contextmanager
+def _counted(settings: tuple[str, str, str], die_at: int | None) -> Iterator[tuple[Neo4jStore, list[str]]]:
+    """Give a store and the list of the statements it was about to send."""
+    uri, user, password = settings
+    sent: list[str] = []
+
+    def note(statement: str, parameters: Any) -> None:
+        sent.append(statement)
+        if len(sent) == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with Neo4jStore.connect(uri, auth=(user, password)) as store:
+        store.tracer(note)
+        yield store, sent
+
+
+def write_version(
+    settings: tuple[str, str, str], graph: Graph, names: WriteNames, seed: int, die_at: int | None = None
+) -> int:
+    """Publish version `seed` in one run; die before statement `die_at`, if given; return how many came."""
+    parts = ["embedding", "links"]
+    with (
+        _counted(settings, die_at) as (store, sent),
+        store.start_run(graph, names=names, parts=parts, batch_size=BATCH) as run,
+    ):
+        run.write_embedding(random_points(graph.n_nodes, seed), coordinates="hyperboloid")
+        run.write_links(random_links(graph.n_nodes, seed))
+        run.publish()
+    return len(sent)
+
+
+def write_versions_until_killed(
+    settings: tuple[str, str, str], graph: Graph, names: WriteNames, seeds: list[int]
+) -> None:
+    """Publish one version after another, without end."""
+    while True:
+        for seed in seeds:
+            write_version(settings, graph, names, seed)
+
+
+def clear_model(settings: tuple[str, str, str], names: WriteNames, die_at: int | None = None) -> int:
+    """Clear the model; die before statement `die_at`, if given; return how many came."""
+    with _counted(settings, die_at) as (store, sent):
+        store.clear(model=names.model)
+    return len(sent)

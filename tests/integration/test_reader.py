@@ -1,0 +1,426 @@
+from __future__ import annotations
+
+import logging
+import os
+import random
+import re
+import signal
+
+import neo4j
+import numpy as np
+import pytest
+from neo4j import exceptions as driver_errors
+from scipy import sparse
+
+from heat_neo4j.database import Neo4jStore, Projection, connection, reader
+from heat_neo4j.database.connection import Transaction
+from heat_neo4j.errors import ConnectionFailed, ProjectionError
+from tests.live_graph import open_cypher
+from tests.naive_reader import read_slowly
+from tests.shuffling import ShufflingTransaction
+
+pytestmark = pytest.mark.live
+
+NODE, OTHER, OUTSIDE = "ReaderNode", "ReaderOther", "ReaderOutside"
+LINK, LINK2 = "READER_LINK", "READER_LINK_2"
+ANY_NODE = f"{NODE}|{OTHER}|{OUTSIDE}"
+
+
+@pytest.fixture
+def cypher(server):
+    """Run any statement past the package; afterwards the test's nodes are gone."""
+    with open_cypher(server) as run:
+        yield run
+        run(f"MATCH (n:{ANY_NODE}) DETACH DELETE n")
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Read in chunks so small that a little graph takes many."""
+    monkeypatch.setattr(reader, "_NODES_PER_CHUNK", 7)
+    monkeypatch.setattr(reader, "_RELATIONSHIPS_PER_CHUNK", 20)
+    monkeypatch.setattr(reader, "_VALUES_PER_CHUNK", 25)
+    monkeypatch.setattr(reader, "_FIRST_NODES", 3)
+
+
+def make_random(cypher, seed, n=40, m=150, order=None):
+    """Create a graph with all that can happen: parallels, loops, zero and missing weights, isolated nodes.
+
+    `order` seeds the order of insertion, which changes nothing else.
+    """
+    draw = random.Random(seed)
+    labels = [draw.choice([NODE, OTHER, f"{NODE}:{OTHER}", OUTSIDE]) for _ in range(n)]
+    nodes = [{"key": key, "x": draw.choice([None, key / 3]), "tag": draw.choice("abc")} for key in range(n)]
+    links = []
+    for _ in range(m):
+        a, b, weight = (
+            draw.randrange(n - 5),
+            draw.randrange(n - 5),
+            draw.choice([None, 0, 1, 2.5, draw.random()]),
+        )
+        for scale in draw.choice([[1], [1], [1, 0.1, 3e-9]]):
+            links.append((draw.choice([LINK, LINK2]), a, b, None if weight is None else weight * scale))
+    insertion = random.Random(order)
+    places = insertion.sample(range(n), n) if order is not None else range(n)
+    for place in places:
+        cypher(f"CREATE (n:{labels[place]}) SET n = $properties", properties=nodes[place])
+    if order is not None:
+        insertion.shuffle(links)
+    for kind, a, b, weight in links:
+        cypher(
+            f"MATCH (a:{ANY_NODE} {{key: $a}}) WITH a LIMIT 1 MATCH (b:{ANY_NODE} {{key: $b}}) "
+            f"CREATE (a)-[r:{kind}]->(b) SET r.weight = $weight",
+            a=a,
+            b=b,
+            weight=weight,
+        )
+
+
+def as_array(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def bits(graph):
+    """Everything of a graph that training or a user sees, except the element ids."""
+    w = graph.adjacency
+    return {
+        "w": (w.indptr.tobytes(), w.indices.tobytes(), w.data.tobytes()),
+        "x": as_array(graph.attributes).tobytes(),
+        "labels": {label: mask.tobytes() for label, mask in graph.labels.items()},
+        "names": graph.attribute_names,
+        "recipe": graph.provenance.attribute_recipe,
+        "counts": graph.provenance.counts,
+    }
+
+
+TWINS = {
+    "everything": ({}, f"MATCH (n:{NODE}|{OTHER}) RETURN n", f"MATCH ()-[r:{LINK}|{LINK2}]->() RETURN r"),
+    "all types": (
+        {"relationships": None, "weight": "weight", "aggregation": "min"},
+        f"MATCH (n:{NODE}|{OTHER}) RETURN n",
+        "MATCH ()-[r]->() RETURN r",
+    ),
+    "one label, one type": (
+        {"labels": [NODE], "relationships": [LINK], "weight": "weight"},
+        f"MATCH (n:{NODE}) RETURN n",
+        f"MATCH ()-[r:{LINK}]->() RETURN r",
+    ),
+    "largest, default": (
+        {"weight": "weight", "default_weight": 0.5, "aggregation": "max"},
+        f"MATCH (n:{NODE}|{OTHER}) RETURN n",
+        f"MATCH ()-[r:{LINK}|{LINK2}]->() RETURN r",
+    ),
+    "count": (
+        {"labels": [OTHER], "aggregation": "count"},
+        f"MATCH (n:{OTHER}) RETURN n",
+        f"MATCH ()-[r:{LINK}|{LINK2}]->() RETURN r",
+    ),
+    "single": (
+        {"aggregation": "single"},
+        f"MATCH (n:{NODE}|{OTHER}) RETURN n",
+        f"MATCH ()-[r:{LINK}|{LINK2}]->() RETURN r",
+    ),
+    "filters": (
+        {
+            "weight": "weight",
+            "node_filter": "n.key < $most",
+            "relationship_filter": "r.weight > $least // a comment",
+            "filter_parameters": {"most": 25, "least": 0.2},
+        },
+        f"MATCH (n:{NODE}|{OTHER}) WHERE n.key < 25 RETURN n",
+        f"MATCH ()-[r:{LINK}|{LINK2}]->() WHERE r.weight > 0.2 RETURN r",
+    ),
+}
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_it_reads_what_the_slow_twin_reads(cypher, store, server, seed):
+    make_random(cypher, seed)
+    for options, nodes, relationships in TWINS.values():
+        projection = Projection(**{"labels": [NODE, OTHER], "relationships": [LINK, LINK2]} | options)
+        graph = store.read_graph(projection)
+        ids, weights, counts = read_slowly(cypher.driver, server.database, nodes, relationships, **options)
+        expected = np.zeros((len(ids), len(ids)))
+        for pair, weight in weights.items():
+            expected[pair] = weight
+        if (expected != expected.T).any():
+            expected = expected + expected.T
+        assert list(graph.node_ids) == ids
+        np.testing.assert_allclose(graph.adjacency.toarray(), expected, rtol=1e-14)
+        met = graph.provenance.counts
+        assert met["relationships"] == counts["all"]
+        assert met["relationships_to_outside"] == counts["outside"]
+        assert met["relationships_to_itself"] == counts["itself"]
+        assert met.get("relationships_of_zero_weight", 0) == counts["zero"]
+        assert met.get("relationships_without_weight", 0) == counts["without"]
+        between = counts["all"] - counts["outside"] - counts["itself"] - counts["zero"]
+        assert met["relationships_parallel"] == between - len(weights)
+
+
+def test_labels_ids_and_isolated_nodes(cypher, store):
+    cypher(
+        f"CREATE (:{NODE} {{key: 1}})-[:{LINK}]->(:{NODE}:{OTHER} {{key: 2}}), "
+        f"(:{OTHER}:{OUTSIDE} {{key: 3}})"
+    )
+    projection = Projection([NODE, OTHER], [LINK], key="key")
+    graph = store.read_graph(projection)
+    assert graph.degrees.tolist() == [1, 1, 0]
+    assert {label: mask.tolist() for label, mask in graph.labels.items()} == {
+        NODE: [True, True, False],
+        OTHER: [False, True, True],
+        OUTSIDE: [False, False, True],
+    }
+    keys = cypher(
+        "UNWIND $ids AS id MATCH (n) WHERE elementId(n) = id RETURN n.key AS key", ids=list(graph.node_ids)
+    )
+    assert [row["key"] for row in keys] == [1, 2, 3]
+    assert graph.provenance.projection == projection.to_dict()
+    assert graph.attributes is None
+
+
+def test_attributes_become_columns(cypher, store):
+    cypher(
+        f"CREATE (:{NODE} {{key: 1, year: 2000, open: true, venue: 'KDD', words: ['b', 'a'], f: [1, 2]}}), "
+        f"(:{NODE} {{key: 2, open: false, venue: '', words: [], f: [3.0, 4.0]}}), "
+        f"(:{NODE} {{key: 3, year: 2001.5, open: true, words: ['a']}})"
+    )
+    graph = store.read_graph(
+        Projection([NODE], attributes=["year", "open", "venue", "words", "f"], key="key")
+    )
+    assert graph.attribute_names == (
+        "year", "year:missing", "open", "venue=", "venue=KDD", "words=a", "words=b",
+        "f[0]", "f[1]", "f:missing",
+    )  # fmt: skip
+    assert as_array(graph.attributes).tolist() == [
+        [2000.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 0.0],
+        [2000.75, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0, 4.0, 0.0],
+        [2001.5, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 2.0, 3.0, 1.0],
+    ]
+
+
+ALL = Projection([NODE, OTHER], [LINK, LINK2], weight="weight", attributes=["x", "tag"], key="key")
+
+
+@pytest.mark.parametrize("key", [None, "key"])
+@pytest.mark.usefixtures("small_chunks")
+def test_the_order_of_the_answers_does_not_matter(cypher, store, monkeypatch, key):
+    make_random(cypher, 3)
+    projection = Projection.from_dict(ALL.to_dict() | {"key": key})
+    plain = store.read_graph(projection)
+    for seed in range(3):
+        draw = random.Random(seed)
+        monkeypatch.setattr(connection, "Transaction", type("_", (ShufflingTransaction,), {"draw": draw}))
+        shuffled = store.read_graph(projection)
+        assert bits(shuffled) == bits(plain)
+        assert shuffled.node_ids == plain.node_ids
+
+
+def test_chunks_of_any_size_give_the_same_bits(cypher, store, monkeypatch):
+    make_random(cypher, 4)
+    plain = bits(store.read_graph(ALL))
+    for sizes in ((1, 1, 1, 1), (3, 1000, 10, 2), (1000, 5, 1, 1000)):
+        for name, size in zip(("NODES", "RELATIONSHIPS", "VALUES"), sizes[:3], strict=True):
+            monkeypatch.setattr(reader, f"_{name}_PER_CHUNK", size)
+        monkeypatch.setattr(reader, "_FIRST_NODES", sizes[3])
+        assert bits(store.read_graph(ALL)) == plain
+
+
+def test_a_graph_inserted_anew_in_another_order_gives_the_same_bits(cypher, store):
+    make_random(cypher, 5)
+    first = store.read_graph(ALL)
+    cypher(f"MATCH (n:{ANY_NODE}) DETACH DELETE n")
+    make_random(cypher, 5, order=1)
+    second = store.read_graph(ALL)
+    assert second.node_ids != first.node_ids
+    assert bits(second) == bits(first)
+
+
+def test_rows_are_sorted_by_keys_that_are_strings(cypher, store):
+    cypher(f"UNWIND ['b', 'B', '', 'ä', 'a'] AS key CREATE (:{NODE} {{key: key, x: size(key)}})")
+    graph = store.read_graph(Projection([NODE], key="key"))
+    keys = cypher(
+        "UNWIND $ids AS id MATCH (n) WHERE elementId(n) = id RETURN n.key AS key", ids=list(graph.node_ids)
+    )
+    assert [row["key"] for row in keys] == ["", "B", "a", "b", "ä"]
+
+
+def test_predicted_links_and_bookkeeping_are_not_read_as_graph(cypher, store):
+    cypher(
+        f"CREATE (a:{NODE} {{x: 1}})-[:{LINK}]->(b:{NODE} {{x: 1}})-[:READER_PREDICTED]->(c:{NODE} {{x: 1}}) "
+        f"CREATE (:HeatRun:{OUTSIDE} {{runId: 'r', linkType: 'READER_PREDICTED', createdBy: 'heat_neo4j'}}) "
+        f"CREATE (:HeatModel:{OUTSIDE} {{name: 'm', createdBy: 'heat_neo4j'}})"
+    )
+    only_ours = f"n:{NODE} OR n:{OUTSIDE}"
+    assert store.read_graph(Projection(node_filter=only_ours)).n_nodes == 3
+    assert store.read_graph(Projection(node_filter=only_ours)).n_edges == 1
+    assert store.read_graph(Projection([NODE])).n_edges == 1
+    assert store.read_graph(Projection([NODE], ["READER_PREDICTED"])).n_edges == 1
+    assert store.check(Projection([NODE])).predicted_types == ("READER_PREDICTED",)
+
+
+HOSTILE = [
+    "a`b",
+    "``",
+    "'; DROP",
+    'quo"te',
+    "sp ace",
+    "ünï 論文",
+    "n) DETACH DELETE n //",
+    "$x @y",
+    "C:\\data",
+    "{}",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names(cypher, store, name):
+    quoted = "`" + name.replace("`", "``") + "`"
+    cypher(
+        f"CREATE (:{NODE}:{quoted} {{{quoted}: 1}})-[:{quoted} {{{quoted}: 2.5}}]->"
+        f"(:{NODE}:{quoted} {{{quoted}: 2}})"
+    )
+    graph = store.read_graph(Projection([name], [name], weight=name, attributes=[name], key=name))
+    assert graph.adjacency.toarray().tolist() == [[0.0, 2.5], [2.5, 0.0]]
+    assert graph.attribute_names == (name,)
+    assert as_array(graph.attributes).tolist() == [[1.0], [2.0]]
+    assert graph.labels[name].all()
+    assert store.check(Projection([name], [name], weight=name)).problems == ()
+
+
+def test_one_node_and_no_relationships_are_read(cypher, store):
+    cypher(f"CREATE (:{NODE} {{x: 1}})")
+    graph = store.read_graph(Projection([NODE], attributes=["x"]))
+    assert (graph.n_nodes, graph.n_edges) == (1, 0)
+    cypher(f"CREATE (:{NODE} {{x: 2}})")
+    graph = store.read_graph(Projection([NODE]))
+    assert (graph.n_nodes, graph.n_edges) == (2, 0)
+
+
+def test_progress_rises_to_its_total(cypher, store, small_chunks):
+    make_random(cypher, 6)
+    calls = []
+    store.read_graph(ALL, on_progress=lambda *call: calls.append(call))
+    stages = list(dict.fromkeys(stage for stage, _, _ in calls))
+    assert stages == ["reading nodes", "reading relationships", "reading attributes"]
+    for stage in stages:
+        done = [call[1] for call in calls if call[0] == stage]
+        totals = {call[2] for call in calls if call[0] == stage}
+        assert len(totals) == 1
+        assert done[0] == 0
+        assert done == sorted(done)
+        assert done[-1] == totals.pop()
+    assert sum(stage == "reading relationships" for stage, _, _ in calls) > 3
+
+
+class FailingOnce(Transaction):
+    """Every statement is answered, then its transaction fails once, as after a lost leader or a deadlock."""
+
+    failed: set[tuple[str, str]]
+    error: Exception
+
+    def run(self, statement, parameters=None):
+        answer = super().run(statement, parameters)
+        self._fail_once(statement, parameters)
+        return answer
+
+    def stream(self, statement, parameters=None):
+        result = super().stream(statement, parameters)
+        if "collect(number)" not in statement:
+            return result
+        records = list(result)
+        self._fail_once(statement, parameters)
+        return records
+
+    def _fail_once(self, statement, parameters):
+        call = (statement, repr(parameters))
+        if call not in self.failed:
+            self.failed.add(call)
+            raise self.error
+
+
+class Gone(driver_errors.ClientError):
+    code = "Neo.ClientError.Statement.EntityNotFound"
+    message = "Unable to load NODE"
+
+
+@pytest.mark.parametrize("error", [driver_errors.ServiceUnavailable("a broken wire"), Gone("gone")], ids=repr)
+def test_a_transaction_that_is_repeated_counts_once(cypher, store, small_chunks, monkeypatch, error):
+    make_random(cypher, 7)
+    plain = bits(store.read_graph(ALL))
+    monkeypatch.setattr("neo4j._sync.work.session.sleep", lambda _: None)
+    faulty = {"failed": set(), "error": error}
+    monkeypatch.setattr(connection, "Transaction", type("_", (FailingOnce,), faulty))
+    assert bits(store.read_graph(ALL)) == plain
+    assert len(faulty["failed"]) > 10
+
+
+def test_nodes_deleted_while_reading_are_left_out_and_counted(cypher, store):
+    cypher(f"UNWIND range(0, 9) AS i CREATE (:{NODE} {{key: i, x: i}})")
+    cypher(f"MATCH (a:{NODE}) MATCH (b:{NODE} {{key: (a.key + 1) % 10}}) CREATE (a)-[:{LINK}]->(b)")
+
+    def delete_some(stage, done, total):
+        if stage == "reading relationships" and done == total:
+            cypher(f"MATCH (n:{NODE}) WHERE n.key IN [0, 4, 5] DETACH DELETE n")
+
+    graph = store.read_graph(Projection([NODE], [LINK], attributes=["x"]), on_progress=delete_some)
+    assert as_array(graph.attributes).ravel().tolist() == [1.0, 2.0, 3.0, 6.0, 7.0, 8.0, 9.0]
+    assert graph.provenance.counts["nodes"] == 7
+    assert graph.provenance.counts["nodes_gone_while_reading"] == 3
+    assert graph.n_edges == 5
+    assert len(graph.node_ids) == 7
+    assert graph.labels[NODE].shape == (7,)
+
+
+def test_all_nodes_deleted_while_reading(cypher, store):
+    cypher(f"CREATE (:{NODE})")
+
+    def delete_all(stage, done, total):
+        if stage == "reading nodes" and done == total:
+            cypher(f"MATCH (n:{NODE}) DELETE n")
+
+    with pytest.raises(ProjectionError, match="all nodes that matched were deleted while they were read"):
+        store.read_graph(Projection([NODE]), on_progress=delete_all)
+
+
+def test_no_statement_is_deprecated_or_draws_a_notification(cypher, store, caplog):
+    make_random(cypher, 8, n=20, m=30)
+    statements = []
+    caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
+    store.tracer(lambda statement, parameters: statements.append((statement, parameters)))
+    projection = Projection.from_dict(
+        ALL.to_dict() | {"relationship_filter": "r.weight <> 5", "node_filter": "n.key >= 0"}
+    )
+    for each in (projection, Projection([NODE]), Projection(node_filter=f"n:{NODE}")):
+        store.read_graph(each)
+        store.check(each)
+        store.count(each)
+    assert len({statement for statement, _ in statements}) > 15
+    assert caplog.records == []
+    for statement, _ in statements:
+        assert not re.search(r"(?<![A-Za-z])id\s*\(", statement)
+    traced = len(statements)
+    store.tracer(None)
+    store.read_graph(Projection([NODE]))
+    assert len(statements) == traced
+
+
+def test_an_empty_database_and_a_server_killed_during_the_reading(throwaway_server):
+    uri, user, password = throwaway_server.connection()
+    with neo4j.GraphDatabase.driver(uri, auth=(user, password), max_transaction_retry_time=1.0) as driver:
+        store = Neo4jStore(driver)
+        with pytest.raises(ProjectionError, match="database 'neo4j' has no nodes: load a graph first"):
+            store.read_graph(Projection())
+        driver.execute_query(
+            f"UNWIND range(0, 99) AS i CREATE (:{NODE} {{x: i}})-[:{LINK}]->(:{NODE} {{x: 0}})"
+        )
+
+        def kill(stage, done, total):
+            if stage == "reading relationships" and done == 0:
+                os.kill(throwaway_server.status().pid, signal.SIGKILL)
+
+        with pytest.raises(
+            ConnectionFailed, match=r"was lost while reading relationships.*: see that it runs, then repeat"
+        ) as caught:
+            store.read_graph(Projection([NODE], [LINK]), on_progress=kill)
+        assert "\n" not in str(caught.value)

@@ -1,0 +1,125 @@
+"""Small graphs in a live database, and everything a database holds as one comparable value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import neo4j
+import numpy as np
+from scipy import sparse
+
+from heat_neo4j.graph import Graph, Provenance
+from heat_neo4j.hyperboloid import lift
+from heat_neo4j.links import LinkProbability, PredictedLinks
+
+Cypher = Callable[..., list[dict[str, Any]]]
+
+
+@contextmanager
+def open_cypher(server: Any) -> Iterator[Cypher]:
+    """Give a function that runs any statement, past the package under test."""
+    with neo4j.GraphDatabase.driver(
+        server.uri, auth=(server.user, server.password), notifications_min_severity="OFF"
+    ) as driver:
+
+        def cypher(statement: str, **parameters: Any) -> list[dict[str, Any]]:
+            return driver.execute_query(statement, parameters, database_=server.database).records
+
+        cypher.driver = driver
+        yield cypher
+
+
+def make_ring(cypher: Cypher, label: str, n: int) -> None:
+    """Create a ring of `n` nodes with properties that nobody may touch."""
+    cypher(
+        f"UNWIND range(0, $n - 1) AS i "
+        f"CREATE (:`{label}` {{key: i, name: 'node ' + i, tags: ['a', 'b'], embedding: [0.5]}})",
+        n=n,
+    )
+    cypher(
+        f"MATCH (a:`{label}`) MATCH (b:`{label}` {{key: (a.key + 1) % $n}}) "
+        f"CREATE (a)-[:NEXT {{weight: 1.5, run: 'mine'}}]->(b)",
+        n=n,
+    )
+
+
+def ring_graph(cypher: Cypher, label: str, **projection: Any) -> Graph:
+    """Return the ring as a graph, rows in order of key."""
+    records = cypher(f"MATCH (n:`{label}`) RETURN elementId(n) AS id ORDER BY n.key")
+    n = len(records)
+    ring = np.arange(n)
+    adjacency = sparse.csr_array((np.ones(n), (ring, (ring + 1) % n)), shape=(n, n))
+    return Graph(
+        adjacency,
+        node_ids=[record["id"] for record in records],
+        labels={label: np.ones(n, dtype=bool)},
+        provenance=Provenance({"labels": [label], "relationships": ["NEXT"], **projection}, {"nodes": n}, ()),
+    )
+
+
+def random_points(n: int, seed: int, d: int = 3) -> np.ndarray:
+    """Return `n` points of the hyperboloid, shape (n, d + 1)."""
+    return lift(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+def random_links(n: int, seed: int, count: int = 30) -> PredictedLinks:
+    """Return `count` predicted links between `n` rows."""
+    generator = np.random.default_rng(seed)
+    upper = np.stack(np.triu_indices(n, 2), axis=1)
+    pairs = upper[generator.choice(len(upper), count, replace=False)]
+    law = LinkProbability(radius=1.25, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
+    distance = np.sort(generator.random(count) * 4)
+    return PredictedLinks(pairs[:, 0], pairs[:, 1], distance, law(distance), law)
+
+
+def snapshot(cypher: Cypher) -> dict[str, Any]:
+    """Return all nodes, relationships, indexes and constraints of the database."""
+    nodes = cypher("MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties")
+    relationships = cypher(
+        "MATCH (a)-[r]->(b) RETURN elementId(r) AS id, elementId(a) AS a, type(r) AS type, "
+        "elementId(b) AS b, properties(r) AS properties"
+    )
+    return {
+        "nodes": {row["id"]: (sorted(row["labels"]), row["properties"]) for row in nodes},
+        "relationships": {row["id"]: tuple(row.values()) for row in relationships},
+        "indexes": sorted(row["name"] for row in cypher("SHOW INDEXES YIELD name")),
+        "constraints": sorted(row["name"] for row in cypher("SHOW CONSTRAINTS YIELD name")),
+    }
+
+
+def published_values(cypher: Cypher, label: str, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the model node and, by key, what readers see on the nodes of `label`."""
+    (row,) = cypher("MATCH (m:HeatModel {name: $model}) RETURN properties(m) AS m", model=model)
+    node = row["m"]
+    rows = cypher(
+        f"MATCH (n:`{label}`) WHERE n[$e] IS NOT NULL "
+        "RETURN n.key AS key, n[$e] AS e, n[$r] AS r, n[$u] AS u",
+        e=node["embeddingProperty"],
+        r=node["radiusProperty"],
+        u=node["runProperty"],
+    )
+    return node, {row["key"]: (row["e"], row["r"], row["u"]) for row in rows}
+
+
+def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[str]]:
+    """Count the values in the graph by the id of the run that wrote them, in both slots and on links."""
+    counts: dict[str, Counter[str]] = {"nodes": Counter(), "links": Counter(), "untagged": Counter()}
+    for slot in (names.slot(1), names.slot(2)):
+        for row in cypher(
+            f"MATCH (n) WHERE any(p IN $slot WHERE n[p] IS NOT NULL) RETURN n[$run] AS run, "
+            f"all(p IN $slot WHERE n[p] IS NOT NULL) AS whole, n:`{label}` AS ours, count(*) AS c",
+            slot=list(slot),
+            run=slot.run,
+        ):
+            if row["whole"] and row["ours"]:
+                counts["nodes"][row["run"]] += row["c"]
+            else:
+                counts["untagged"][row["run"]] += row["c"]
+    for row in cypher(
+        "MATCH ()-[p]->() WHERE type(p) = $type RETURN p.run AS run, count(*) AS c", type=names.link_type
+    ):
+        counts["links"][row["run"]] += row["c"]
+    return counts

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+
+CYPHER = Path(__file__).parents[2] / "cypher"
+
+
+@pytest.mark.parametrize(
+    ("name", "quoted"),
+    [
+        ("Paper", "`Paper`"),
+        ("a b", "`a b`"),
+        ("a`b", "`a``b`"),
+        ("``", "``````"),
+        ("'\"", "`'\"`"),
+        ("naïve 論文", "`naïve 論文`"),
+        ("C:\\data", "`C:\\data`"),
+        ("n) DETACH DELETE n //", "`n) DETACH DELETE n //`"),
+    ],
+)
+def test_names_are_quoted(name, quoted):
+    assert quote_identifier(name) == quoted
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "a\\u0060) DELETE n //"])
+def test_names_that_cannot_be_quoted_are_refused(name):
+    with pytest.raises(ValueError, match="name"):
+        quote_identifier(name)
+
+
+@pytest.mark.parametrize("name", [None, 1, b"Paper", ["Paper"]])
+def test_names_are_strings(name):
+    with pytest.raises(TypeError, match="must be a string"):
+        quote_identifier(name)
+
+
+def test_placeholders_become_quoted_names():
+    statement = load_statement(
+        "read/relationships", types=Fragment(":`A`|`B`"), relationship_filter=Fragment("true")
+    )
+    assert "-[r:`A`|`B`]->" in statement
+    nodes = load_statement("read/node_count", labels=["A", "B`"], node_filter=Fragment("n.x > 1"))
+    assert "(n:`A`|`B```)" in nodes
+    assert "\n  n.x > 1\n" in nodes
+    assert load_statement("read/coordinates", run="r", embedding="e`").count("n.`e```") == 2
+
+
+def test_comments_are_not_sent():
+    assert "//" not in load_statement("read/server")
+    assert load_statement("read/server").startswith("CALL")
+
+
+def test_a_value_with_a_placeholder_in_it_is_not_filled_again():
+    statement = load_statement(
+        "read/node_count", labels=["@node_filter"], node_filter=Fragment("n.a = '@labels'")
+    )
+    assert "(n:`@node_filter`)" in statement
+    assert "n.a = '@labels'" in statement
+
+
+@pytest.mark.parametrize(
+    "identifiers", [{}, {"labels": "A"}, {"labels": "A", "node_filter": "x", "other": "y"}]
+)
+def test_placeholders_and_names_must_agree(identifiers):
+    with pytest.raises(ValueError, match=r"read/node_count\.cypher has placeholders"):
+        load_statement("read/node_count", **identifiers)
+
+
+def test_a_list_of_no_names_is_refused():
+    with pytest.raises(ValueError, match="at least one name"):
+        load_statement("read/node_count", labels=[], node_filter=Fragment("true"))
+
+
+def test_an_unknown_statement_is_named():
+    with pytest.raises(FileNotFoundError, match=r"cypher/read/nothing\.cypher"):
+        load_statement("read/nothing")
+
+
+def test_exclusions():
+    assert except_names([]) == "(%|!%)"
+    assert except_names(["A`", "B"]) == "!(`A```|`B`)"
+    assert isinstance(except_names(["A"]), Fragment)
+
+
+@pytest.mark.parametrize("path", sorted((CYPHER / "read").glob("*.cypher")), ids=lambda path: path.name)
+def test_statements_say_what_they_do_and_use_nothing_deprecated(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("// ")
+    assert text.endswith("\n")
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
+    assert not re.search(r"(?<![A-Za-z])id\s*\(", code)
+    assert not re.search(r"CALL\s*\{", code)
+    for parameter in set(re.findall(r"\$(\w+)", code)):
+        assert parameter in text.split("\n" + code.strip().splitlines()[0])[0], (
+            f"${parameter} is not explained"
+        )

@@ -1,0 +1,177 @@
+"""Where a pipeline's results go: checked early, then written and published as one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from heat_neo4j._progress import Progress
+from heat_neo4j._validation import check_integer
+from heat_neo4j.database import Neo4jStore, RunRecord, WriteNames
+from heat_neo4j.database.facts import model_facts
+from heat_neo4j.database.payload import check_coordinates, check_links
+from heat_neo4j.database.writer import Run
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.graph import Graph
+from heat_neo4j.links import LinkProbability, PredictedLinks
+
+__all__ = ["LinkOptions", "Result", "RunReport", "Target"]
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """Which links to predict; the parameters of `predict_links`.
+
+    Parameters
+    ----------
+    k, top, source_label, target_label, min_degree, max_degree
+        As for `predict_links`.
+    probability : bool
+        Whether each link gets a probability. It is fitted by training once more, without a tenth of the
+        edges, so a run takes twice as long with it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of range; found out before a run begins.
+    """
+
+    k: int | None = 10
+    top: int | None = None
+    source_label: str | None = None
+    target_label: str | None = None
+    min_degree: int = 0
+    max_degree: int | None = None
+    probability: bool = True
+
+    def __post_init__(self) -> None:
+        if self.k is None and self.top is None:
+            raise ValueError("k or top must be given: without either every absent pair would be a link")
+        for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), minimum=minimum)
+        check_integer("min_degree", self.min_degree, minimum=0)
+
+    def search(self) -> dict[str, Any]:
+        """Return the arguments of `predict_links`."""
+        return {name: value for name, value in asdict(self).items() if name != "probability"}
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a run did, or would do.
+
+    Parameters
+    ----------
+    run : RunRecord
+        As the graph has it; with status "dry run" if nothing was written.
+    calibration : LinkProbability or None
+        What turned distances into probabilities.
+    notes : tuple of str
+        What went otherwise than asked, one line each.
+    """
+
+    run: RunRecord
+    calibration: LinkProbability | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        calibration = None if self.calibration is None else asdict(self.calibration)
+        return {**self.run.to_dict(), "calibration": calibration, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is to be written.
+
+    Parameters
+    ----------
+    model : HEAT, optional
+        Fitted; None where only links are written.
+    coordinates : str
+        What to store of its embedding.
+    links : PredictedLinks, optional
+        None where only coordinates are written.
+    parameters : mapping of str to JSON data
+        What to record beside the model's own parameters.
+    notes : tuple of str
+        What went otherwise than asked.
+    """
+
+    model: HEAT | None = None
+    coordinates: str = "poincare"
+    links: PredictedLinks | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where and how results are written; the fields are those of `pipeline.embed` and of `Run`."""
+
+    store: Neo4jStore
+    graph: Graph
+    parts: tuple[str, ...]
+    names: WriteNames
+    overwrite: bool
+    dry_run: bool
+    on_progress: Progress
+
+    def check(self, links: LinkOptions | None) -> None:
+        """Find out before the long work whether writing would be refused, or a label is unknown."""
+        for label in () if links is None else (links.source_label, links.target_label):
+            if label is not None and label not in self.graph.labels:
+                known = ", ".join(map(repr, sorted(self.graph.labels))) or "none"
+                raise ProjectionError(f"no node of the projection has the label {label!r}; it has {known}")
+        self._run({}, {}).plan()
+
+    def write(self, result: Result, seconds: Mapping[str, float]) -> RunReport:
+        """Write and publish `result`; or, on a dry run, only say so."""
+        run = self._run(result.parameters, seconds)
+        calibration = None if result.links is None else result.links.calibration
+        if self.dry_run:
+            return RunReport(self._plan(run, result), calibration, result.notes)
+        with _told_of_interrupts(run), run:
+            if result.model is not None:
+                run.write_embedding(result.model, result.coordinates)
+            if result.links is not None:
+                run.write_links(result.links)
+            return RunReport(run.publish(), calibration, result.notes)
+
+    def _run(self, parameters: Mapping[str, Any], seconds: Mapping[str, float]) -> Run:
+        return self.store.start_run(
+            self.graph,
+            parts=self.parts,
+            names=self.names,
+            parameters=parameters,
+            stage_seconds=seconds,
+            overwrite=self.overwrite,
+            on_progress=self.on_progress,
+        )
+
+    def _plan(self, run: Run, result: Result) -> RunRecord:
+        links = None if result.links is None else check_links(result.links, self.graph.n_nodes)
+        if result.model is None:
+            return run.plan(links=links)
+        record = run.plan(check_coordinates(result.model, self.graph.n_nodes, result.coordinates), links)
+        facts = model_facts(result.model)
+        return replace(record, **{**facts, "parameters": {**record.parameters, **facts["parameters"]}})
+
+
+@contextmanager
+def _told_of_interrupts(run: Run) -> Iterator[None]:
+    """Let Ctrl-C say what is in the graph now."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        run_id = run.record.run_id
+        if run.record.status == "complete":
+            raise KeyboardInterrupt(f"run {run_id} is published, the one before not wholly removed") from stop
+        raise KeyboardInterrupt(
+            f"run {run_id} is incomplete and what was published before is untouched: "
+            f"repeat, or remove the rest with `heat clear --run {run_id}`"
+        ) from stop

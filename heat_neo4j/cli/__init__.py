@@ -1,0 +1,44 @@
+"""The command ``heat``."""
+
+from __future__ import annotations
+
+import click
+
+from heat_neo4j import __version__
+from heat_neo4j.cli.group import HeatGroup
+
+__all__ = ["heat", "main"]
+
+COMMANDS = {
+    "check": "Say what a projection matches and what would go wrong.",
+    "estimate": "Say what a run would need: memory, time, bytes written.",
+    "embed": "Read a graph, embed it, write coordinates and predicted links.",
+    "links": "Predict links from the published embedding and write them.",
+    "runs": "List the runs in the database, or show one.",
+    "clear": "Remove what runs have written, and only that.",
+    "load": "Load an edge list with attributes and labels into Neo4j.",
+    "server": "Start, stop or look at a local Neo4j server.",
+    "demo": "See it work: the imports of Python's own standard library.",
+}
+
+
+@click.group(cls=HeatGroup, lazy=COMMANDS, invoke_without_command=True)
+@click.version_option(__version__, prog_name="heat")
+@click.pass_context
+def heat(context: click.Context) -> None:
+    """Hyperbolic embeddings of attributed graphs, living in Neo4j.
+
+    Takes a graph out of a live Neo4j, gives every node coordinates in hyperbolic space and writes
+    them back with predicted links, so that Cypher can ask for nearest neighbours, hierarchy and
+    missing links.
+
+    Connection: NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE, or flags, or heat.toml;
+    without any, the local server of `heat server start`.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    heat(prog_name="heat")

@@ -1,0 +1,75 @@
+"""The objects of the Python API, made from what a command was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from heat_neo4j.database import Projection, WriteNames
+    from heat_neo4j.estimator import HEAT
+    from heat_neo4j.pipeline import LinkOptions
+
+__all__ = ["heat_from", "links_from", "made", "names_from", "projection_from"]
+
+PROJECTION_FIELDS = (
+    "labels", "relationships", "weight", "default_weight", "aggregation",
+    "attributes", "max_categories", "key", "node_filter", "relationship_filter",
+)  # fmt: skip
+HEAT_FIELDS = (
+    "n_components", "alpha", "sigma", "walks_per_node", "walk_length", "window_size", "n_negatives",
+    "negative_exponent", "learning_rate", "batch_size", "n_epochs", "n_threads", "random_state",
+)  # fmt: skip
+LINK_FIELDS = ("k", "top", "source_label", "target_label", "min_degree", "max_degree", "probability")
+
+
+def made(factory: Callable[..., Any], **arguments: Any) -> Any:
+    """Call `factory`; an argument it refuses is a mistake on the command line."""
+    try:
+        return factory(**arguments)
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(str(error), click.get_current_context()) from error
+
+
+def projection_from(options: Mapping[str, Any]) -> Projection:
+    """Return the projection that the options describe; no label at all means every node."""
+    from heat_neo4j.database import Projection
+
+    arguments = {name: options[name] for name in PROJECTION_FIELDS}
+    for name in ("labels", "relationships"):
+        arguments[name] = list(arguments[name]) or None
+    projection: Projection = made(Projection, **arguments)
+    return projection
+
+
+def heat_from(options: Mapping[str, Any]) -> HEAT:
+    """Return the untrained estimator that the options describe."""
+    from heat_neo4j.estimator import HEAT
+
+    model: HEAT = made(HEAT, **{name: options[name] for name in HEAT_FIELDS})
+    return model
+
+
+def links_from(options: Mapping[str, Any]) -> LinkOptions:
+    """Return which links the options ask for."""
+    from heat_neo4j.pipeline import LinkOptions
+
+    links: LinkOptions = made(LinkOptions, **{name: options[name] for name in LINK_FIELDS})
+    return links
+
+
+def names_from(options: Mapping[str, Any]) -> WriteNames:
+    """Return the names to write under; those not given follow from the model's name."""
+    from heat_neo4j.database import WriteNames
+
+    given = {
+        "embedding": options["write_property"],
+        "radius": options["radius_property"],
+        "run": options["run_property"],
+        "link_type": options["link_type"],
+    }
+    chosen = {field: name for field, name in given.items() if name is not None}
+    names: WriteNames = made(WriteNames, model=options["model"], **chosen)
+    return names

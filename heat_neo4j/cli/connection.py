@@ -1,0 +1,85 @@
+"""Open the database that the options, the environment or the local server name."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from heat_neo4j.errors import ConfigError
+
+if TYPE_CHECKING:
+    from heat_neo4j.database import Neo4jStore
+
+__all__ = ["open_store"]
+
+
+def open_store(options: Mapping[str, Any]) -> Neo4jStore:
+    """Connect to the database that the options name, or else to the running local server.
+
+    Parameters
+    ----------
+    options : mapping
+        ``uri``, ``username``, ``password_file``, ``database`` as parsed by ``connection_options``.
+
+    Raises
+    ------
+    ConfigError
+        If no server is named and the local one is not running, or the password cannot be had.
+    ConnectionFailed
+        If the server cannot be reached or refuses the login.
+    """
+    from heat_neo4j.database import Neo4jStore
+
+    uri: str | None = options["uri"]
+    if uri is None:
+        uri, username, password = _local_server()
+        return Neo4jStore.connect(uri, auth=(username, password), database=options["database"])
+    username = options["username"] or "neo4j"
+    auth = (username, _password(username, options["password_file"]))
+    return Neo4jStore.connect(uri, auth=auth, database=options["database"])
+
+
+def _local_server() -> tuple[str, str, str]:
+    """Return address, user and password of the local server, if it is running."""
+    from heat_neo4j.local_server import running_server
+
+    server = running_server()
+    if server is None:
+        raise ConfigError(
+            "no server given: set NEO4J_URI, give --uri, or start a local one with `heat server start`"
+        )
+    return server.connection()
+
+
+def _password(username: str, file: Path | None) -> str:
+    """Find the password: flag, environment, heat.toml, and then the person at the terminal."""
+    by_flag = click.get_current_context().get_parameter_source("password_file") is ParameterSource.COMMANDLINE
+    if not by_flag and "NEO4J_PASSWORD" in os.environ:
+        return os.environ["NEO4J_PASSWORD"]
+    if file is not None:
+        return _read_password(file)
+    if _at_terminal():
+        entered: str = click.prompt(f"Password of {username}", hide_input=True, err=True)
+        return entered
+    raise ConfigError(f"no password for user {username!r}: set NEO4J_PASSWORD or give --password-file")
+
+
+def _at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _read_password(file: Path) -> str:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise ConfigError(f"password file {file}: cannot be read: {reason}") from error
+    if len(lines) != 1 or not lines[0]:
+        raise ConfigError(f"password file {file}: must hold one line, the password; it has {len(lines)}")
+    return lines[0]

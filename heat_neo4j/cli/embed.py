@@ -1,0 +1,65 @@
+"""``heat embed``: the main job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import (
+    common_options,
+    connection_options,
+    json_option,
+    projection_options,
+)
+from heat_neo4j.cli.output import Reporter
+from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.run_options import heat_options, link_options, links_switch, names_options, write_options
+
+__all__ = ["embed"]
+
+EXAMPLE = """
+heat embed --labels Paper --relationships CITES --weight weight \\
+           --attributes year --attributes words --random-state 0
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@projection_options
+@heat_options
+@links_switch
+@link_options
+@names_options
+@write_options
+@connection_options
+@json_option
+@common_options
+def embed(
+    links: bool, coordinates: str, dry_run: bool, overwrite: bool, as_json: bool, verbose: int, **options: Any
+) -> None:
+    """Read a graph, embed it, write coordinates and predicted links.
+
+    Each node gets its coordinates in hyperbolic space, its distance from the origin (small: general,
+    large: specific) and the id of the run. All of it becomes visible at once; until then, and if anything
+    goes wrong, readers see what was published before.
+    """
+    from heat_neo4j import pipeline
+
+    projection, model, names = projection_from(options), heat_from(options), names_from(options)
+    wanted = links_from(options) if links else None
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        report = pipeline.embed(
+            store,
+            projection,
+            model,
+            names=names,
+            coordinates=coordinates,
+            links=wanted,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            on_progress=progress,
+        )
+    show_run(report, as_json=as_json, verbose=verbose)

@@ -1,0 +1,92 @@
+"""``heat estimate``: what a run would need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, connection_options, json_option, projection_options
+from heat_neo4j.cli.output import facts, format_bytes, format_seconds, plural, print_json
+from heat_neo4j.cli.run_options import heat_options, link_options, links_switch
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.counts import ProjectionCounts
+    from heat_neo4j.estimates import Estimate, RunSize
+    from heat_neo4j.estimator import HEAT
+    from heat_neo4j.pipeline import LinkOptions
+
+__all__ = ["estimate"]
+
+EXAMPLE = """
+heat estimate --labels Paper --relationships CITES --attributes words --n-components 50
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@projection_options
+@heat_options
+@links_switch
+@link_options
+@connection_options
+@json_option
+@common_options
+def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
+    """Say what a run would need: memory, time, bytes written.
+
+    Takes the options of `heat embed`. Only counts are asked of the database, and a sample of a thousand
+    nodes for the width of the attributes. Memory is that of this process at its peak; time is for a server
+    on the same machine and is an order of magnitude.
+    """
+    from heat_neo4j import estimates
+
+    projection, model = projection_from(options), heat_from(options)
+    wanted = links_from(options) if links else None
+    with open_store(options) as store:
+        counts = store.count(projection)
+    size = _size(counts, model, wanted)
+    needed = estimates.estimate(size)
+    if as_json:
+        print_json({"size": vars(size), **needed.to_dict()})
+    else:
+        _show(size, needed, verbose=verbose)
+
+
+def _size(counts: ProjectionCounts, model: HEAT, links: LinkOptions | None) -> RunSize:
+    from heat_neo4j.estimates import RunSize
+    from heat_neo4j.training import resolve_threads
+
+    parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
+    return RunSize(
+        nodes=counts.nodes,
+        relationships=counts.relationships,
+        attribute_columns=counts.attribute_columns,
+        attribute_share=counts.attribute_share,
+        threads=resolve_threads(model.n_threads),
+        links_per_node=0 if links is None else links.k or 0,
+        probability=links is not None and links.probability,
+        **parameters,
+    )
+
+
+def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
+    graph = f"{plural(size.nodes, 'node')}, {plural(size.relationships, 'relationship')}"
+    facts([("Graph", f"{graph}, about {plural(size.attribute_columns, 'attribute column')}")])
+    facts([("Memory", f"{format_bytes(needed.peak_memory)} at the peak{_available()}")])
+    if verbose:
+        facts(("", f"{stage}: {format_bytes(count)}") for stage, count in needed.memory.items())
+    threads = plural(size.threads, "thread")
+    facts([("Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it")])
+    facts(("", f"{stage}: {format_seconds(took)}") for stage, took in needed.seconds.items())
+    facts([("Database", f"grows by about {format_bytes(needed.stored_bytes)}, for a while by twice that")])
+    facts([("Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most")])
+    facts([("Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter")])
+
+
+def _available() -> str:
+    import psutil
+
+    return f", of {format_bytes(psutil.virtual_memory().available)} free now"

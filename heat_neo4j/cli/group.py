@@ -1,0 +1,166 @@
+"""The click classes: commands imported when used, options by heading, every error one line."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from heat_neo4j.cli import interrupts
+from heat_neo4j.errors import HeatError
+
+__all__ = ["VERBOSITY", "Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
+
+VERBOSITY = "heat.verbosity"
+"""Key of the ``-v`` count in the context's meta, which nested contexts share."""
+
+INTERRUPTED = 130
+"""The shell's exit code for a program that Ctrl-C ended: 128 + SIGINT."""
+
+
+class Failure(click.ClickException):
+    """The end of a command: one line on stderr and an exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code  # type: ignore[misc]
+
+    def show(self, file: Any = None) -> None:
+        """Print the line."""
+        click.echo(f"heat: {self.format_message()}", file=file, err=file is None)
+
+
+class Option(click.Option):
+    """An option with a heading in the help and, mostly, a key in heat.toml.
+
+    Parameters
+    ----------
+    heading : str
+        Under which heading ``--help`` lists the option.
+    key : str, optional
+        Dotted name in heat.toml, such as ``"heat.alpha"``.
+    """
+
+    def __init__(self, *args: Any, heading: str = "General", key: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.heading = heading
+        self.key = key
+
+
+class HeatCommand(click.Command):
+    """A command whose help groups its options and ends with a worked example.
+
+    Parameters
+    ----------
+    example : str
+        Lines to copy, printed as they are.
+    """
+
+    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.example = example
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by heading, in the order in which the headings first appear."""
+        headings: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                headings.setdefault(getattr(parameter, "heading", "General"), []).append(record)
+        for heading in sorted(headings, key="General".__eq__):  # stable: only General moves, to the end
+            with formatter.section(heading):
+                formatter.write_dl(headings[heading])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the worked example."""
+        with formatter.section("Example"):
+            for line in self.example.strip().splitlines():
+                formatter.write(f"  {line}\n")
+
+
+class HeatSubgroup(HeatCommand, click.Group):
+    """A `HeatCommand` that does something by itself and has subcommands."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, then the subcommands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+class LazyGroup(click.Group):
+    """A group that imports the module of a command only when that command is used.
+
+    Parameters
+    ----------
+    lazy : mapping of str to str
+        For each command, the line that the group's help shows. Command ``x`` is the attribute ``x``
+        of the module ``heat_neo4j.cli.x``.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of use, not of the alphabet."""
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of the command and return the command."""
+        if cmd_name not in self.lazy:
+            return None
+        command = getattr(importlib.import_module(f"heat_neo4j.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing one."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.lazy.items()))
+
+
+class HeatGroup(LazyGroup):
+    """The top-level group: turns whatever goes wrong into a `Failure`."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Parse the group's own options."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.UsageError as error:
+            raise Failure(_usage_line(error), error.exit_code) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            with interrupts.remembered():
+                return super().invoke(ctx)
+        except (click.exceptions.Exit, BrokenPipeError):
+            raise  # not errors: --help has been shown, or the reader of our output has gone
+        except (Exception, KeyboardInterrupt) as error:
+            if ctx.meta.get(VERBOSITY, 0) >= 2:
+                click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+            raise _failure(error) from error
+
+
+def _failure(error: BaseException) -> Failure:
+    if isinstance(error, HeatError):
+        return Failure(" ".join(str(error).split()), error.exit_code)
+    if isinstance(error, click.UsageError):
+        return Failure(_usage_line(error), error.exit_code)
+    if isinstance(error, click.ClickException):
+        return Failure(error.format_message(), error.exit_code)
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return Failure(": ".join(["interrupted", *map(str, error.args)]), INTERRUPTED)
+    if isinstance(error, MemoryError):
+        return Failure("out of memory; `heat estimate` says what a run needs", 1)
+    # A defect of ours: still one line, with the way to the traceback.
+    text = " ".join(str(error).split()) or "no message"
+    return Failure(f"internal error: {type(error).__name__}: {text} (-vv prints the traceback)", 1)
+
+
+def _usage_line(error: click.UsageError) -> str:
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return f"{text} (see `{error.ctx.command_path} --help`)" if error.ctx is not None else text

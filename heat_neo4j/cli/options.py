@@ -1,0 +1,203 @@
+"""How options are declared, and those of every command: connection, projection, verbosity.
+
+Names, keys of heat.toml and defaults are those of the Python API. A test keeps them so, because the API
+is not imported here: ``heat embed --help`` must not wait for numba.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from heat_neo4j.cli.group import VERBOSITY, Option
+from heat_neo4j.config import read_config
+
+__all__ = [
+    "AGGREGATIONS",
+    "Decorator",
+    "common_options",
+    "connection_options",
+    "json_option",
+    "option",
+    "projection_options",
+    "stack",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Decorator = Callable[[Function], Function]
+
+HEADINGS = {
+    "connection": "Connection",
+    "projection": "Projection",
+    "heat": "Embedding",
+    "write": "Writing",
+    "links": "Predicted links",
+}
+AGGREGATIONS = ("sum", "min", "max", "count", "single")
+
+
+def option(*names: str, key: str | None, heading: str = "General", **settings: Any) -> Decorator[Function]:
+    """Declare an option; one with a `key` in heat.toml stands under the heading of its section."""
+    if key is not None:
+        heading = HEADINGS[key.split(".")[0]]
+    return click.option(*names, cls=Option, heading=heading, key=key, **settings)
+
+
+def stack(*decorators: Decorator[Function]) -> Decorator[Function]:
+    """Return one decorator that lists the options in the order given."""
+
+    def decorate(function: Function) -> Function:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def _use_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+    """Make the values of heat.toml the defaults of the command's options."""
+    values = read_config(path)
+    context.default_map = {
+        parameter.name: values[parameter.key]
+        for parameter in context.command.params
+        if isinstance(parameter, Option) and parameter.key in values and parameter.name is not None
+    }
+    return path
+
+
+def _use_verbosity(context: click.Context, _: click.Parameter, count: int) -> int:
+    context.meta[VERBOSITY] = count
+    return count
+
+
+common_options: Decorator[Any] = stack(
+    option(
+        "--config",
+        key=None,
+        type=click.Path(dir_okay=False, path_type=Path),
+        envvar="HEAT_CONFIG",
+        is_eager=True,
+        expose_value=False,
+        callback=_use_config,
+        help="Defaults for these options.  [env: HEAT_CONFIG; default: heat.toml, if there is one]",
+    ),
+    option(
+        "-v",
+        "--verbose",
+        key=None,
+        count=True,
+        is_eager=True,
+        callback=_use_verbosity,
+        help="Say more: -v the times of all stages, -vv also the traceback of an error.",
+    ),
+)
+json_option: Decorator[Any] = option(
+    "--json", "as_json", key=None, is_flag=True, help="Print one JSON document on stdout."
+)
+
+connection_options: Decorator[Any] = stack(
+    option(
+        "--uri",
+        key="connection.uri",
+        metavar="URI",
+        envvar="NEO4J_URI",
+        help="Address, such as neo4j://localhost:7687.  [env: NEO4J_URI; default: the local server]",
+    ),
+    option(
+        "--username",
+        key="connection.username",
+        metavar="NAME",
+        envvar="NEO4J_USERNAME",
+        help="Database user.  [env: NEO4J_USERNAME; default: neo4j]",
+    ),
+    option(
+        "--password-file",
+        key="connection.password_file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File that holds the password, and nothing else.  [env: NEO4J_PASSWORD, the password itself]",
+    ),
+    option(
+        "--database",
+        key="connection.database",
+        metavar="NAME",
+        envvar="NEO4J_DATABASE",
+        help="Database name.  [env: NEO4J_DATABASE; default: the user's home database]",
+    ),
+)
+
+projection_options: Decorator[Any] = stack(
+    option(
+        "--labels",
+        key="projection.labels",
+        multiple=True,
+        metavar="LABEL",
+        help="Nodes with this label; repeat for more.  [default: all nodes]",
+    ),
+    option(
+        "--relationships",
+        key="projection.relationships",
+        multiple=True,
+        metavar="TYPE",
+        help="Relationships of this type; repeat for more.  [default: all but predicted links]",
+    ),
+    option(
+        "--weight",
+        key="projection.weight",
+        metavar="PROPERTY",
+        help="Relationship property that holds the weight.  [default: every relationship weighs 1]",
+    ),
+    option(
+        "--default-weight",
+        key="projection.default_weight",
+        type=click.FloatRange(min=0),
+        metavar="X",
+        default=1.0,
+        show_default=True,
+        help="Weight of a relationship that lacks the weight property.",
+    ),
+    option(
+        "--aggregation",
+        key="projection.aggregation",
+        type=click.Choice(AGGREGATIONS),
+        default="sum",
+        show_default=True,
+        help="What parallel relationships make together.",
+    ),
+    option(
+        "--attributes",
+        key="projection.attributes",
+        multiple=True,
+        metavar="PROPERTY",
+        help="Node property to use as attribute; repeat for more.",
+    ),
+    option(
+        "--max-categories",
+        key="projection.max_categories",
+        type=click.IntRange(min=1),
+        metavar="N",
+        default=10_000,
+        show_default=True,
+        help="Most columns that one text property may become; rarer values share one.",
+    ),
+    option(
+        "--key",
+        key="projection.key",
+        metavar="PROPERTY",
+        help="Unique node property to order nodes by, so that a re-imported graph gives the same bits.",
+    ),
+    option(
+        "--node-filter",
+        key="projection.node_filter",
+        metavar="CYPHER",
+        help="Keep nodes n for which this holds, such as 'n.year > 2000'.",
+    ),
+    option(
+        "--relationship-filter",
+        key="projection.relationship_filter",
+        metavar="CYPHER",
+        help="Keep relationships r for which this holds, such as 'r.score > 0.5'.",
+    ),
+)

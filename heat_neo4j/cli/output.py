@@ -1,0 +1,154 @@
+"""What the command line says: results on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from heat_neo4j.cli import interrupts
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+__all__ = ["Reporter", "facts", "format_bytes", "format_seconds", "plural", "print_json", "table"]
+
+LINE_INTERVAL = 5.0
+"""Least seconds between two plain progress lines of one stage."""
+
+
+class Reporter:
+    """A progress callback: bars on a terminal, plain lines elsewhere, both on stderr.
+
+    Use it as a context manager, so that a bar is closed before an error is printed.
+
+    Parameters
+    ----------
+    quiet : bool
+        Say nothing unless stderr is a terminal (for ``--json``).
+    stream : text stream, optional
+        Where to write, stderr by default.
+    """
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = stream if stream is not None else sys.stderr
+        self._bars = self._stream.isatty()
+        self._silent = quiet and not self._bars
+        self._stage = ""
+        self._done = 0
+        self._started = self._spoken = 0.0
+        self._bar: tqdm[Any] | None = None
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Take note that `done` of `total` units of `stage` are done.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If Ctrl-C was pressed and got lost.
+        """
+        interrupts.check()
+        if self._silent:
+            return
+        if stage != self._stage or done < self._done:
+            self._begin(stage, total)
+        self._done = done
+        if self._bar is not None:
+            self._bar.total = total
+            self._bar.update(done - self._bar.n)
+        else:
+            self._say(stage, done, total)
+        if done >= total:
+            self.close()
+
+    def close(self) -> None:
+        """End the current stage; its bar keeps its line."""
+        if self._bar is not None:
+            self._bar.close()
+        self._bar = None
+        self._stage = ""
+        self._done = 0
+
+    def _begin(self, stage: str, total: int) -> None:
+        self.close()
+        self._stage = stage
+        self._started = self._spoken = time.monotonic()
+        if self._bars:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                desc=f"{stage:<22}", total=total, file=self._stream, unit="", unit_scale=True, mininterval=0.2
+            )
+
+    def _say(self, stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done >= total:
+            what = f"{total:,}" if total != 1 else "done"  # a stage of one step has nothing to count
+            click.echo(f"{stage}: {what} in {format_seconds(now - self._started)}", file=self._stream)
+        elif now - self._spoken >= LINE_INTERVAL:
+            self._spoken = now
+            click.echo(f"{stage}: {done:,} of {total:,} ({done / total:.0%})", file=self._stream)
+
+
+def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Print one JSON document on stdout; numbers that are not finite become null."""
+    click.echo(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> None:
+    """Print lines of a name and what is known about it; an empty name continues the line above."""
+    for name, text in rows:
+        click.echo(f"{name:<14}{text}".rstrip())
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under a header, columns as wide as their widest entry."""
+    lines = [header, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    for line in lines:
+        click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``"1 node"``, ``"2,995 nodes"``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def format_bytes(count: float) -> str:
+    """Return a size for people, in powers of 1024: ``"3.2 GiB"``."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration for people: ``"0.4 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

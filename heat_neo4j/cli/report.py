@@ -1,0 +1,99 @@
+"""How a run is shown: the same lines after ``heat embed``, ``heat links`` and in ``heat runs show``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from heat_neo4j.cli.output import facts, format_seconds, plural, print_json
+
+if TYPE_CHECKING:
+    from heat_neo4j.database import RunRecord
+    from heat_neo4j.pipeline import RunReport
+
+__all__ = ["describe", "show_run"]
+
+STAGES = (
+    "read", "similarity", "walks", "train", "calibrate", "links", "write coordinates", "write links",
+)  # fmt: skip
+COUNTS = {
+    "relationships_to_outside": "relationships lead out of the projection: left out",
+    "relationships_to_itself": "relationships join a node to itself: left out",
+    "relationships_of_zero_weight": "relationships weigh 0: left out",
+    "relationships_without_weight": "relationships have no weight: the default was taken",
+    "nodes_gone_while_reading": "nodes were deleted during the reading",
+}
+
+
+def show_run(report: RunReport, *, as_json: bool, verbose: int) -> None:
+    """Print what a run has done, or would do."""
+    if as_json:
+        print_json(report.to_dict())
+        return
+    facts(describe(report.run, stages=bool(verbose)))
+    if report.calibration is not None:
+        facts([("Probability", _law(report.calibration.radius, report.calibration.auroc))])
+    facts(("Note", note) for note in report.notes)
+    if report.run.status == "complete" and report.run.links_written:
+        facts(("Try" if place == 0 else "", line) for place, line in enumerate(_query(report.run)))
+
+
+def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a run, as lines of a name and a text.
+
+    Parameters
+    ----------
+    run : RunRecord
+        The run.
+    stages : bool
+        Whether to list the seconds of every stage, not only their sum.
+    """
+    yield "Run", f"{run.run_id or 'none, nothing is written'} ({run.status}) of model {run.model!r}"
+    graph = f"{plural(run.node_count, 'node')}, {plural(run.edge_count, 'edge')}"
+    yield "Graph", f"{graph}, {plural(run.attribute_count, 'attribute column')}"
+    for key, meaning in COUNTS.items():
+        if run.counts.get(key):
+            yield "", f"{run.counts[key]:,} {meaning}"
+    if run.pair_count is not None and run.final_loss is not None:
+        yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
+    yield from _written(run)
+    if run.error is not None:
+        yield "Error", run.error
+    if run.stage_seconds:
+        yield "Time", format_seconds(sum(run.stage_seconds.values()))
+        if stages:
+            yield from (
+                ("", f"{name}: {format_seconds(took)}") for name, took in _in_order(run.stage_seconds)
+            )
+
+
+def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
+    verb = {"dry run": "Would write", "complete": "Published", "superseded": "Was"}.get(run.status, "Wrote")
+    if "embedding" in run.parts:
+        where = f"{run.embedding_property}, {run.radius_property}, {run.run_property}"
+        what = f"{run.coordinates} coordinates" if run.coordinates else "coordinates"
+        yield verb, f"{what} of {plural(run.nodes_written, 'node')} in {where}"
+    if "links" in run.parts:
+        yield verb, f"{plural(run.links_written, 'predicted link')} of type {run.link_type}"
+    for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):
+        if count:
+            yield "", f"{plural(count, noun)} could not be written: nodes were deleted meanwhile"
+
+
+def _in_order(seconds: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return the stages in the order of the work; those not known here last."""
+    place = {name: number for number, name in enumerate(STAGES)}
+    return sorted(seconds.items(), key=lambda stage: place.get(stage[0], len(STAGES)))
+
+
+def _law(radius: float, auroc: float) -> str:
+    return f"one half at distance {radius:.2f}; held-out edges against non-edges: AUROC {auroc:.3f}"
+
+
+def _query(run: RunRecord) -> Iterator[str]:
+    from heat_neo4j.database.statements import quote_identifier
+
+    name = run.model.replace("\\", "\\\\").replace("'", "\\'")
+    yield f"MATCH (m:HeatModel {{name: '{name}'}})"
+    yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b) WHERE p.run = m.linkRun"
+    yield "RETURN a, b, p.probability ORDER BY p.rank LIMIT 10"

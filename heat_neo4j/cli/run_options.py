@@ -1,0 +1,180 @@
+"""Options of the commands that compute and write: the estimator's, the links', names in the graph."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import click
+
+from heat_neo4j.cli.options import Decorator, option, stack
+
+__all__ = [
+    "heat_options",
+    "link_options",
+    "link_type_option",
+    "links_switch",
+    "model_option",
+    "names_options",
+    "threads_option",
+    "write_options",
+]
+
+Function = TypeVar("Function", bound=Any)
+
+COORDINATES = ("poincare", "hyperboloid", "klein")
+
+
+def _heat_option(*names: str, default: Any, kind: Any, text: str) -> Decorator[Function]:
+    name = names[0].removeprefix("--").replace("-", "_")
+    show: dict[str, Any] = {"show_default": True} if default is not None else {}
+    metavar = "N" if isinstance(kind, click.IntRange) else "X"
+    return option(
+        *names, name, key=f"heat.{name}", type=kind, metavar=metavar, default=default, help=text, **show
+    )
+
+
+_COUNT = click.IntRange(min=1)
+_ABOVE_0 = click.FloatRange(min=0, min_open=True)
+_SHARE = click.FloatRange(0, 1)
+
+threads_option: Decorator[Any] = _heat_option(
+    "--n-threads", "--threads", default=None, kind=_COUNT, text="Threads to use.  [default: all cores]"
+)
+
+heat_options: Decorator[Any] = stack(
+    _heat_option("--n-components", "--dimension", default=10, kind=_COUNT, text="Dimension of the space."),
+    _heat_option(
+        "--alpha",
+        default=0.2,
+        kind=_SHARE,
+        text="Share of steps that follow attributes; 0 is topology only.",
+    ),
+    _heat_option("--sigma", default=1.0, kind=_ABOVE_0, text="Gaussian width on the hyperbolic distance."),
+    _heat_option("--walks-per-node", default=10, kind=_COUNT, text="Walks from every node."),
+    _heat_option("--walk-length", default=80, kind=click.IntRange(min=2), text="Nodes in a walk."),
+    _heat_option("--window-size", default=3, kind=_COUNT, text="Most steps between the nodes of a pair."),
+    _heat_option("--n-negatives", default=10, kind=_COUNT, text="Negative samples for a pair."),
+    _heat_option(
+        "--negative-exponent", default=0.75, kind=_SHARE, text="Exponent on counts when negatives are drawn."
+    ),
+    _heat_option("--learning-rate", default=0.05, kind=_ABOVE_0, text="First learning rate; falls to 0."),
+    _heat_option("--batch-size", default=320, kind=_COUNT, text="Source positions in a batch."),
+    _heat_option("--n-epochs", default=1, kind=_COUNT, text="Passes over the walks."),
+    threads_option,
+    _heat_option(
+        "--random-state",
+        "--seed",
+        default=None,
+        kind=click.IntRange(min=0),
+        text="Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]",
+    ),
+)
+
+links_switch: Decorator[Any] = option(
+    "--links/--no-links",
+    "links",
+    key="links.enabled",
+    default=True,
+    show_default=True,
+    help="Predict links and write them too.",
+)
+link_options: Decorator[Any] = stack(
+    option(
+        "--k",
+        "--links-k",
+        "k",
+        key="links.k",
+        type=_COUNT,
+        metavar="N",
+        default=10,
+        show_default=True,
+        help="Predicted links for each node.",
+    ),
+    option("--top", key="links.top", type=_COUNT, metavar="N", help="Keep only so many, the nearest pairs."),
+    option("--source-label", key="links.source_label", metavar="LABEL", help="One end has this label."),
+    option("--target-label", key="links.target_label", metavar="LABEL", help="The other end has this label."),
+    option(
+        "--min-degree",
+        key="links.min_degree",
+        type=click.IntRange(min=0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Both ends have at least so many neighbours.",
+    ),
+    option(
+        "--max-degree",
+        key="links.max_degree",
+        type=_COUNT,
+        metavar="N",
+        help="And at most so many.",
+    ),
+    option(
+        "--probability/--no-probability",
+        key="links.probability",
+        default=True,
+        show_default=True,
+        help="Give each link a probability; it takes a second training without a tenth of the edges.",
+    ),
+)
+
+model_option: Decorator[Any] = option(
+    "--model",
+    key="write.model",
+    metavar="NAME",
+    default="heat",
+    show_default=True,
+    help="Name under which the embedding is published.",
+)
+link_type_option: Decorator[Any] = option(
+    "--link-type",
+    key="write.link_type",
+    metavar="TYPE",
+    help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]",
+)
+names_options: Decorator[Any] = stack(
+    model_option,
+    option(
+        "--coordinates",
+        key="write.coordinates",
+        type=click.Choice(COORDINATES),
+        default="poincare",
+        show_default=True,
+        help="What to store; a vector index can serve poincare.",
+    ),
+    option(
+        "--write-property",
+        key="write.write_property",
+        metavar="PROPERTY",
+        help="Node property for coordinates.  [default: <model>Embedding]",
+    ),
+    option(
+        "--radius-property",
+        key="write.radius_property",
+        metavar="PROPERTY",
+        help="Node property for the radius.  [default: <model>Radius]",
+    ),
+    option(
+        "--run-property",
+        key="write.run_property",
+        metavar="PROPERTY",
+        help="Node property for the run's id.  [default: <model>Run]",
+    ),
+    link_type_option,
+)
+write_options: Decorator[Any] = stack(
+    option(
+        "--dry-run",
+        key=None,
+        heading="Writing",
+        is_flag=True,
+        help="Do all but write; say what would be written.",
+    ),
+    option(
+        "--overwrite",
+        key=None,
+        heading="Writing",
+        is_flag=True,
+        help="Write even where properties of these names hold values that no run of ours wrote.",
+    ),
+)

@@ -1,0 +1,258 @@
+"""What a run will need, from counts alone: memory of this process, time, bytes in the database.
+
+Memory follows the arrays that reader, trainer and link search really hold; time follows `Rates`, measured
+on one laptop-class core, so it is an order of magnitude on another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from heat_neo4j.pairs import pair_set_bytes
+from heat_neo4j.similarity import TABLE_LIMIT
+
+__all__ = ["RATES", "Estimate", "Rates", "RunSize", "estimate"]
+
+_DENSE_SHARE = 0.25  # attributes filled beyond this share are held as a dense matrix
+_PROGRAM = 300 * 2**20  # Python, the libraries and the compiled kernels
+_NODE = 113  # element id (a string and a pointer), row offsets
+_EDGE = 24  # an edge in CSR: two columns and two weights
+_READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetric
+_READ_VALUE = 46  # an attribute entry while columns are put together
+_SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
+_SIMILARITY_VALUE = 60  # an attribute entry in the tables of the rejection sampler
+_LINK = 80  # a found pair, while pairs are sorted and merged
+_STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Measured speeds, of one thread where threads share the work; all times in seconds.
+
+    Parameters
+    ----------
+    read_nodes, read_relationships, read_values : float
+        Nodes, relationships and attribute values read from a local server in a second.
+    pair, candidate, coordinate : float
+        Time of a training pair, of each of its 1 + m candidates, and of each coordinate of a candidate.
+    walk_step : float
+        Time of a step of a walk when the pairs are collected.
+    table_entry : float
+        Time of an entry of the table of similarities, per attribute that the row has.
+    link_pair, link_coordinate : float
+        Time of a pair in the search for links, and of each of its coordinates.
+    write_nodes, write_links : float
+        Nodes and links written to a local server in a second.
+    """
+
+    read_nodes: float = 400_000.0
+    read_relationships: float = 400_000.0
+    read_values: float = 2_000_000.0
+    pair: float = 120e-9
+    candidate: float = 50e-9
+    coordinate: float = 1.1e-9
+    walk_step: float = 60e-9
+    table_entry: float = 4e-9
+    link_pair: float = 2e-9
+    link_coordinate: float = 0.75e-9
+    write_nodes: float = 30_000.0
+    write_links: float = 18_000.0
+
+
+RATES = Rates()
+"""The speeds that `estimate` reckons with."""
+
+
+@dataclass(frozen=True)
+class RunSize:
+    """What decides the cost of a run.
+
+    Parameters
+    ----------
+    nodes, relationships : int
+        As counted in the database.
+    attribute_columns : int
+        Number of attribute columns F.
+    attribute_share : float
+        Share of attribute values that are not 0, in [0, 1].
+    n_components, walks_per_node, walk_length, window_size, n_negatives, n_epochs : int
+        Parameters of `HEAT`.
+    alpha : float
+        Likewise.
+    threads : int
+        Threads that train and search.
+    links_per_node : int
+        k of the predicted links; 0 for none.
+    probability : bool
+        Whether a second training fits their probability.
+    """
+
+    nodes: int
+    relationships: int
+    attribute_columns: int = 0
+    attribute_share: float = 0.0
+    n_components: int = 10
+    walks_per_node: int = 10
+    walk_length: int = 80
+    window_size: int = 3
+    n_negatives: int = 10
+    n_epochs: int = 1
+    alpha: float = 0.2
+    threads: int = 1
+    links_per_node: int = 10
+    probability: bool = True
+
+    @property
+    def attribute_entries(self) -> float:
+        """Attribute values other than 0."""
+        return self.nodes * self.attribute_columns * self.attribute_share
+
+    @property
+    def pairs(self) -> int:
+        """Training pairs, if no walk ends early or meets a node twice."""
+        length, window = self.walk_length, min(self.window_size, self.walk_length - 1)
+        return self.n_epochs * self.nodes * self.walks_per_node * window * (2 * length - window - 1)
+
+    @property
+    def links(self) -> int:
+        """Predicted links, at most."""
+        pairs = self.nodes * (self.nodes - 1) // 2
+        return max(0, min(self.nodes * self.links_per_node, pairs - self.relationships))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will need.
+
+    Parameters
+    ----------
+    memory : mapping of str to int
+        Bytes of this process at the peak of each stage.
+    seconds : mapping of str to float
+        Seconds of each stage.
+    stored_bytes : int
+        Bytes that the database grows by; twice that while two versions are in it.
+    pairs, links : int
+        Training pairs and predicted links, at most.
+    exact_exclusion : bool
+        Whether pairs of the walks are excluded from the negatives exactly, not by a Bloom filter.
+    """
+
+    memory: Mapping[str, int]
+    seconds: Mapping[str, float]
+    stored_bytes: int
+    pairs: int
+    links: int
+    exact_exclusion: bool
+
+    @property
+    def peak_memory(self) -> int:
+        """Bytes of this process at the highest stage."""
+        return max(self.memory.values())
+
+    @property
+    def total_seconds(self) -> float:
+        """Seconds of all stages."""
+        return sum(self.seconds.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON data."""
+        return {**asdict(self), "peak_memory": self.peak_memory, "total_seconds": self.total_seconds}
+
+
+def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
+    """Estimate memory, time and bytes of a run.
+
+    Parameters
+    ----------
+    size : RunSize
+        The graph and the parameters.
+    rates : Rates
+        Speeds to reckon with.
+
+    Returns
+    -------
+    Estimate
+    """
+    exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    return Estimate(
+        memory={stage: round(_PROGRAM + needed) for stage, needed in _memory(size).items()},
+        seconds={stage: round(took, 1) for stage, took in _seconds(size, rates).items()},
+        stored_bytes=_stored_bytes(size),
+        pairs=size.pairs,
+        links=size.links,
+        exact_exclusion=exact,
+    )
+
+
+def _memory(size: RunSize) -> dict[str, float]:
+    """Return bytes by stage, the program itself left out."""
+    dense = size.attribute_share >= _DENSE_SHARE
+    attributes = 8 * size.nodes * size.attribute_columns if dense else 12 * size.attribute_entries
+    graph = _NODE * size.nodes + _EDGE * size.relationships + attributes
+    reading = _READ_RELATIONSHIP * size.relationships + attributes + _READ_VALUE * size.attribute_entries
+    training = graph + _training_bytes(size)
+    stages = {"read": _NODE * size.nodes + reading, "train": training}
+    if size.links_per_node:
+        if size.probability:
+            stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
+        stages["links"] = graph + 2 * _points(size) + _LINK * size.nodes * size.links_per_node
+    stages["write"] = graph + 3 * _points(size) + _LINK * size.links
+    return stages
+
+
+def _points(size: RunSize) -> int:
+    return 8 * size.nodes * (size.n_components + 1)
+
+
+def _training_bytes(size: RunSize) -> float:
+    """Return the bytes that `HEAT.fit` holds besides the graph."""
+    _, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    walker = 8 * size.nodes + _EDGE * size.relationships
+    negatives = 29 * size.nodes  # alias table, weights, occurrences, one flag
+    workspace = (8 + 4 * size.threads) * size.nodes + _points(size)
+    return pair_set + walker + negatives + workspace + _points(size) + _similarity_bytes(size)
+
+
+def _similarity_bytes(size: RunSize) -> float:
+    if not size.attribute_columns or not size.alpha:
+        return 0
+    if size.nodes <= TABLE_LIMIT:
+        return 4 * size.nodes**2 + 36 * size.attribute_entries
+    return _SIMILARITY_VALUE * size.attribute_entries + 48 * size.nodes
+
+
+def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
+    values = size.nodes * size.attribute_columns * min(1.0, size.attribute_share)
+    reading = (
+        size.nodes / rates.read_nodes
+        + size.relationships / rates.read_relationships
+        + values / rates.read_values
+    )
+    candidate = rates.candidate + rates.coordinate * size.n_components
+    training = size.pairs * (rates.pair + (1 + size.n_negatives) * candidate) / size.threads
+    walks = size.nodes * size.walks_per_node * size.walk_length * rates.walk_step / size.threads
+    prepared = walks + _table_seconds(size, rates)
+    stages = {"read": reading, "walks": prepared, "train": training}
+    if size.links_per_node:
+        if size.probability:
+            stages["calibrate"] = prepared + training
+        pair = rates.link_pair + rates.link_coordinate * size.n_components
+        stages["links"] = size.nodes**2 * pair / size.threads
+    stages["write"] = size.nodes / rates.write_nodes + size.links / rates.write_links
+    return stages
+
+
+def _table_seconds(size: RunSize, rates: Rates) -> float:
+    if not size.attribute_columns or not size.alpha or size.nodes > TABLE_LIMIT:
+        return 0.0
+    return size.nodes * size.attribute_entries * rates.table_entry / size.threads
+
+
+def _stored_bytes(size: RunSize) -> int:
+    blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
+    node = _STORE_BLOCK * blocks + 2 * _STORE_RECORD
+    link = 34 + 3 * _STORE_RECORD
+    return node * size.nodes + link * size.links

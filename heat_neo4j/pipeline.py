@@ -1,0 +1,243 @@
+"""The main job as one call: read a projection, embed it, predict links, write both and publish them.
+
+This is what ``heat embed`` and ``heat links`` run, and the unit that a scheduler runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from inspect import signature
+from time import perf_counter
+from typing import Any
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
+from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
+from heat_neo4j.database.payload import COORDINATES
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.graph import Graph
+from heat_neo4j.links import (
+    CalibrationError,
+    LinkProbability,
+    fit_link_probability,
+    predict_links,
+)
+
+__all__ = ["LinkOptions", "RunReport", "embed", "predict"]
+
+_DEFAULT_NAMES = WriteNames()
+_DEFAULT_LINKS = LinkOptions()
+
+
+def embed(
+    store: Neo4jStore,
+    projection: Projection,
+    model: HEAT,
+    *,
+    names: WriteNames = _DEFAULT_NAMES,
+    coordinates: str = "poincare",
+    links: LinkOptions | None = _DEFAULT_LINKS,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    on_progress: Progress = no_progress,
+) -> RunReport:
+    """Embed a projection of the database and publish coordinates and predicted links together.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    projection : Projection
+        What to read.
+    model : HEAT
+        The estimator; it is fitted here.
+    names : WriteNames
+        Names to write under.
+    coordinates : {"poincare", "hyperboloid", "klein"}
+        What to store.
+    links : LinkOptions, optional
+        Which links to predict; None for none. Earlier predicted links of the model then stay published.
+    overwrite : bool
+        Whether values of the same names that no run wrote may be overwritten.
+    dry_run : bool
+        Do everything but write.
+    on_progress : callable
+        Told about the stages of reading, training, predicting and writing.
+
+    Returns
+    -------
+    RunReport
+
+    Raises
+    ------
+    ValueError
+        If `coordinates` is none of the three.
+    ProjectionError
+        If the projection cannot be read, or there is nothing in it to learn from.
+    WriteRefused
+        If writing would be refused; found out before training.
+    WriteFailed, ConnectionFailed
+        If the server was lost; what was published before is untouched.
+    """
+    if coordinates not in COORDINATES:
+        raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
+    clock = _Clock()
+    graph = store.read_graph(projection, on_progress=on_progress)
+    clock.lap("read")
+    parts = ("embedding",) if links is None else ("embedding", "links")
+    target = Target(store, graph, parts, names, overwrite, dry_run, on_progress)
+    target.check(links)
+    _fit(model, graph, on_progress)
+    clock.laps(model.training_["seconds"])
+    if links is None:
+        return target.write(Result(model, coordinates), clock.seconds)
+    calibration, notes = _calibrated(model, graph, links, on_progress)
+    clock.lap("calibrate")
+    found = predict_links(
+        model,
+        graph,
+        probability=calibration,
+        n_threads=model.n_threads,
+        on_progress=on_progress,
+        **links.search(),
+    )
+    clock.lap("links")
+    recorded = _recorded(links, calibration)
+    return target.write(Result(model, coordinates, found, recorded, notes), clock.seconds)
+
+
+def predict(
+    store: Neo4jStore,
+    model: str = "heat",
+    *,
+    links: LinkOptions = _DEFAULT_LINKS,
+    link_type: str | None = None,
+    n_threads: int | None = None,
+    overwrite: bool = False,
+    dry_run: bool = False,
+    on_progress: Progress = no_progress,
+) -> RunReport:
+    """Predict links from the published coordinates of a model and publish them in place of the last ones.
+
+    The projection is that of the run that wrote the coordinates, and so is the probability of a link at a
+    given distance; if that run fitted none, it is fitted now with that run's parameters.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    model : str
+        Name of the model whose published coordinates are used.
+    links : LinkOptions
+        Which links to predict.
+    link_type : str, optional
+        Relationship type to write; the type of the model's last links if not given.
+    n_threads : int, optional
+        Threads to use; all cores when None.
+    overwrite, dry_run, on_progress
+        As for `embed`.
+
+    Returns
+    -------
+    RunReport
+
+    Raises
+    ------
+    ProjectionError
+        If the model has no published coordinates, or nodes without them.
+    WriteRefused, WriteFailed, ConnectionFailed
+        As for `embed`.
+    """
+    clock = _Clock()
+    runs = store.runs(model)
+    source = _published(runs, model)
+    names = _names_for_links(runs, model, link_type)
+    graph = store.read_graph(Projection.from_dict(source.projection), on_progress=on_progress)
+    target = Target(store, graph, ("links",), names, overwrite, dry_run, on_progress)
+    target.check(links)
+    points = store.read_embedding(graph, names=names)
+    clock.lap("read")
+    twin = _model_of(source).set_params(n_threads=n_threads)
+    calibration, notes = _calibrated(twin, graph, links, on_progress, source.parameters.get("calibration"))
+    clock.lap("calibrate")
+    found = predict_links(
+        points, graph, probability=calibration, n_threads=n_threads, on_progress=on_progress, **links.search()
+    )
+    clock.lap("links")
+    recorded = {**_recorded(links, calibration), "embedding_run": source.run_id}
+    return target.write(Result(links=found, parameters=recorded, notes=notes), clock.seconds)
+
+
+class _Clock:
+    """Seconds of each stage, in order."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._since = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = perf_counter()
+        self.seconds[stage] = round(now - self._since, 3)
+        self._since = now
+
+    def laps(self, stages: Mapping[str, float]) -> None:
+        self.seconds.update(stages)
+        self._since = perf_counter()
+
+
+def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> None:
+    try:
+        model.fit(graph, on_progress=on_progress)
+    except ValueError as error:
+        advice = "`heat check` shows what the projection matches"
+        raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
+
+
+def _calibrated(
+    model: HEAT,
+    graph: Graph,
+    links: LinkOptions,
+    on_progress: Progress,
+    known: Mapping[str, Any] | None = None,
+) -> tuple[LinkProbability | None, tuple[str, ...]]:
+    """Return the probability law that `links` asks for (as `known`, if it is), or none and a note why."""
+    if not links.probability:
+        return None, ()
+    if known is not None:
+        return LinkProbability(**known), ()
+
+    def progress(stage: str, done: int, total: int) -> None:
+        on_progress(f"probability: {stage}", done, total)
+
+    try:
+        return fit_link_probability(model, graph, on_progress=progress), ()
+    except CalibrationError as error:
+        return None, (str(error),)
+
+
+def _recorded(links: LinkOptions, calibration: LinkProbability | None) -> dict[str, Any]:
+    """Return what a run remembers of its links; `predict` of a later day reads the calibration."""
+    known = {} if calibration is None else {"calibration": asdict(calibration)}
+    return {"links": asdict(links), **known}
+
+
+def _published(runs: Sequence[RunRecord], model: str) -> RunRecord:
+    """Return the run whose coordinates are published."""
+    for run in runs:
+        if run.status == "complete" and "embedding" in run.stored:
+            return run
+    raise ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
+
+
+def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:
+    """Return names with `link_type`, or else the type that the model's links last had."""
+    known = [run.link_type for run in runs if run.link_type is not None]
+    return WriteNames(model=model, link_type=link_type or (known[0] if known else ""))
+
+
+def _model_of(run: RunRecord) -> HEAT:
+    """Return an unfitted estimator with the parameters and the seed of a run."""
+    known = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
+    return HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})

@@ -1,0 +1,140 @@
+"""The frame of the command line: lazy imports, one-line errors, exit codes, -vv."""
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j import __version__, errors
+from heat_neo4j.cli import COMMANDS, heat
+from heat_neo4j.cli.group import HeatCommand, HeatGroup, LazyGroup
+from heat_neo4j.cli.options import common_options
+
+HEAVY = {"numpy", "scipy", "numba", "sklearn", "neo4j", "matplotlib", "tqdm", "jgo", "psutil"}
+
+
+def group_raising(error):
+    """A `HeatGroup` with one command, ``fail``, that raises."""
+
+    @click.command(cls=HeatCommand, example="heat fail")
+    @common_options
+    def fail(verbose):
+        raise error
+
+    group = HeatGroup(lazy={})
+    group.get_command = lambda context, name: fail if name == "fail" else None
+    return group
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["embed", "--help"], ["embed", "--alpha", "2"]])
+def test_no_heavy_module_is_imported_for_help_and_usage(arguments):
+    program = (
+        "import sys, json\nfrom heat_neo4j.cli import heat\n"
+        "try:\n    heat(sys.argv[1:], prog_name='heat')\n"
+        "except SystemExit:\n    print('MODULES', json.dumps(sorted(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+    )
+    modules = json.loads(done.stdout.split("MODULES ")[1])
+    assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_the_commands_say(name):
+    context = click.Context(heat, info_name="heat")
+    command = heat.get_command(context, name)
+    assert command.name == name
+    assert command.get_short_help_str(limit=200) == COMMANDS[name]
+    assert len(COMMANDS[name]) <= 66  # one line of an 80-column terminal
+
+
+def subcommands(command, path=("heat",)):
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from subcommands(command.get_command(context, name), (*path, name))
+
+
+@pytest.mark.parametrize(
+    ("path", "command"), [pytest.param(*found, id=" ".join(found[0])) for found in subcommands(heat)]
+)
+def test_every_option_is_explained_and_every_help_ends_with_an_example(path, command):
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{path}: {parameter.name} has no help text"
+    if not isinstance(command, LazyGroup):
+        shown = CliRunner().invoke(heat, [*path[1:], "--help"])
+        assert shown.exit_code == 0
+        assert shown.stdout.rstrip().splitlines()[-1].startswith("  ")
+        assert f"\n  {' '.join(path)}" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "line", "code"),
+    [
+        (errors.ConfigError("no such thing"), "no such thing", 2),
+        (errors.ConnectionFailed("no server at x"), "no server at x", 3),
+        (errors.ProjectionError("unknown label"), "unknown label", 4),
+        (errors.WriteRefused("not ours"), "not ours", 5),
+        (errors.WriteFailed("lost"), "lost", 6),
+        (errors.LocalServerError("port taken"), "port taken", 7),
+        (errors.ProjectionError("two\n  lines"), "two lines", 4),
+        (KeyboardInterrupt(), "interrupted", 130),
+        (click.Abort(), "interrupted", 130),
+        (MemoryError(), "out of memory; `heat estimate` says what a run needs", 1),
+        (
+            ZeroDivisionError("division by zero"),
+            "internal error: ZeroDivisionError: division by zero (-vv prints the traceback)",
+            1,
+        ),
+    ],
+)
+def test_an_error_is_one_line_and_an_exit_code(error, line, code):
+    result = CliRunner().invoke(group_raising(error), ["fail"])
+    assert (result.stdout, result.stderr, result.exit_code) == ("", f"heat: {line}\n", code)
+
+
+def test_vv_prints_the_traceback_before_the_line():
+    result = CliRunner().invoke(group_raising(errors.WriteFailed("lost")), ["fail", "-vv"])
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("Traceback")
+    assert lines[-1] == "heat: lost"
+    assert (
+        "Traceback"
+        not in CliRunner().invoke(group_raising(errors.WriteFailed("lost")), ["fail", "-v"]).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--bogus"], "No such option"),
+        (["chek"], "No such command 'chek' (see `heat --help`)"),
+        (["embed", "--alfa", "1"], "No such option"),
+        (["embed", "--alpha", "2"], "Invalid value for '--alpha': 2.0 is not in the range 0<=x<=1"),
+        (["embed", "--aggregation", "mean"], "Invalid value for '--aggregation'"),
+        (["embed", "left", "over"], "Got unexpected extra arguments (left over)"),
+    ],
+)
+def test_a_usage_error_is_one_line(arguments, line):
+    result = CliRunner().invoke(heat, arguments, prog_name="heat")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"heat: {line}")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.endswith("--help`)\n")
+
+
+def test_the_version_is_that_of_the_package():
+    assert CliRunner().invoke(heat, ["--version"]).stdout == f"heat, version {__version__}\n"
+
+
+def test_without_a_command_the_help_is_shown():
+    result = CliRunner().invoke(heat, [])
+    assert result.exit_code == 0
+    assert "Commands:" in result.stdout

@@ -1,0 +1,207 @@
+"""The commands on a live server, as a user and as a script see them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j.cli import embed as embed_module
+from heat_neo4j.cli import heat
+from heat_neo4j.cli.output import Reporter
+from tests.live_graph import open_cypher, snapshot
+
+pytestmark = pytest.mark.live
+
+EMBED = (
+    *("embed", "--labels", "CliPaper", "--relationships", "CLI_CITES", "--model", "cli", "--seed", "3"),
+    *("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--k", "2", "--threads", "1"),
+)
+
+
+@pytest.fixture
+def cypher(server):
+    with open_cypher(server) as run:
+        run("UNWIND range(0, 39) AS i CREATE (:CliPaper {key: i, year: 2000 + i % 5})")
+        run(
+            "MATCH (a:CliPaper) MATCH (b:CliPaper) WHERE (b.key - a.key + 40) % 40 IN [1, 3] "
+            "CREATE (a)-[:CLI_CITES]->(b)"
+        )
+        yield run
+        run(
+            "MATCH (n) WHERE n:CliPaper OR (n:HeatRun AND n.model = 'cli') "
+            "OR (n:HeatModel AND n.name = 'cli') DETACH DELETE n"
+        )
+
+
+@pytest.fixture
+def invoke(server):
+    def run(*arguments, code=0, **settings):
+        result = CliRunner().invoke(
+            heat, list(arguments), prog_name="heat", env=server.environment, **settings
+        )
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+def documents(result):
+    """Return the one JSON document on stdout; stderr must be silent."""
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
+    result = invoke(*EMBED)
+    shown = dict(re.findall(r"^(\w+) +(.*)$", result.stdout, re.MULTILINE))
+    assert re.fullmatch(r"\S+ \(complete\) of model 'cli'", shown["Run"])
+    assert shown["Graph"] == "40 nodes, 80 edges, 0 attribute columns"
+    assert re.fullmatch(r"[\d,]+ pairs, loss \d\.\d{4}, seed 3", shown["Training"])
+    assert "poincare coordinates of 40 nodes in cliEmbedding1, cliRadius1, cliRun1" in result.stdout
+    assert re.search(r"\d+ predicted links of type CLI_PREDICTED", result.stdout)
+    assert result.stderr.splitlines()[-1].startswith("write links: ")
+    query = result.stdout.split("Try ")[1]
+    assert len(cypher(query)) == 10
+    more = invoke(*EMBED, "-v").stdout
+    assert "              train: " in more
+    assert len(more.splitlines()) == len(result.stdout.splitlines()) + 8  # a line for each stage
+
+
+def test_json_is_one_document_and_nothing_else(invoke, cypher):
+    document = documents(invoke(*EMBED, "--json"))
+    assert (document["status"], document["model"], document["nodes_written"]) == ("complete", "cli", 40)
+    assert document["stage_seconds"]["train"] >= 0
+    assert documents(invoke("check", "--labels", "CliPaper", "--json"))["nodes"] == 40
+    assert documents(invoke("estimate", "--labels", "CliPaper", "--json"))["peak_memory"] > 0
+    assert documents(invoke("links", "--model", "cli", "--k", "1", "--json"))["parts"] == ["links"]
+    listed = documents(invoke("runs", "--model", "cli", "--json"))
+    assert [run["parts"] for run in listed] == [["links"], ["embedding", "links"]]
+    assert documents(invoke("runs", "show", document["run_id"], "--json"))["seed"] == 3
+    assert documents(invoke("clear", "--model", "cli", "--yes", "--json"))["nodes"] == 40
+
+
+def test_check_lists_what_matches(invoke, cypher):
+    result = invoke("check", "--labels", "CliPaper", "--attributes", "year")
+    assert "Nodes         40: CliPaper 40\n" in result.stdout
+    assert "Relationships 80: CLI_CITES 80\n" in result.stdout
+    assert "Attributes    year: number, 1 column\n" in result.stdout
+    assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
+
+
+def test_check_lists_all_problems_and_fails(invoke, cypher):
+    cypher("MATCH (n:CliPaper {key: 3}) SET n.year = 'none'")
+    cypher("MATCH (:CliPaper {key: 3})-[r]->() SET r.weight = -1.0")
+    before = snapshot(cypher)
+    result = invoke("check", "--labels", "CliPaper", "--attributes", "year", "--weight", "weight", code=4)
+    assert snapshot(cypher) == before
+    problems = result.stdout.split("Problems      ")[1].splitlines()
+    assert len(problems) == 2
+    assert problems[0].startswith("weight 'weight' is not usable: 2 negative, e.g. -1.0 from node ")
+    assert problems[1].startswith("              attribute 'year' mixes strings ('none') and numbers")
+    last = result.stderr.splitlines()[-1]
+    assert last == f"heat: `heat embed` would stop at 2 problems, first: {problems[0]}"
+
+
+def test_estimate_asks_for_counts_only(invoke, cypher):
+    result = invoke("estimate", "--labels", "CliPaper", "--relationships", "CLI_CITES", "--no-links")
+    assert result.stdout.startswith("Graph         40 nodes, 80 relationships, about 0 attribute columns\n")
+    assert re.search(
+        r"^Memory +\d+\.\d MiB at the peak, of [\d.]+ \wiB free now$", result.stdout, re.MULTILINE
+    )
+    assert "predicted links" in result.stdout
+
+
+def test_runs_are_listed_and_shown(invoke, cypher):
+    assert invoke("runs", "--model", "cli").stdout == "no runs of model 'cli'\n"
+    run_id = documents(invoke(*EMBED, "--json"))["run_id"]
+    lines = invoke("runs", "--model", "cli").stdout.splitlines()
+    assert lines[0].split() == [
+        "RUN",
+        "MODEL",
+        "PARTS",
+        "STATUS",
+        "STARTED",
+        "TIME",
+        "NODES",
+        "LINKS",
+        "LOSS",
+    ]
+    assert lines[1].split()[:4] == [run_id, "cli", "embedding+links", "complete"]
+    shown = invoke("runs", "show", run_id).stdout
+    assert f"Run           {run_id} (complete) of model 'cli'" in shown
+    assert "n_components = 2" in shown
+    assert "labels = ['CliPaper']" in shown
+    assert "Versions" in shown
+
+
+def test_clear_asks_and_takes_no_for_an_answer(invoke, cypher, monkeypatch):
+    before = snapshot(cypher)
+    invoke(*EMBED)
+    published = snapshot(cypher)
+    shown = invoke("clear", "--model", "cli", "--dry-run").stdout
+    assert re.fullmatch(r"would remove 1 run, coordinates of 40 nodes, \d+ predicted links\n", shown)
+    refused = invoke("clear", "--model", "cli", code=2)
+    assert "--yes says that this is meant" in refused.stderr
+    monkeypatch.setattr("heat_neo4j.cli.clear._can_ask", lambda: True)
+    assert invoke("clear", "--model", "cli", code=130, input="n\n").stderr.endswith("heat: interrupted\n")
+    assert snapshot(cypher) == published
+    assert invoke("clear", "--model", "cli", input="y\n").stdout.startswith("removed 1 run, ")
+    assert snapshot(cypher) == before
+    assert invoke("clear", "--model", "cli").stdout == "nothing to remove\n"
+
+
+def test_a_dry_run_shows_what_would_be_written(invoke, cypher):
+    before = snapshot(cypher)
+    shown = invoke(*EMBED, "--dry-run").stdout
+    assert "none, nothing is written (dry run) of model 'cli'" in shown
+    assert "Would write   poincare coordinates of 40 nodes in cliEmbedding1" in shown
+    assert "Try" not in shown
+    assert snapshot(cypher) == before
+
+
+class _Interrupted(Reporter):
+    def __call__(self, stage, done, total):
+        super().__call__(stage, done, total)
+        if stage == "write coordinates" and done:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_writing_leaves_the_published_version(invoke, cypher, monkeypatch):
+    invoke(*EMBED)
+    before = snapshot(cypher)
+    monkeypatch.setattr(embed_module, "Reporter", _Interrupted)
+    line = invoke(*EMBED, "--seed", "4", "--json", code=130).stderr
+    run_id = re.search(r"run (\S+) is incomplete", line)[1]
+    assert line == (
+        f"heat: interrupted: run {run_id} is incomplete and what was published before is untouched: "
+        f"repeat, or remove the rest with `heat clear --run {run_id}`\n"
+    )
+    invoke("clear", "--run", run_id, "--yes")
+    assert snapshot(cypher) == before
+
+
+def test_ctrl_c_in_the_middle_is_one_line_and_exit_code_130(server, cypher):
+    before = snapshot(cypher)
+    arguments = [*EMBED, "--walks-per-node", "2000000", "--no-links"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "heat_neo4j", *arguments],
+        env={**os.environ, **server.environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if line.startswith("walks: "):  # the first of many lines, five seconds into the walks
+            break
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=120)
+    assert (process.returncode, stdout) == (130, "")
+    assert [line for line in stderr.splitlines() if ":" not in line or "heat" in line] == [
+        "heat: interrupted"
+    ]
+    assert snapshot(cypher) == before

@@ -1,0 +1,76 @@
+"""``heat load``: what it says, and what it refuses before or after it has looked at the server."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j.cli import heat
+from tests.live_graph import open_cypher, snapshot
+
+
+@pytest.fixture
+def edges(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("a,b,1\nb,c,2\na,b,3\n")
+    return str(path)
+
+
+def invoke(*arguments, code=0, **environment):
+    result = CliRunner().invoke(heat, ["load", *arguments], prog_name="heat", env=environment)
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def cypher(server):
+    with open_cypher(server) as run:
+        yield run
+        run("MATCH (n:LoadedByCli) DETACH DELETE n")
+        for row in run("SHOW CONSTRAINTS YIELD name WHERE name STARTS WITH 'heat_load_LoadedByCli'"):
+            run(f"DROP CONSTRAINT {row['name']}")
+
+
+@pytest.mark.live
+def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_path):
+    (tmp_path / "f.csv").write_text(",x,y\na,1,0\nb,0,1\n")
+    (tmp_path / "l.csv").write_text(",class\na,one\nb,two\nc,two\n")
+    files = (edges, "--attributes", str(tmp_path / "f.csv"), "--labels", str(tmp_path / "l.csv"))
+    names = ("--label", "LoadedByCli", "--relationship", "CLI_TIE", "--key", "name")
+    result = invoke(*files, *names, **server.environment)
+    assert result.stdout.splitlines() == [
+        "Loaded        3 nodes of label LoadedByCli, 3 of them new",
+        "              2 relationships of type CLI_TIE, 2 of them new",
+        "              1 lines repeat a source and target: weights were summed",
+        "              1 nodes have no line of attributes",
+        "Next          heat embed --labels LoadedByCli --relationships CLI_TIE --weight weight --key name "
+        "--attributes features",
+    ]
+    rows = cypher("MATCH (a:LoadedByCli)-[r:CLI_TIE]->(b) RETURN a.name + b.name AS ends, r.weight AS weight")
+    assert {row["ends"]: row["weight"] for row in rows} == {"ab": 4.0, "bc": 2.0}
+    document = json.loads(invoke(*files, *names, "--json", **server.environment).stdout)
+    assert (document["nodes"], document["nodes_created"], document["merged"]) == (3, 0, 1)
+
+
+@pytest.mark.live
+def test_what_is_there_stays_unless_told_otherwise(server, cypher, edges):
+    cypher("CREATE (:LoadedByCli {id: 'a'})-[:LINK {weight: 9.0}]->(:LoadedByCli {id: 'b'})")
+    before = snapshot(cypher)
+    result = invoke(edges, "--label", "LoadedByCli", code=5, **server.environment)
+    where = "relationship 'LINK' from 'a' to 'b' has another 'weight' already"
+    last = result.stderr.splitlines()[-1]
+    assert last == f"heat: {where}, nothing was loaded: choose another type, or overwrite"
+    assert snapshot(cypher) == before
+    invoke(edges, "--label", "LoadedByCli", "--overwrite", **server.environment)
+    (row,) = cypher("MATCH (:LoadedByCli {id: 'a'})-[r]->() RETURN r.weight AS weight")
+    assert row["weight"] == 4.0
+
+
+def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
+    (tmp_path / "bad.csv").write_text("a,b\nb\n")
+    result = invoke(str(tmp_path / "bad.csv"), code=4)
+    assert result.stderr == f"heat: {tmp_path}/bad.csv:2: 1 columns where the first line has 2\n"
+    result = invoke(edges, code=2)
+    assert result.stderr.startswith("heat: no server given: ")
+    assert "does not exist" in invoke(str(tmp_path / "none.csv"), code=2).stderr
+    assert "cannot be empty" in invoke(edges, "--label", "", code=2).stderr

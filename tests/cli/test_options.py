@@ -1,0 +1,155 @@
+"""Options: the same names and defaults as the Python API, and flags before environment before heat.toml."""
+
+import dataclasses
+import inspect
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j.cli import COMMANDS, arguments, heat
+from heat_neo4j.cli.group import Option
+from heat_neo4j.config import SECTIONS
+from heat_neo4j.database import Projection, WriteNames
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.pipeline import LinkOptions
+
+ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter
+
+
+def command(name):
+    return heat.get_command(click.Context(heat, info_name="heat"), name)
+
+
+def options_by_key(*names):
+    found = {}
+    for name in names:
+        for parameter in command(name).params:
+            if isinstance(parameter, Option) and parameter.key is not None:
+                found[parameter.key] = parameter
+    return found
+
+
+def parsed(*given, name="embed", **environment):
+    """Return what the command would be called with."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in environment.items():
+            patch.setenv(variable, value)
+        with command(name).make_context(name, list(given)) as context:
+            return context.params
+
+
+def test_heat_toml_and_the_commands_know_the_same_keys():
+    declared = {f"{section}.{key}" for section, keys in SECTIONS.items() for key in keys}
+    assert set(options_by_key(*COMMANDS)) == declared
+
+
+@pytest.mark.parametrize(
+    ("section", "api"), [("projection", Projection), ("heat", HEAT), ("links", LinkOptions)]
+)
+def test_names_and_defaults_are_those_of_the_python_api(section, api):
+    signature = inspect.signature(api).parameters
+    defaults = parsed()
+    for key, parameter in options_by_key("embed").items():
+        if key.startswith(f"{section}.") and key not in ELSEWHERE:
+            name = key.split(".")[1]
+            flag = f"--{name.replace('_', '-')}"
+            assert flag in (*parameter.opts, *parameter.secondary_opts)
+            assert (defaults[parameter.name] or None) == (signature[name].default or None), key
+
+
+def test_the_options_make_the_objects_they_describe():
+    given = parsed(
+        *("--labels", "A", "--labels", 'b `c` "d"', "--relationships", "R", "--weight", "w"),
+        *("--attributes", "x, y", "--aggregation", "max", "--max-categories", "5", "--key", "id"),
+        *("--node-filter", "n.x > 1", "--relationship-filter", "r.w > 2", "--default-weight", "0.5"),
+        *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
+        *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.5", "--learning-rate", "0.1"),
+        *("--batch-size", "7", "--n-epochs", "2", "--threads", "1", "--seed", "9"),
+        *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
+        *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
+        *("--model", "papers", "--write-property", "p", "--radius-property", "q", "--run-property", "u"),
+        *("--link-type", "MAYBE"),
+    )
+    assert arguments.projection_from(given) == Projection(
+        ["A", 'b `c` "d"'], ["R"], weight="w", default_weight=0.5, aggregation="max", attributes=["x, y"],
+        key="id", node_filter="n.x > 1", relationship_filter="r.w > 2", max_categories=5,
+    )  # fmt: skip
+    assert arguments.heat_from(given).get_params() == {
+        "n_components": 3, "alpha": 0.0, "sigma": 2.0, "walks_per_node": 4, "walk_length": 5,
+        "window_size": 2, "n_negatives": 6, "negative_exponent": 0.5, "learning_rate": 0.1,
+        "batch_size": 7, "n_epochs": 2, "n_threads": 1, "random_state": 9,
+    }  # fmt: skip
+    assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)
+    assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE")
+
+
+def test_nothing_given_is_the_api_with_nothing_given():
+    given = parsed()
+    assert arguments.projection_from(given) == Projection()
+    assert arguments.heat_from(given).get_params() == HEAT().get_params()
+    assert arguments.links_from(given) == LinkOptions()
+    assert arguments.names_from(given) == WriteNames()
+    assert len(dataclasses.fields(LinkOptions)) == len(arguments.LINK_FIELDS)
+    assert set(arguments.HEAT_FIELDS) == set(HEAT().get_params())
+
+
+def test_flags_go_before_environment_and_that_before_heat_toml(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "heat.toml").write_text(
+        '[connection]\nuri = "bolt://file"\nusername = "file"\ndatabase = "file"\n'
+        '[projection]\nlabels = ["File", "Other"]\n[heat]\nalpha = 0.4\nsigma = 3\n[links]\nk = 4\n'
+    )
+    given = parsed("--uri", "bolt://flag", "--alpha", "0.1", NEO4J_URI="bolt://env", NEO4J_USERNAME="env")
+    assert (given["uri"], given["username"], given["database"]) == ("bolt://flag", "env", "file")
+    assert (given["labels"], given["alpha"], given["sigma"], given["k"]) == (("File", "Other"), 0.1, 3.0, 4)
+    assert parsed("--labels", "Flag")["labels"] == ("Flag",)
+
+
+def test_a_configuration_file_can_be_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "heat.toml").write_text("[heat]\nalpha = 0.4\n")
+    named = tmp_path / "named.toml"
+    named.write_text("[heat]\nalpha = 0.6\n[write]\nmodel = 'm'\n")
+    assert parsed("--config", str(named))["alpha"] == 0.6
+    assert parsed(HEAT_CONFIG=str(named))["alpha"] == 0.6
+    # [write] model must not choose what `heat clear` and `heat runs` are about.
+    assert parsed("--config", str(named), name="clear")["of_model"] is None
+    assert parsed("--config", str(named), name="links")["model"] == "m"
+
+
+def test_switches_can_be_set_in_heat_toml(tmp_path):
+    named = tmp_path / "named.toml"
+    named.write_text("[links]\nenabled = false\nprobability = false\n[projection]\ndefault_weight = 2\n")
+    given = parsed("--config", str(named))
+    assert (given["links"], given["probability"], given["default_weight"]) == (False, False, 2.0)
+    assert parsed("--config", str(named), "--links")["links"] is True
+
+
+def test_a_value_out_of_range_in_heat_toml_names_its_option(tmp_path):
+    named = tmp_path / "named.toml"
+    named.write_text("[heat]\nalpha = 1.4\n")
+    result = CliRunner().invoke(heat, ["embed", "--config", str(named)], prog_name="heat")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "heat: Invalid value for '--alpha': 1.4 is not in the range 0<=x<=1 (see `heat embed --help`)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (("--labels", "A", "--labels", "A"), "labels has a name twice: ['A', 'A']"),
+        (
+            ("--weight", "w", "--aggregation", "count"),
+            "aggregation 'count' ignores weights",
+        ),
+        (("--min-degree", "3", "--max-degree", "2"), "max_degree must be at least 3, got 2"),
+        (("--write-property", "x", "--radius-property", "x"), "the property names must differ"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(given, complaint):
+    result = CliRunner().invoke(heat, ["embed", "--uri", "bolt://127.0.0.1:1", *given], prog_name="heat")
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert result.stderr.count("\n") == 1

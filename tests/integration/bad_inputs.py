@@ -1,0 +1,340 @@
+"""The table of `test_bad_input`: what is in the graph, what is asked, which line and exit code come of it.
+
+In a line, ``URI`` stands for the server's address and ``ID`` for any element id.
+"""
+
+# ruff: noqa: E501 - messages are quoted whole
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Two papers that cite each other and one that cites nothing; every case starts from them.
+GRAPH = """
+CREATE (a:BadPaper {key: 1, year: 2001, words: ['x', 'y'], same: 1}),
+       (b:BadPaper {key: 2, year: 2002, words: ['y'], same: 1}),
+       (:BadPaper {key: 3, year: 2003, words: ['z'], same: 1}),
+       (a)-[:BAD_CITES {weight: 1.5}]->(b), (b)-[:BAD_CITES {weight: 2}]->(a)
+"""
+PAPERS = ("--labels", "BadPaper", "--relationships", "BAD_CITES")
+SMALL = ("--n-components", "2", "--walks-per-node", "1", "--walk-length", "4", "--model", "bad")
+EMBED = ("embed", *PAPERS, *SMALL)
+WEIGHTED = (*EMBED, "--weight", "weight")
+HOSTILE = "BadPaper`)//\"'"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One mistake: `graph` is added to GRAPH, `arguments` are given to ``heat``."""
+
+    name: str
+    arguments: tuple[str, ...]
+    code: int
+    line: str
+    graph: str = ""
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+
+
+CASES = [
+    Case(
+        "wrong password",
+        EMBED,
+        3,
+        "Neo4j at URI refused the login: check user name and password (NEO4J_USERNAME, NEO4J_PASSWORD)",
+        environment={"NEO4J_PASSWORD": "wrong"},
+    ),
+    Case(
+        "no server",
+        (*EMBED, "--uri", "bolt://127.0.0.1:1"),
+        3,
+        "no Neo4j answers at bolt://127.0.0.1:1 (Connection refused): check the address, or start a local server with `heat server start`",
+    ),
+    Case(
+        "not a Neo4j address",
+        (*EMBED, "--uri", "http://127.0.0.1:7474"),
+        3,
+        "'http://127.0.0.1:7474' is not the address of a Neo4j server: give one such as neo4j://localhost:7687 (bolt:// for a single server, neo4j+s:// for Aura)",
+    ),
+    Case(
+        "password in the address",
+        (*EMBED, "--uri", "bolt://neo4j:hunter2@127.0.0.1"),
+        3,
+        "the server address must not hold a user name or password: give them apart",
+    ),
+    Case(
+        "unknown database",
+        (*EMBED, "--database", "nowhere"),
+        3,
+        "Neo4j at URI has no database 'nowhere': SHOW DATABASES lists them",
+    ),
+    Case(
+        "no password",
+        EMBED,
+        2,
+        "no password for user 'neo4j': set NEO4J_PASSWORD or give --password-file",
+        environment={"NEO4J_PASSWORD": None},
+    ),
+    Case(
+        "no password file",
+        (*EMBED, "--password-file", "nowhere.txt"),
+        2,
+        "password file nowhere.txt: cannot be read: No such file or directory",
+    ),
+    Case(
+        "no server named",
+        EMBED,
+        2,
+        "no server given: set NEO4J_URI, give --uri, or start a local one with `heat server start`",
+        environment={"NEO4J_URI": None},
+    ),
+    Case(
+        "no such configuration",
+        (*EMBED, "--config", "nowhere.toml"),
+        2,
+        "nowhere.toml: cannot be read: No such file or directory",
+    ),
+    Case(
+        "unknown label",
+        ("embed", "--labels", "BadPapers"),
+        4,
+        "no node label 'BadPapers' in database 'neo4j': did you mean 'BadPaper'?",
+    ),
+    Case(
+        "hostile label",
+        ("embed", "--labels", HOSTILE),
+        4,
+        "no node label 'BadPaper`)//\"\\'' in database 'neo4j': did you mean 'BadPaper'?",
+    ),
+    Case(
+        "unknown type",
+        ("embed", "--labels", "BadPaper", "--relationships", "BAD_CITE"),
+        4,
+        "no relationship type 'BAD_CITE' in database 'neo4j': did you mean 'BAD_CITES'?",
+    ),
+    Case(
+        "hostile type",
+        ("embed", "--labels", "BadPaper", "--relationships", "BAD_CITES`]//"),
+        4,
+        "no relationship type 'BAD_CITES`]//' in database 'neo4j': did you mean 'BAD_CITES'?",
+    ),
+    Case(
+        "unknown attribute",
+        (*EMBED, "--attributes", "yaer"),
+        4,
+        "no attribute property 'yaer' in database 'neo4j': did you mean 'year'?",
+    ),
+    Case(
+        "hostile attribute",
+        (*EMBED, "--attributes", "year`//"),
+        4,
+        "no attribute property 'year`//' in database 'neo4j': did you mean 'year'?",
+    ),
+    Case(
+        "unknown weight",
+        (*EMBED, "--weight", "wieght"),
+        4,
+        "no weight property 'wieght' in database 'neo4j': did you mean 'weight'?",
+    ),
+    Case(
+        "unknown key",
+        (*EMBED, "--key", "kee"),
+        4,
+        "no key property 'kee' in database 'neo4j': did you mean 'key'?",
+    ),
+    Case(
+        "name that cannot be quoted",
+        (*EMBED, "--write-property", "a\\u0060b"),
+        2,
+        "embedding: the name 'a\\\\u0060b' holds the characters \\u, which cannot be quoted safely in Cypher (see `heat embed --help`)",
+    ),
+    Case(
+        "filter with a syntax error",
+        (*EMBED, "--node-filter", "n.year >"),
+        4,
+        "node_filter 'n.year >' is refused by the server: Invalid input ')': expected an expression",
+    ),
+    Case(
+        "filter that would write",
+        (*EMBED, "--node-filter", "true DETACH DELETE n //"),
+        4,
+        "node_filter 'true DETACH DELETE n //' is refused by the server: Invalid input 'DETACH': expected an expression",
+    ),
+    Case(
+        "filter of another variable",
+        (*EMBED, "--relationship-filter", "n.year > 1"),
+        4,
+        "relationship_filter 'n.year > 1' is refused by the server: Variable `n` not defined",
+    ),
+    Case(
+        "nothing matches",
+        (*EMBED, "--node-filter", "n.year > 3000"),
+        4,
+        "there is no node of label 'BadPaper' with 'n.year > 3000': nothing to read",
+    ),
+    Case(
+        "NaN weight",
+        WEIGHTED,
+        4,
+        "weight 'weight' is not usable: 2 NaN, e.g. nan from node ID to node ID: weights are finite numbers of 0 or more; mend them or use a relationship_filter",
+        graph="MATCH ()-[r:BAD_CITES]->() SET r.weight = 0.0 / 0.0",
+    ),
+    Case(
+        "infinite weight",
+        WEIGHTED,
+        4,
+        "weight 'weight' is not usable: 2 infinite, e.g. inf from node ID to node ID: weights are finite numbers of 0 or more; mend them or use a relationship_filter",
+        graph="MATCH ()-[r:BAD_CITES]->() SET r.weight = 1.0 / 0.0",
+    ),
+    Case(
+        "negative weight",
+        WEIGHTED,
+        4,
+        "weight 'weight' is not usable: 1 negative, e.g. -1.0 from node ID to node ID: weights are finite numbers of 0 or more; mend them or use a relationship_filter",
+        graph="MATCH (:BadPaper {key: 1})-[r]->() SET r.weight = -1",
+    ),
+    Case(
+        "weight in words",
+        WEIGHTED,
+        4,
+        "weight 'weight' is not usable: 1 not numbers (str), e.g. 'much' from node ID to node ID: weights are finite numbers of 0 or more; mend them or use a relationship_filter",
+        graph="MATCH (:BadPaper {key: 1})-[r]->() SET r.weight = 'much'",
+    ),
+    Case(
+        "weight true or false",
+        WEIGHTED,
+        4,
+        "weight 'weight' is not usable: 1 not numbers (bool), e.g. True from node ID to node ID: weights are finite numbers of 0 or more; mend them or use a relationship_filter",
+        graph="MATCH (:BadPaper {key: 1})-[r]->() SET r.weight = true",
+    ),
+    Case(
+        "weight on none",
+        (*EMBED, "--weight", "year"),
+        4,
+        "weight 'year' is on none of the 2 relationships that match: name another property, or leave the weight out",
+    ),
+    Case(
+        "one node",
+        (*EMBED, "--node-filter", "n.key = 1"),
+        4,
+        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
+    ),
+    Case(
+        "no relationships",
+        (*EMBED, "--relationship-filter", "false"),
+        4,
+        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
+    ),
+    Case(
+        "no relationships, equal attributes",
+        (*EMBED, "--relationship-filter", "false", "--attributes", "same"),
+        4,
+        "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
+    ),
+    Case(
+        "mixed attribute",
+        (*EMBED, "--attributes", "year"),
+        4,
+        "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind in Neo4j, or leave the attribute out",
+        graph="MATCH (n:BadPaper {key: 2}) SET n.year = 'MMII'",
+    ),
+    Case(
+        "ragged attribute",
+        (*EMBED, "--attributes", "vector"),
+        4,
+        "attribute 'vector' has lists of 2 and of 3 numbers: give all nodes lists of one length, or leave the attribute out",
+        graph="MATCH (n:BadPaper) SET n.vector = [x IN range(0, n.key) | 0.5]",
+    ),
+    Case(
+        "NaN attribute",
+        (*EMBED, "--attributes", "year"),
+        4,
+        "attribute 'year' has a value that is NaN, infinite or too large (nan): set or remove the value in Neo4j, or leave the attribute out",
+        graph="MATCH (n:BadPaper {key: 2}) SET n.year = 0.0 / 0.0",
+    ),
+    Case(
+        "date attribute",
+        (*EMBED, "--attributes", "day"),
+        4,
+        "attribute 'day' holds Date values (neo4j.time.Date(2001, 1, 1)): only numbers, booleans, strings, lists of numbers and lists of strings can be read; convert it in Neo4j, or leave it out",
+        graph="MATCH (n:BadPaper) SET n.day = date('2001-01-01')",
+    ),
+    Case(
+        "key twice",
+        (*EMBED, "--key", "key"),
+        4,
+        "key 'key' is not unique: 1 and 0 more are on several nodes",
+        graph="MATCH (n:BadPaper {key: 2}) SET n.key = 1",
+    ),
+    Case(
+        "key missing",
+        (*EMBED, "--key", "key"),
+        4,
+        "key 'key' is missing on 1 of 3 nodes: a key must be on all",
+        graph="MATCH (n:BadPaper {key: 2}) REMOVE n.key",
+    ),
+    Case(
+        "key of two kinds",
+        (*EMBED, "--key", "key"),
+        4,
+        "key 'key' has int and str values: a key must be all whole numbers or all strings",
+        graph="MATCH (n:BadPaper {key: 2}) SET n.key = 'two'",
+    ),
+    Case(
+        "property of the user",
+        EMBED,
+        5,
+        "1 nodes (e.g. ID) have badEmbedding1, badRadius1, badRun1, badEmbedding2, badRadius2 or badRun2 from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
+        graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding1 = 'mine'",
+    ),
+    Case(
+        "relationship type of the user",
+        EMBED,
+        5,
+        "1 relationships (e.g. ID) of type 'BAD_PREDICTED' are not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True); they stay as they are",
+        graph="MATCH (n:BadPaper {key: 2}) CREATE (n)-[:BAD_PREDICTED]->(n)",
+    ),
+    Case(
+        "writing over the input",
+        (*EMBED, "--attributes", "badRadius1"),
+        5,
+        "the node property 'badRadius1' is read by the projection: write to another name",
+        graph="MATCH (n:BadPaper) SET n.badRadius1 = n.year",
+    ),
+    Case(
+        "links without that label",
+        (*EMBED, "--source-label", "BadPapr"),
+        4,
+        "no node of the projection has the label 'BadPapr'; it has 'BadPaper'",
+    ),
+    Case(
+        "links of nothing",
+        ("links", "--model", "BadModel"),
+        4,
+        "model 'BadModel' has no published coordinates in this database: run `heat embed`",
+    ),
+    Case(
+        "links of an unknown model",
+        ("links", "--model", "x`'\""),
+        4,
+        "model 'x`\\'\"' has no published coordinates in this database: run `heat embed`",
+    ),
+    Case(
+        "clearing an unknown run",
+        ("clear", "--run", "nothing", "--yes"),
+        5,
+        "there is no run 'nothing' in this database: `heat runs` lists them",
+    ),
+    Case(
+        "showing an unknown run",
+        ("runs", "show", "nothing"),
+        2,
+        "there is no run 'nothing' in this database: `heat runs` lists them",
+    ),
+    Case(
+        "clearing nothing in particular",
+        ("clear", "--yes"),
+        2,
+        "give one of --run, --model and --all (see `heat clear --help`)",
+    ),
+]

@@ -1,0 +1,230 @@
+"""The whole trip on a live server: what `embed` and `predict` leave in the graph, read back."""
+
+import numpy as np
+import pytest
+
+from heat_neo4j import HEAT
+from heat_neo4j.database import Projection, WriteNames
+from heat_neo4j.errors import ProjectionError, WriteRefused
+from heat_neo4j.links import predict_links
+from heat_neo4j.pipeline import LinkOptions, embed, predict
+from tests.live_graph import open_cypher, snapshot
+
+pytestmark = pytest.mark.live
+
+NODES = 60
+PAPERS = Projection(["PipePaper"], ["PIPE_CITES"], attributes=["words"], key="key")
+NAMES = WriteNames("pipe")
+LINKS = LinkOptions(k=3)
+
+
+def new_model(**changed):
+    small = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_negatives": 3, "n_threads": 1}
+    return HEAT(**{**small, "random_state": 4, **changed})
+
+
+@pytest.fixture
+def cypher(server):
+    """Two rings of thirty papers with shortcuts and words of their own, and a bystander."""
+    with open_cypher(server) as run:
+        run(
+            "UNWIND range(0, $n - 1) AS i "
+            "CREATE (:PipePaper {key: i, words: ['w' + (i / 30), 'v' + (i % 7)]})",
+            n=NODES,
+        )
+        run(
+            "MATCH (a:PipePaper) MATCH (b:PipePaper) "
+            "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [1, 2, 5] "
+            "CREATE (a)-[:PIPE_CITES]->(b)"
+        )
+        run("MATCH (a:PipePaper {key: 0}) CREATE (:PipeReader {heatEmbedding: 'mine'})-[:PIPE_LIKES]->(a)")
+        yield run
+        run(
+            "MATCH (n) WHERE n:PipePaper OR n:PipeReader OR (n:HeatRun AND n.model = 'pipe') "
+            "OR (n:HeatModel AND n.name = 'pipe') DETACH DELETE n"
+        )
+
+
+def predicted(cypher, kind="PIPE_PREDICTED"):
+    """Return {(lower key, higher key): properties} of the predicted links."""
+    rows = cypher(f"MATCH (a)-[p:`{kind}`]->(b) RETURN a.key AS a, b.key AS b, properties(p) AS p")
+    return {(row["a"], row["b"]): row["p"] for row in rows}
+
+
+def as_read(found):
+    """Return predicted links in the form of `predicted`, run ids left out; rows are keys here."""
+    columns = zip(found.source, found.target, found.rank, found.distance, found.probability, strict=True)
+    return {
+        (int(a), int(b)): {"rank": int(rank), "distance": distance, "probability": probability}
+        for a, b, rank, distance, probability in columns
+    }
+
+
+def without_run(links):
+    return {pair: {name: p[name] for name in p if name != "run"} for pair, p in links.items()}
+
+
+def test_what_was_computed_is_what_is_published(store, cypher):
+    model = new_model()
+    report = embed(store, PAPERS, model, names=NAMES, links=LINKS, coordinates="hyperboloid")
+    graph = store.read_graph(PAPERS)
+    assert np.array_equal(store.read_embedding(graph, names=NAMES), model.embedding_)
+    found = predict_links(model, graph, k=3, probability=report.calibration)
+    assert without_run(predicted(cypher)) == as_read(found)
+    assert {p["run"] for p in predicted(cypher).values()} == {report.run.run_id}
+    (record,) = store.runs("pipe")
+    assert record == report.run
+    assert (record.status, record.nodes_written, record.links_written) == ("complete", NODES, len(found))
+    assert record.parameters["n_components"] == 3
+    assert record.parameters["links"]["k"] == 3
+    assert record.parameters["calibration"]["radius"] == report.calibration.radius
+    assert record.seed == 4
+    assert record.projection == PAPERS.to_dict()
+    stages = {
+        "read",
+        "similarity",
+        "walks",
+        "train",
+        "calibrate",
+        "links",
+        "write coordinates",
+        "write links",
+    }
+    assert set(record.stage_seconds) == stages
+    assert all(seconds >= 0 for seconds in record.stage_seconds.values())
+
+
+def test_the_next_run_reads_the_graph_and_not_its_own_output(store, cypher):
+    everything = Projection(["PipePaper"], attributes=["words"])
+    first, second = new_model(), new_model()
+    embed(store, everything, first, names=NAMES, links=LINKS)
+    report = embed(store, everything, second, names=NAMES, links=LINKS)
+    assert np.array_equal(first.embedding_, second.embedding_)
+    assert {p["run"] for p in predicted(cypher).values()} == {report.run.run_id}
+    assert [run.status for run in store.runs("pipe")] == ["complete", "superseded"]
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(store, cypher):
+    before = snapshot(cypher)
+    planned = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS, dry_run=True).run
+    assert snapshot(cypher) == before
+    done = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).run
+    assert (planned.status, planned.run_id) == ("dry run", "")
+    for name in ("nodes_written", "links_written", "embedding_property", "link_type", "coordinates"):
+        assert getattr(planned, name) == getattr(done, name), name
+    for name in ("dimension", "final_loss", "pair_count", "seed", "parameters"):
+        assert getattr(planned, name) == getattr(done, name), name
+
+
+@pytest.mark.parametrize(
+    ("statement", "links", "error"),
+    [
+        ("MATCH (n:PipePaper {key: 7}) SET n.pipeRadius2 = 0", LINKS, WriteRefused),
+        ("MATCH (n:PipePaper {key: 7}) CREATE (n)-[:PIPE_PREDICTED]->(n)", LINKS, WriteRefused),
+        ("RETURN 1", LinkOptions(source_label="Nobody"), ProjectionError),
+        ("RETURN 1", LinkOptions(target_label="Nobody"), ProjectionError),
+    ],
+)
+def test_what_would_be_refused_at_the_end_is_refused_before_training(store, cypher, statement, links, error):
+    cypher(statement)
+    before, stages = snapshot(cypher), set()
+    with pytest.raises(error):
+        embed(
+            store, PAPERS, new_model(), names=NAMES, links=links,
+            on_progress=lambda stage, done, total: stages.add(stage),
+        )  # fmt: skip
+    assert stages
+    assert not stages & {"walks", "train"}
+    assert snapshot(cypher) == before
+
+
+def test_an_unknown_kind_of_coordinates_is_refused_before_reading():
+    with pytest.raises(
+        ValueError, match="coordinates must be one of poincare, hyperboloid, klein, got 'flat'"
+    ):
+        embed(None, PAPERS, new_model(), coordinates="flat")
+
+
+def test_overwrite_leaves_relationships_of_the_user(store, cypher):
+    cypher("MATCH (a:PipePaper {key: 7}) SET a.pipeRadius1 = 'mine'")
+    cypher("MATCH (a:PipePaper {key: 7}) CREATE (a)-[:PIPE_PREDICTED {mine: true}]->(a)")
+    embed(store, PAPERS, new_model(), names=NAMES, links=LINKS, overwrite=True)
+    assert predicted(cypher)[7, 7] == {"mine": True}
+    (row,) = cypher("MATCH (a:PipePaper {key: 7}) RETURN a.pipeRadius1 AS radius")
+    assert isinstance(row["radius"], float)
+
+
+def test_without_links_earlier_ones_stay_published(store, cypher):
+    first = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).run
+    second = embed(store, PAPERS, new_model(random_state=5), names=NAMES, links=None).run
+    assert second.parts == ("embedding",)
+    (model,) = cypher("MATCH (m:HeatModel {name: 'pipe'}) RETURN m.run AS run, m.linkRun AS links")
+    assert dict(model) == {"run": second.run_id, "links": first.run_id}
+    assert {p["run"] for p in predicted(cypher).values()} == {first.run_id}
+
+
+def test_predict_reads_coordinates_back_and_reuses_the_calibration(store, cypher):
+    first = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS)
+    stages = set()
+    report = predict(
+        store, "pipe", links=LinkOptions(k=5, top=20), on_progress=lambda stage, *_: stages.add(stage)
+    )
+    assert not {stage for stage in stages if "train" in stage}
+    graph = store.read_graph(PAPERS)
+    points = store.read_embedding(graph, names=NAMES)
+    found = predict_links(points, graph, k=5, top=20, probability=first.calibration)
+    assert without_run(predicted(cypher)) == as_read(found)
+    assert report.run.parts == ("links",)
+    assert report.run.parameters["embedding_run"] == first.run.run_id
+    assert report.calibration == first.calibration
+    (model,) = cypher("MATCH (m:HeatModel {name: 'pipe'}) RETURN m.run AS run, m.linkRun AS links")
+    assert dict(model) == {"run": first.run.run_id, "links": report.run.run_id}
+    assert predict(store, "pipe", links=LinkOptions(k=1)).run.status == "complete"
+
+
+def test_predict_fits_the_calibration_that_the_run_did_not(store, cypher):
+    embed(store, PAPERS, new_model(), names=NAMES, links=None)
+    stages = set()
+    report = predict(store, "pipe", links=LINKS, on_progress=lambda stage, *_: stages.add(stage))
+    assert "probability: train" in stages
+    wanted = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).calibration
+    assert report.calibration == wanted
+
+
+def test_predict_keeps_to_the_type_of_the_last_links(store, cypher):
+    names = WriteNames("pipe", link_type="PIPE_GUESS")
+    embed(store, PAPERS, new_model(), names=names, links=LINKS)
+    assert predict(store, "pipe", links=LinkOptions(k=1)).run.link_type == "PIPE_GUESS"
+    assert (
+        predict(store, "pipe", links=LinkOptions(k=1), link_type="PIPE_OTHER").run.link_type == "PIPE_OTHER"
+    )
+    assert predicted(cypher, "PIPE_OTHER")
+    assert not predicted(cypher, "PIPE_GUESS")
+
+
+def test_predict_without_coordinates(store, cypher):
+    with pytest.raises(ProjectionError, match="model 'pipe' has no published coordinates"):
+        predict(store, "pipe")
+    embed(store, PAPERS, new_model(), names=NAMES, links=None)
+    cypher("CREATE (:PipePaper {key: 1000})")
+    with pytest.raises(ProjectionError, match="1 of 61 nodes have no coordinates"):
+        predict(store, "pipe")
+
+
+def test_links_without_probability_and_why(store, cypher):
+    report = embed(store, PAPERS, new_model(), names=NAMES, links=LinkOptions(k=1, probability=False))
+    assert (report.calibration, report.notes) == (None, ())
+    assert all("probability" not in p for p in predicted(cypher).values())
+    few = Projection(["PipePaper"], ["PIPE_CITES"], node_filter="n.key < 8")
+    report = embed(store, few, new_model(), names=NAMES, links=LinkOptions(k=1))
+    assert report.calibration is None
+    assert report.notes[0].startswith("no link probability: ")
+
+
+def test_one_seed_is_one_answer_for_any_number_of_threads(store, cypher):
+    one, two = new_model(n_threads=1), new_model(n_threads=2)
+    embed(store, PAPERS, one, names=NAMES, links=LINKS)
+    links = without_run(predicted(cypher))
+    embed(store, PAPERS, two, names=NAMES, links=LINKS)
+    assert np.array_equal(one.embedding_, two.embedding_)
+    assert without_run(predicted(cypher)) == links

@@ -1,0 +1,130 @@
+"""Estimates against what the code really allocates and does, on graphs small enough to do it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j import HEAT, Graph
+from heat_neo4j._random import make_keys
+from heat_neo4j.estimates import RATES, RunSize, _memory, _training_bytes, estimate
+from heat_neo4j.pairs import EXACT_BYTES, collect_pairs
+from heat_neo4j.similarity import TABLE_LIMIT
+from heat_neo4j.training import Schedule, make_workspace
+from heat_neo4j.walks import make_walks
+
+SMALL = RunSize(nodes=1000, relationships=5000, attribute_columns=200, attribute_share=0.05, threads=2)
+
+
+def random_graph(size, seed=0):
+    rng = np.random.default_rng(seed)
+    n = size.nodes
+    ends = rng.integers(0, n, (2, size.relationships))
+    adjacency = sparse.csr_array((np.ones(size.relationships), tuple(ends)), shape=(n, n))
+    attributes = sparse.random_array(
+        (n, size.attribute_columns), density=size.attribute_share, format="csr", rng=rng
+    )
+    return Graph(adjacency, attributes)
+
+
+def array_bytes(*groups):
+    return sum(part.nbytes for group in groups for part in group if isinstance(part, np.ndarray))
+
+
+@pytest.mark.parametrize("nodes", [1000, TABLE_LIMIT + 500])
+def test_training_memory_is_that_of_the_arrays(nodes):
+    size = replace(SMALL, nodes=nodes, relationships=5 * nodes, walks_per_node=1, walk_length=5)
+    graph = random_graph(size)
+    keys = make_keys(0)
+    walks = make_walks(graph, alpha=size.alpha, walk_length=size.walk_length, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.75, parts=2)
+    schedule = Schedule(1, 3, size.n_negatives, 1.0, 0.05, 320, 1)
+    workspace = make_workspace(nodes, size.n_components, schedule, size.walk_length, size.threads)
+    points = 8 * nodes * (size.n_components + 1)
+    held = array_bytes(walks.walker, walks.similarity, pairs.negatives, workspace, [pairs.occurrences])
+    assert _training_bytes(size) == pytest.approx(held + points, rel=0.25)
+
+
+def test_graph_memory_is_that_of_the_arrays():
+    graph = random_graph(SMALL)
+    matrix, attributes = graph.adjacency, graph.attributes
+    held = array_bytes(
+        [matrix.data, matrix.indices, matrix.indptr, attributes.data, attributes.indices, attributes.indptr]
+    )
+    ids = sum(len(f"4:4b0e1b7e-1f6c-4e0c-9d2d-2c1c1a1b1c1d:{i}") + 49 + 8 for i in range(SMALL.nodes))
+    needed = _memory(replace(SMALL, links_per_node=0, n_components=1))["train"]
+    own = _training_bytes(replace(SMALL, n_components=1))
+    assert needed - own == pytest.approx(held + ids, rel=0.15)
+
+
+@pytest.mark.parametrize(("length", "window"), [(2, 1), (2, 5), (10, 3), (10, 9), (10, 20), (80, 3)])
+def test_the_number_of_pairs_is_that_of_full_walks(length, window):
+    by_hand = sum(a != b and abs(a - b) <= window for a in range(length) for b in range(length))
+    size = RunSize(
+        nodes=7, relationships=9, walks_per_node=3, walk_length=length, window_size=window, n_epochs=2
+    )
+    assert size.pairs == 2 * 7 * 3 * by_hand
+
+
+def test_a_fit_trains_nearly_as_many_pairs():
+    size = replace(SMALL, nodes=300, relationships=3000, walks_per_node=1, walk_length=20)
+    model = HEAT(n_components=2, walks_per_node=1, walk_length=20, n_negatives=1, random_state=0)
+    model.fit(random_graph(size))
+    assert 0.8 * size.pairs < model.n_pairs_ <= size.pairs
+
+
+def test_links_are_never_more_than_the_absent_pairs():
+    assert RunSize(nodes=5, relationships=4, links_per_node=10).links == 6
+    assert RunSize(nodes=5, relationships=10).links == 0
+    assert RunSize(nodes=5, relationships=40).links == 0
+    assert RunSize(nodes=1000, relationships=10, links_per_node=3).links == 3000
+
+
+def test_stages_follow_the_options():
+    whole = estimate(SMALL)
+    assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write"]
+    assert list(whole.memory) == ["read", "train", "calibrate", "links", "write"]
+    assert whole.peak_memory == max(whole.memory.values())
+    assert whole.total_seconds == pytest.approx(sum(whole.seconds.values()))
+    plain = estimate(replace(SMALL, links_per_node=0))
+    assert list(plain.seconds) == ["read", "walks", "train", "write"]
+    assert plain.stored_bytes < whole.stored_bytes
+    assert "calibrate" not in estimate(replace(SMALL, probability=False)).seconds
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"nodes": 100_000}, {"relationships": 5_000_000}, {"n_components": 200},
+        {"nodes": 5000, "attribute_columns": 4000}, {"nodes": 20_000, "attribute_columns": 100_000},
+    ],
+)  # fmt: skip
+def test_more_of_anything_takes_more_memory_and_time(more):
+    less, greater = estimate(SMALL), estimate(replace(SMALL, **more))
+    assert greater.peak_memory > less.peak_memory
+    assert greater.total_seconds > less.total_seconds
+
+
+def test_threads_share_the_training():
+    one, two = estimate(replace(SMALL, nodes=100_000, threads=1)), estimate(replace(SMALL, nodes=100_000))
+    assert one.seconds["train"] == pytest.approx(2 * two.seconds["train"], rel=0.01)
+    assert one.seconds["write"] == two.seconds["write"]
+
+
+def test_the_rates_are_used():
+    slow = replace(RATES, candidate=10 * RATES.candidate)
+    big = replace(SMALL, nodes=50_000)
+    assert estimate(big, slow).seconds["train"] > 5 * estimate(big).seconds["train"]
+
+
+def test_exclusion_is_exact_while_the_bits_fit():
+    limit = int((8 * EXACT_BYTES) ** 0.5)
+    assert estimate(replace(SMALL, nodes=limit - 64)).exact_exclusion
+    assert not estimate(replace(SMALL, nodes=limit + 64)).exact_exclusion
+
+
+def test_the_report_is_plain_data():
+    document = estimate(SMALL).to_dict()
+    assert document["peak_memory"] == max(document["memory"].values())
+    assert document["total_seconds"] > 0

@@ -1,0 +1,38 @@
+# Two commands do all the set-up on a machine with Python 3.11 or newer and make:
+#   make demo    environment, install, local Neo4j, main job
+#   make test    environment, every test, those against live servers of both releases included
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint unit bench clean
+
+demo: $(INSTALLED)
+	$(BIN)/heat demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+unit: $(INSTALLED)
+	$(BIN)/python -m pytest -m "not live"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python -m tests.benchmarks
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[local,plot,fast]" --group test --group lint
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

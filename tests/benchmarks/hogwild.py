@@ -1,0 +1,132 @@
+"""A plain Hogwild twin of the trainer: every pair moves its points at once, threads race without locks.
+
+It shares walks, negatives, loss and geometry with the package and differs only in when points move, so
+the two are compared on equal terms. Its result depends on thread timing; nothing in the package uses it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.pairs import draw_negative
+from heat_neo4j._kernels.random import stream
+from heat_neo4j._kernels.walks import walk
+from heat_neo4j._random import make_keys
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.graph import Graph
+from heat_neo4j.pairs import collect_pairs
+from heat_neo4j.training import start_points, use_threads
+from heat_neo4j.walks import make_walks
+
+__all__ = ["fit_hogwild"]
+
+
+@njit(cache=True)
+def _move(points: Any, node: int, tangent: Any, rate: float) -> None:
+    """exp_x(rate * tangent), the tangent projected first."""
+    d = points.shape[1] - 1
+    inner = -tangent[d] * points[node, d]
+    for i in range(d):
+        inner += tangent[i] * points[node, i]
+    square = 0.0
+    for i in range(d + 1):
+        tangent[i] = rate * (tangent[i] + inner * points[node, i])
+        square += tangent[i] * tangent[i] if i < d else -tangent[i] * tangent[i]
+    norm = np.sqrt(max(square, 0.0))
+    across = np.sinh(norm) / norm if norm > 1e-12 else 1.0
+    time = 1.0
+    for i in range(d):
+        points[node, i] = np.cosh(norm) * points[node, i] + across * tangent[i]
+        time += points[node, i] * points[node, i]
+    points[node, d] = np.sqrt(time)
+
+
+@njit(cache=True)
+def _train_pair(points: Any, source: int, candidates: Any, size: int, scale: float, rate: float) -> None:
+    """One step of Riemannian stochastic gradient descent on one pair."""
+    columns = points.shape[1]
+    scores = np.empty(size)
+    slopes = np.empty(size)
+    pull = np.zeros(columns)
+    other = np.empty(columns)
+    for k in range(size):
+        y = points[candidates[k]]
+        z = points[source, columns - 1] * y[columns - 1] - 1.0
+        for i in range(columns - 1):
+            z -= points[source, i] * y[i]
+        z = max(z, 0.0)
+        root = np.sqrt(z * (z + 2.0))
+        distance = np.log1p(z + root)
+        slopes[k] = distance / root if z > 1e-6 else 1.0 - z / 3.0
+        scores[k] = -distance * distance * scale
+    scores = np.exp(scores - scores.max())
+    scores /= scores.sum()
+    for k in range(size):
+        weight = ((1.0 if k == 0 else 0.0) - scores[k]) * slopes[k]
+        for i in range(columns):
+            pull[i] += weight * points[candidates[k], i]
+            other[i] = weight * points[source, i]
+        _move(points, candidates[k], other, rate)
+    _move(points, source, pull, rate)
+
+
+@njit(parallel=True, cache=True)
+def _train_round(
+    points: Any, walker: Any, similarity: Any, negatives: Any, starts: Any, first_walk: int, window: int,
+    n_negatives: int, sigma: float, high: float, low: float, key: Any,
+) -> int:  # fmt: skip
+    """One walk from every start; the learning rate falls from `high` to `low`. Returns the pairs trained."""
+    counts = np.zeros(starts.shape[0], dtype=np.int64)
+    for w in prange(starts.shape[0]):
+        nodes = np.empty(walker.length, dtype=np.int32)
+        candidates = np.empty(n_negatives + 1, dtype=np.int32)
+        index = first_walk + starts[w]
+        length = walk(walker, similarity, index, starts[w], nodes)
+        state = stream(stream(key, index), 0)
+        rate = (high + (low - high) * w / starts.shape[0]) / (sigma * sigma)
+        for at in range(length):
+            source = nodes[at]
+            for near in range(max(at - window, 0), min(at + window + 1, length)):
+                if nodes[near] == source or not negatives.exists[source]:
+                    continue
+                candidates[0] = nodes[near]
+                for k in range(n_negatives):
+                    state, negative = draw_negative(negatives, source, state)
+                    candidates[k + 1] = negative
+                _train_pair(points, source, candidates, n_negatives + 1, 0.5 / (sigma * sigma), rate)
+                counts[w] += 1
+    return counts.sum()
+
+
+def fit_hogwild(model: HEAT, graph: Graph, *, learning_rate: float = 0.02) -> tuple[NDArray[np.float64], int]:
+    """Train with the parameters of `model`; return (points, pairs trained).
+
+    The learning rate is the one that serves this trainer best (a larger one lowers its AUROC).
+    """
+    threads = model.n_threads or 1
+    before = use_threads(threads)
+    keys = make_keys(model.random_state or 0)
+    walks = make_walks(graph, alpha=model.alpha, walk_length=model.walk_length, key=keys.walks)
+    pairs = collect_pairs(
+        walks,
+        walks_per_node=model.walks_per_node,
+        window_size=model.window_size,
+        negative_exponent=model.negative_exponent,
+        parts=threads,
+    )
+    points = start_points(graph.n_nodes, model.n_components, keys.start)
+    rounds = model.walks_per_node
+    trained = 0
+    for r in range(rounds):
+        starts = keys.order.permutation(graph.n_nodes).astype(np.int32)
+        high, low = (learning_rate * (1.0 - (r + i) / rounds) for i in (0, 1))
+        trained += _train_round(
+            points, walks.walker, walks.similarity, pairs.negatives, starts, r * graph.n_nodes,
+            model.window_size, model.n_negatives, model.sigma, high, low, keys.negatives,
+        )  # fmt: skip
+    use_threads(before)
+    return points, int(trained)

@@ -1,0 +1,155 @@
+"""Rows per second of reading a large projection, beside the plain way, one record per node and relationship.
+
+::
+
+    python -m tests.benchmarks.reading [--nodes 200000] [--relationships 2000000] [--pure] [--version 5.26]
+
+Both ways end in the same `Graph`, which is checked. ``--pure`` hides neo4j-rust-ext from the driver. The exit
+code is 1 if we are not 3 times as fast. The graph is made first, which takes longer than reading it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+if TYPE_CHECKING:
+    import neo4j
+
+    from heat_neo4j.graph import Graph
+
+LABEL, TYPE, FEATURES = "BenchNode", "BENCH_LINK", 50
+BAR = 3.0
+
+MAKE = (
+    f"CREATE CONSTRAINT bench_node IF NOT EXISTS FOR (n:{LABEL}) REQUIRE n.key IS UNIQUE",
+    f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{"
+    f" CREATE (:{LABEL} {{key: k, features: [i IN range(1, {FEATURES}) | sin(k * i)]}})"
+    " } IN TRANSACTIONS OF 10000 ROWS",
+    f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{ MATCH (a:{LABEL} {{key: k}})"
+    f" UNWIND range(1, $degree) AS i MATCH (b:{LABEL} {{key: (k * 7919 + i * i * 104729 + i * k) % $nodes}})"
+    f" CREATE (a)-[:{TYPE} {{weight: 1.0 + i / 16.0}}]->(b)"
+    " } IN TRANSACTIONS OF 10000 ROWS",
+)
+CLEAR = f"MATCH (n:{LABEL}) CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 10000 ROWS"
+
+
+def plain(driver: neo4j.Driver) -> tuple[sparse.csr_array, NDArray[np.float64], dict[str, float]]:
+    """Read record by record, as a first program would; return W, X and the seconds of both parts."""
+    start = perf_counter()
+    row_of: dict[str, int] = {}
+    features = []
+    with driver.session(default_access_mode="READ") as session:
+        for record in session.run(f"MATCH (n:{LABEL}) RETURN elementId(n) AS id, n.features AS features"):
+            row_of[record["id"]] = len(row_of)
+            features.append(record["features"])
+        x = np.array(features, dtype=np.float64)
+        middle = perf_counter()
+        rows, columns, weights = [], [], []
+        for record in session.run(
+            f"MATCH (a:{LABEL})-[r:{TYPE}]->(b:{LABEL}) "
+            "RETURN elementId(a) AS a, elementId(b) AS b, r.weight AS weight"
+        ):
+            rows.append(row_of[record["a"]])
+            columns.append(row_of[record["b"]])
+            weights.append(record["weight"])
+    w = sparse.csr_array((weights, (rows, columns)), shape=(len(row_of), len(row_of)))
+    return w, x, {"nodes": middle - start, "relationships": perf_counter() - middle}
+
+
+def ours(driver: neo4j.Driver) -> tuple[Graph, dict[str, float]]:
+    """Read by `Neo4jStore.read_graph`; return the graph and the seconds of its parts."""
+    from heat_neo4j.database import Neo4jStore, Projection
+
+    started: dict[str, float] = {}
+    ended: dict[str, float] = {}
+
+    def watch(stage: str, done: int, total: int) -> None:
+        started.setdefault(stage, perf_counter())
+        ended[stage] = perf_counter()
+
+    projection = Projection([LABEL], [TYPE], weight="weight", attributes=["features"])
+    begin = perf_counter()
+    graph = Neo4jStore(driver).read_graph(projection, on_progress=watch)
+    seconds = {stage.removeprefix("reading "): ended[stage] - started[stage] for stage in started}
+    return graph, {**seconds, "all": perf_counter() - begin}
+
+
+def run(driver: neo4j.Driver, nodes: int, relationships: int) -> float:
+    """Make the graph, read it both ways, print the rates; return how many times faster ours is."""
+    with driver.session() as session:
+        for statement in MAKE:
+            session.run(statement, nodes=nodes, degree=relationships // nodes).consume()
+    ours(driver)  # warms the server's page cache and plans
+    cpu = process_time()
+    graph, seconds = ours(driver)
+    cpu_ours = process_time() - cpu
+    cpu = process_time()
+    w, x, plain_seconds = plain(driver)
+    cpu_plain = process_time() - cpu
+    total = nodes + relationships
+    plain_all = sum(plain_seconds.values())
+    print(f"{'':36}{'seconds':>9}{'rows/s':>12}{'client CPU s':>14}")
+    for name, rows, spent, cpu_seconds in (
+        ("plain: nodes with features", nodes, plain_seconds["nodes"], None),
+        ("plain: relationships", relationships, plain_seconds["relationships"], None),
+        ("plain: all", total, plain_all, cpu_plain),
+        ("ours: nodes", nodes, seconds["nodes"], None),
+        ("ours: relationships", relationships, seconds["relationships"], None),
+        ("ours: features", nodes, seconds["attributes"], None),
+        ("ours: all, to the finished Graph", total, seconds["all"], cpu_ours),
+    ):
+        cpu_column = "" if cpu_seconds is None else f"{cpu_seconds:14.2f}"
+        print(f"{name:36}{spent:9.2f}{rows / spent:12,.0f}{cpu_column}")
+    _same(graph, w, x)
+    return plain_all / seconds["all"]
+
+
+def _same(graph: Graph, w: Any, x: NDArray[np.float64]) -> None:
+    """Compare what does not depend on the order of the rows."""
+    assert abs(graph.adjacency.sum() - 2 * (w.sum() - w.diagonal().sum())) < 1e-6 * w.sum()
+    assert isinstance(graph.attributes, np.ndarray)
+    np.testing.assert_allclose(
+        np.sort(graph.attributes.sum(axis=1)), np.sort(x.sum(axis=1)), rtol=1e-9, atol=1e-9
+    )
+
+
+def main() -> int:
+    """Read the command line, run, compare with the bar."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--nodes", type=int, default=200_000)
+    parser.add_argument("--relationships", type=int, default=2_000_000)
+    parser.add_argument("--pure", action="store_true")
+    parser.add_argument("--version", default="5.26")
+    options = parser.parse_args()
+    if options.pure:
+        sys.modules["neo4j._rust"] = None  # type: ignore[assignment]
+    import neo4j
+
+    from tests.benchmarks.live import server_settings
+
+    with (
+        server_settings(options.version) as (uri, user, password),
+        neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver,
+    ):
+        try:
+            times = run(driver, options.nodes, options.relationships)
+        finally:
+            with driver.session() as session:
+                session.run(CLEAR).consume()
+                session.run("DROP CONSTRAINT bench_node IF EXISTS").consume()
+    extension = "without" if options.pure else "with"
+    print(f"{times:.1f} times as fast as the plain way, {extension} neo4j-rust-ext (bar: {BAR:g})")
+    return int(times < BAR)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

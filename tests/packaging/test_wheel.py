@@ -1,0 +1,119 @@
+"""What a user installs: the sdist, the wheel built from it, and the wheel at work away from the checkout."""
+
+import sys
+import tarfile
+import zipfile
+from email import message_from_bytes
+from pathlib import Path
+
+import pytest
+
+import heat_neo4j
+from heat_neo4j.local_server import RELEASES
+from tests.environments import Environment, clean_variables, finish
+
+ROOT = Path(__file__).parents[2]
+LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in RELEASES.values()}
+
+ENTRY_POINT = "[console_scripts]\nheat = heat_neo4j.cli:main"
+TOP = ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml")
+DOCKER = ("docker/Dockerfile", "docker/compose.yml", "docker/env.example")
+
+TOY = """
+import numpy as np
+from scipy import sparse
+from heat_neo4j import HEAT, Graph
+ring = sparse.coo_array((np.ones(30), (np.arange(30), (np.arange(30) + 1) % 30)), shape=(30, 30))
+model = HEAT(n_components=2, walks_per_node=2, walk_length=10, n_negatives=3, n_threads=1, random_state=0)
+print(model.fit(Graph(ring, np.eye(30))).embedding_.shape)
+"""
+STATEMENT = "from heat_neo4j.database.statements import load_statement; print(load_statement('read/server'))"
+LOCK = """
+from heat_neo4j.local_server.jars import read_lock
+from heat_neo4j.local_server.releases import RELEASES
+print([len(read_lock(release)) > 50 for release in RELEASES.values()])
+"""
+
+
+def files_below(folder):
+    """Return {path below the checkout: bytes}, without what Python leaves behind."""
+    found = (ROOT / folder).rglob("*")
+    kept = (path for path in found if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in kept}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The sdist and the wheel that was built from it, as `python -m build` makes them."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--installer", "uv", "--outdir", str(folder), str(ROOT)]
+    finish(command, env=clean_variables())
+    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    return sdist, wheel
+
+
+@pytest.fixture(scope="module")
+def sdist(built):
+    """{path below the sdist's folder: bytes}."""
+    with tarfile.open(built[0]) as archive:
+        members = [member for member in archive.getmembers() if member.isfile()]
+        return {member.name.split("/", 1)[1]: archive.extractfile(member).read() for member in members}
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    """{path in the wheel: bytes}."""
+    with zipfile.ZipFile(built[1]) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """An environment that holds the wheel with the extra for the local server."""
+    environment = Environment.create(tmp_path_factory.mktemp("installed") / "venv")
+    environment.install(f"{built[1]}[local]")
+    return environment
+
+
+def test_the_sdist_holds_all_that_is_needed_to_build_and_test(sdist):
+    expected = files_below("heat_neo4j") | files_below("cypher") | files_below("tests")
+    expected |= {name: (ROOT / name).read_bytes() for name in TOP + DOCKER}
+    assert set(expected) <= set(sdist)
+    assert {name: sdist[name] for name in expected} == expected
+
+
+def test_the_wheel_holds_the_package_and_the_statements_and_nothing_else(wheel):
+    statements = {f"heat_neo4j/{name}": content for name, content in files_below("cypher").items()}
+    expected = files_below("heat_neo4j") | statements
+    assert {"heat_neo4j/py.typed", "heat_neo4j/cypher/read/nodes.cypher"} | LOCKS <= set(expected)
+    packaged = {name: content for name, content in wheel.items() if ".dist-info/" not in name}
+    assert set(packaged) == set(expected)
+    assert packaged == expected
+
+
+def test_the_metadata_say_what_the_package_is(wheel):
+    (metadata,) = (content for name, content in wheel.items() if name.endswith(".dist-info/METADATA"))
+    message = message_from_bytes(metadata)
+    assert message["Name"] == "heat-neo4j"
+    assert message["Version"] == heat_neo4j.__version__
+    assert message["License-Expression"] == "MIT"
+    assert set(message.get_all("Provides-Extra")) == {"fast", "local", "plot"}
+    (folder,) = {name.split("/")[0] for name in wheel if ".dist-info/" in name}
+    assert wheel[f"{folder}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    assert wheel[f"{folder}/entry_points.txt"].decode().strip() == ENTRY_POINT
+
+
+def test_the_command_line_works_where_only_the_wheel_is(installed):
+    assert "Usage: heat" in installed.run("heat", "--help")
+    assert installed.run("heat", "--version").split()[-1] == heat_neo4j.__version__
+    origin = installed.run("python", "-c", "import heat_neo4j; print(heat_neo4j.__file__)")
+    assert Path(origin.strip()).is_relative_to(installed.folder)
+
+
+def test_data_files_are_found_where_only_the_wheel_is(installed):
+    assert "RETURN" in installed.run("python", "-c", STATEMENT)
+    assert installed.run("python", "-c", LOCK).strip() == str([True] * len(RELEASES))
+
+
+def test_the_wheel_fits(installed):
+    assert installed.run("python", "-c", TOY).strip() == "(30, 3)"

@@ -12,17 +12,14 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.pairs import draw_negative
+from heat_neo4j._kernels.pairs import Negatives, draw_negative
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.walks import walk
-from heat_neo4j._random import make_keys
-from heat_neo4j.estimator import HEAT
-from heat_neo4j.graph import Graph
-from heat_neo4j.pairs import collect_pairs
-from heat_neo4j.training import start_points, use_threads
-from heat_neo4j.walks import make_walks
+from heat_neo4j._random import Keys
+from heat_neo4j.training import Schedule
+from heat_neo4j.walks import Walks
 
-__all__ = ["fit_hogwild"]
+__all__ = ["train_hogwild"]
 
 
 @njit(cache=True)
@@ -102,31 +99,27 @@ def _train_round(
     return counts.sum()
 
 
-def fit_hogwild(model: HEAT, graph: Graph, *, learning_rate: float = 0.02) -> tuple[NDArray[np.float64], int]:
-    """Train with the parameters of `model`; return (points, pairs trained).
+def train_hogwild(
+    points: NDArray[np.float64],
+    walks: Walks,
+    negatives: Negatives,
+    schedule: Schedule,
+    keys: Keys,
+    *,
+    learning_rate: float = 0.02,
+) -> int:
+    """Train `points` in place over all walks, once; return the pairs trained.
 
-    The learning rate is the one that serves this trainer best (a larger one lowers its AUROC).
+    The learning rate is the one that serves this trainer best (a larger one lowers its AUROC); that of
+    `schedule` is not used.
     """
-    threads = model.n_threads or 1
-    before = use_threads(threads)
-    keys = make_keys(model.random_state or 0)
-    walks = make_walks(graph, alpha=model.alpha, walk_length=model.walk_length, key=keys.walks)
-    pairs = collect_pairs(
-        walks,
-        walks_per_node=model.walks_per_node,
-        window_size=model.window_size,
-        negative_exponent=model.negative_exponent,
-        parts=threads,
-    )
-    points = start_points(graph.n_nodes, model.n_components, keys.start)
-    rounds = model.walks_per_node
+    rounds, n_nodes = schedule.walks_per_node, len(points)
     trained = 0
     for r in range(rounds):
-        starts = keys.order.permutation(graph.n_nodes).astype(np.int32)
+        starts = keys.order.permutation(n_nodes).astype(np.int32)
         high, low = (learning_rate * (1.0 - (r + i) / rounds) for i in (0, 1))
         trained += _train_round(
-            points, walks.walker, walks.similarity, pairs.negatives, starts, r * graph.n_nodes,
-            model.window_size, model.n_negatives, model.sigma, high, low, keys.negatives,
+            points, walks.walker, walks.similarity, negatives, starts, r * n_nodes,
+            schedule.window_size, schedule.n_negatives, schedule.sigma, high, low, keys.negatives,
         )  # fmt: skip
-    use_threads(before)
-    return points, int(trained)
+    return int(trained)

@@ -29,7 +29,10 @@ def test_a_process_is_known_by_pid_begin_and_command_line(folder):
     command = [sys.executable, "-c", "import time; time.sleep(60)", f"@{arguments}"]
     with subprocess.Popen(command) as child:
         try:
-            began = psutil.Process(child.pid).create_time()
+            started = psutil.Process(child.pid)
+            while not started.cmdline():  # empty for an instant while the kernel replaces the program
+                time.sleep(0.01)
+            began = started.create_time()
             assert find_process(child.pid, began, arguments).pid == child.pid
             assert find_process(child.pid, began - 60, arguments) is None
             assert find_process(child.pid, began, folder.path / "other.args") is None

@@ -21,6 +21,7 @@ from heat_neo4j.errors import ProjectionError
 __all__ = ["EdgeLines", "Table", "read_edges", "read_table"]
 
 EDGE_HEADERS = frozenset({("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("u", "v")})
+_HEADER_HINT = "; a header begins with source and target, from and to, src and dst, start and end, or u and v"
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _ZEROS = frozenset({"0", "0.0"})
 
@@ -94,7 +95,7 @@ def read_edges(path: Path) -> EdgeLines:
         _check_width(path, number, cells, width)
         if not cells[0] or not cells[1]:
             raise ProjectionError(f"{path}:{number}: a node without a name")
-        value = _number(path, number, cells[2]) if width == 3 else 1.0
+        value = _number(path, number, cells[2], hint="" if weight else _HEADER_HINT) if width == 3 else 1.0
         if value < 0:
             raise ProjectionError(f"{path}:{number}: weight {cells[2]} is negative; it must be 0 or more")
         source.append(codes.setdefault(cells[0], len(codes)))
@@ -188,11 +189,11 @@ def _check_width(path: Path, number: int, cells: list[str], width: int) -> None:
         raise ProjectionError(f"{path}:{number}: {len(cells)} columns where the first line has {width}")
 
 
-def _number(path: Path, number: int, cell: str) -> float:
+def _number(path: Path, number: int, cell: str, hint: str = "") -> float:
     try:
         value = float(cell)
     except ValueError as error:
-        raise ProjectionError(f"{path}:{number}: {cell!r} is not a number") from error
+        raise ProjectionError(f"{path}:{number}: {cell!r} is not a number{hint}") from error
     if not math.isfinite(value):
         raise ProjectionError(f"{path}:{number}: {cell!r} is not a finite number")
     return value

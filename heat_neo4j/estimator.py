@@ -18,7 +18,11 @@ from heat_neo4j.pairs import collect_pairs
 from heat_neo4j.training import Schedule, resolve_threads, start_points, train, use_threads
 from heat_neo4j.walks import make_walks
 
-__all__ = ["HEAT"]
+__all__ = ["HEAT", "NothingToLearn"]
+
+
+class NothingToLearn(ValueError):
+    """The graph offers no pair to learn from."""
 
 
 class HEAT(BaseEstimator):
@@ -142,13 +146,15 @@ class HEAT(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range, or the graph offers no pair to learn from.
+            If a parameter is out of range.
+        NothingToLearn
+            If the graph offers no pair to learn from; a ValueError too.
         """
         schedule, threads = self._check_parameters()
         if not isinstance(graph, Graph):
             raise TypeError(f"fit needs a heat_neo4j.Graph, got {type(graph).__name__}")
         if graph.n_nodes == 0:
-            raise ValueError("the graph has no nodes")
+            raise NothingToLearn("the graph has no nodes")
         self.seed_ = draw_seed(self.random_state)
         keys = make_keys(self.seed_)
         clock = _Clock()
@@ -166,7 +172,7 @@ class HEAT(BaseEstimator):
             )
             clock.stop("walks")
             if pairs.n_pairs == 0:
-                raise ValueError(
+                raise NothingToLearn(
                     "the graph offers no pair to learn from: "
                     "no node has a neighbour or a node with similar attributes"
                 )

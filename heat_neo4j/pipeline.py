@@ -16,7 +16,7 @@ from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.estimator import HEAT
+from heat_neo4j.estimator import HEAT, NothingToLearn
 from heat_neo4j.graph import Graph
 from heat_neo4j.links import (
     CalibrationError,
@@ -73,7 +73,7 @@ def embed(
     Raises
     ------
     ValueError
-        If `coordinates` is none of the three.
+        If `coordinates` is none of the three, or a parameter of the model is out of range.
     ProjectionError
         If the projection cannot be read, or there is nothing in it to learn from.
     WriteRefused
@@ -190,7 +190,7 @@ class _Clock:
 def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> None:
     try:
         model.fit(graph, on_progress=on_progress)
-    except ValueError as error:
+    except NothingToLearn as error:
         advice = "`heat check` shows what the projection matches"
         raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
 

@@ -16,7 +16,16 @@ from heat_neo4j._random import Keys
 from heat_neo4j.hyperboloid import lift
 from heat_neo4j.walks import Walks
 
-__all__ = ["START_WIDTH", "Schedule", "Trained", "make_workspace", "resolve_threads", "start_points", "train"]
+__all__ = [
+    "START_WIDTH",
+    "Schedule",
+    "Trained",
+    "make_workspace",
+    "resolve_threads",
+    "start_points",
+    "train",
+    "use_threads",
+]
 
 START_WIDTH = 1e-3
 """Spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)."""
@@ -72,7 +81,7 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
     return lift(generator.uniform(-START_WIDTH, START_WIDTH, size=(n_nodes, n_components)))
 
 
-def batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, int]:
+def _batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, int]:
     """Return (segments in a batch, source positions in a segment).
 
     On a small graph a batch is kept below the number of nodes / 8: the sum of many pairs per node from
@@ -86,7 +95,7 @@ def make_workspace(
     n_nodes: int, n_components: int, schedule: Schedule, walk_length: int, owners: int
 ) -> Workspace:
     """Allocate the buffers of one batch."""
-    segments, positions = batch_shape(schedule.batch_size, walk_length, n_nodes)
+    segments, positions = _batch_shape(schedule.batch_size, walk_length, n_nodes)
     candidates = 1 + schedule.n_negatives
     entries = positions * min(2 * schedule.window_size, walk_length - 1) * candidates
     return Workspace(

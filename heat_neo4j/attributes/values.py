@@ -11,7 +11,18 @@ from numpy.typing import NDArray
 
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["BOOLEAN", "CATEGORY", "EMPTY", "NUMBER", "TAGS", "VECTOR", "example", "finite", "kind_of"]
+__all__ = [
+    "BOOLEAN",
+    "CATEGORY",
+    "EMPTY",
+    "NUMBER",
+    "TAGS",
+    "VECTOR",
+    "example",
+    "finite",
+    "kind_of",
+    "mixed",
+]
 
 NUMBER, BOOLEAN, VECTOR, CATEGORY, TAGS, EMPTY = "number", "boolean", "vector", "category", "tags", "empty"
 

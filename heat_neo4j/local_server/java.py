@@ -12,7 +12,14 @@ from heat_neo4j.local_server.folders import ServerFolder, private_file
 from heat_neo4j.local_server.releases import Release
 from heat_neo4j.local_server.resources import ADDRESS, Memory
 
-__all__ = ["argument_file", "find_java", "server_environment", "set_initial_password", "write_settings"]
+__all__ = [
+    "argument_file",
+    "find_java",
+    "java_options",
+    "server_environment",
+    "set_initial_password",
+    "write_settings",
+]
 
 OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
 """Packages of java.base that Neo4j reaches into."""

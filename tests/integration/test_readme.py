@@ -118,7 +118,9 @@ def test_own_data_from_beginning_to_end(reader, cypher, store, server):
         "server", "load", "check", "estimate", "embed", "runs", "links",
     ]  # fmt: skip
     (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))
-    assert "Published     poincare coordinates of 60 nodes in heatEmbedding1, heatRadius1, heatRun1" in embedded
+    assert (
+        "Published     poincare coordinates of 60 nodes in heatEmbedding1, heatRadius1, heatRun1" in embedded
+    )
     (linked,) = (text for command, text in said.items() if command.startswith("heat links"))
     assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
     (row,) = cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")

@@ -1,6 +1,5 @@
 """What a user installs: the sdist, the wheel built from it, and the wheel at work away from the checkout."""
 
-import sys
 import tarfile
 import zipfile
 from email import message_from_bytes
@@ -10,7 +9,7 @@ import pytest
 
 import heat_neo4j
 from heat_neo4j.local_server import RELEASES
-from tests.environments import Environment, clean_variables, finish
+from tests.environments import Environment
 
 ROOT = Path(__file__).parents[2]
 LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in RELEASES.values()}
@@ -40,16 +39,6 @@ def files_below(folder):
     found = (ROOT / folder).rglob("*")
     kept = (path for path in found if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in kept}
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """The sdist and the wheel that was built from it, as `python -m build` makes them."""
-    folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--installer", "uv", "--outdir", str(folder), str(ROOT)]
-    finish(command, env=clean_variables())
-    (sdist,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
-    return sdist, wheel
 
 
 @pytest.fixture(scope="module")

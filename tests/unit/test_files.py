@@ -102,6 +102,10 @@ BAD = [
     ({"e.csv": "a,b\n\na,b,1\n"}, "e.csv:3: 3 columns where the first line has 2"),
     ({"e.csv": "a,b,1\na,,1\n"}, "e.csv:2: a node without a name"),
     ({"e.csv": "a,b,1\na,b,heavy\n"}, "e.csv:2: 'heavy' is not a number"),
+    (
+        {"e.csv": "one,other,kg\na,b,1\n"},
+        "e.csv:1: 'kg' is not a number; a header begins with source and target,",
+    ),
     ({"e.csv": "a,b,nan\n"}, "e.csv:1: 'nan' is not a finite number"),
     ({"e.csv": "a,b,1e999\n"}, "e.csv:1: '1e999' is not a finite number"),
     ({"e.csv": "a,b,-1\n"}, "e.csv:1: weight -1 is negative; it must be 0 or more"),

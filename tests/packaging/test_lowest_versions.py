@@ -1,0 +1,82 @@
+"""The wheel at work on the lowest versions that its metadata allow, and on a live server."""
+
+import json
+import zipfile
+from email import message_from_bytes
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.environments import Environment
+
+TOY = """
+import numpy as np
+from scipy import sparse
+from heat_neo4j import HEAT, Graph, fit_link_probability, predict_links
+ring = sparse.coo_array((np.ones(200), (np.arange(200), (np.arange(200) + 1) % 200)), shape=(200, 200))
+graph = Graph(ring, np.eye(200))
+model = HEAT(n_components=2, walks_per_node=2, walk_length=10, n_negatives=3, n_threads=1, random_state=0)
+links = predict_links(model.fit(graph), graph, k=2, probability=fit_link_probability(model, graph))
+assert np.isfinite(model.embedding_).all() and np.isfinite(links.probability).all()
+print(model.embedding_.shape)
+"""
+
+
+@pytest.fixture(scope="session")
+def requirements(built):
+    """What the wheel needs, with all its extras."""
+    with zipfile.ZipFile(built[1]) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = message_from_bytes(archive.read(name))
+    return [Requirement(line) for line in metadata.get_all("Requires-Dist")]
+
+
+@pytest.fixture(scope="session")
+def lowest(tmp_path_factory, built, requirements):
+    """An environment with the wheel, all its extras and the lowest versions of what they name."""
+    environment = Environment.create(tmp_path_factory.mktemp("lowest") / "venv")
+    direct = [f"{needed.name}{needed.specifier}" for needed in requirements]
+    environment.install("--resolution", "lowest-direct", f"{built[1]}[local,fast,plot]", *direct)
+    return environment
+
+
+def test_the_lowest_versions_are_what_is_installed(lowest, requirements):
+    assert len(requirements) >= 12
+    for needed in requirements:
+        (floor,) = [bound.version for bound in needed.specifier if bound.operator == ">="]
+        code = f"import importlib.metadata as m; print(m.version({needed.name!r}))"
+        have = lowest.run("python", "-c", code).strip()
+        assert have.split(".")[: floor.count(".") + 1] == floor.split("."), needed
+
+
+def test_heat_runs_on_the_lowest_versions(lowest):
+    assert lowest.run("python", "-c", TOY).strip() == "(200, 3)"
+
+
+@pytest.mark.live
+def test_from_files_to_published_links_on_the_lowest_versions(lowest, server, tmp_path):
+    (tmp_path / "edges.csv").write_text(
+        "source,target,weight\n" + "".join(f"{i},{(i + step) % 60},1\n" for i in range(60) for step in (1, 5))
+    )
+    names = ("--label", "LowestNode", "--relationship", "LOWEST_LINK")
+    graph = ("--labels", "LowestNode", "--relationships", "LOWEST_LINK", "--model", "lowest")
+    cheap = ("--walks-per-node", "2", "--walk-length", "20", "--n-threads", "1", "--random-state", "0")
+    variables = {**server.environment, "HEAT_HOME": str(tmp_path)}
+
+    def heat(*arguments):
+        return lowest.run("heat", *arguments, cwd=tmp_path, **variables)
+
+    try:
+        heat("load", "edges.csv", *names)
+        report = json.loads(heat("embed", *graph, "--alpha", "0", *cheap, "--json"))
+        assert report["nodes_written"] == 60
+        assert "60 nodes" in heat("clear", "--model", "lowest", "--yes")
+    finally:
+        code = (
+            "import os, neo4j\n"
+            "auth = (os.environ['NEO4J_USERNAME'], os.environ['NEO4J_PASSWORD'])\n"
+            "with neo4j.GraphDatabase.driver(os.environ['NEO4J_URI'], auth=auth) as driver:\n"
+            "    driver.execute_query('MATCH (n:LowestNode) DETACH DELETE n')\n"
+            "    driver.execute_query('DROP CONSTRAINT heat_load_LowestNode_id IF EXISTS')\n"
+        )
+        lowest.run("python", "-c", code, cwd=tmp_path, **variables)

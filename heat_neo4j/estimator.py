@@ -18,10 +18,10 @@ from heat_neo4j.pairs import collect_pairs
 from heat_neo4j.training import Schedule, resolve_threads, start_points, train, use_threads
 from heat_neo4j.walks import make_walks
 
-__all__ = ["HEAT", "NothingToLearn"]
+__all__ = ["HEAT", "NothingToLearnError"]
 
 
-class NothingToLearn(ValueError):
+class NothingToLearnError(ValueError):
     """The graph offers no pair to learn from."""
 
 
@@ -147,14 +147,14 @@ class HEAT(BaseEstimator):
         ------
         TypeError, ValueError
             If a parameter is out of range.
-        NothingToLearn
+        NothingToLearnError
             If the graph offers no pair to learn from; a ValueError too.
         """
         schedule, threads = self._check_parameters()
         if not isinstance(graph, Graph):
             raise TypeError(f"fit needs a heat_neo4j.Graph, got {type(graph).__name__}")
         if graph.n_nodes == 0:
-            raise NothingToLearn("the graph has no nodes")
+            raise NothingToLearnError("the graph has no nodes")
         self.seed_ = draw_seed(self.random_state)
         keys = make_keys(self.seed_)
         clock = _Clock()
@@ -172,7 +172,7 @@ class HEAT(BaseEstimator):
             )
             clock.stop("walks")
             if pairs.n_pairs == 0:
-                raise NothingToLearn(
+                raise NothingToLearnError(
                     "the graph offers no pair to learn from: "
                     "no node has a neighbour or a node with similar attributes"
                 )

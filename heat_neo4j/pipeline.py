@@ -16,7 +16,7 @@ from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.estimator import HEAT, NothingToLearn
+from heat_neo4j.estimator import HEAT, NothingToLearnError
 from heat_neo4j.graph import Graph
 from heat_neo4j.links import (
     CalibrationError,
@@ -190,7 +190,7 @@ class _Clock:
 def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> None:
     try:
         model.fit(graph, on_progress=on_progress)
-    except NothingToLearn as error:
+    except NothingToLearnError as error:
         advice = "`heat check` shows what the projection matches"
         raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
 

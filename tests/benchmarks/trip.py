@@ -1,0 +1,103 @@
+"""The whole trip on Cora_ML, from Neo4j to Neo4j, beside gensim's PoincareModel on the same graph.
+
+::
+
+    python -m tests.benchmarks.trip [--dataset cora_ml]
+
+Ours: read the projection, embed at the defaults, predict links and fit their probability, write, publish,
+with compiled code warm. Gensim: train on the same edges in memory, each once (dim 10, 50 epochs, 10
+negatives); nothing is read or written. The exit code is 1 if ours takes more than half of gensim's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from time import perf_counter
+
+import neo4j
+from gensim.models.poincare import PoincareModel
+from scipy import sparse
+
+from heat_neo4j.database import Neo4jStore, Projection, WriteNames
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.loader import LoadNames, load_graph
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.evaluation import reconstruction_auroc
+from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import from_poincare
+from heat_neo4j.pipeline import embed
+from tests import datasets
+from tests.benchmarks.live import server_settings
+from tests.benchmarks.quality import Loadable
+
+__all__ = ["main"]
+
+BAR = 0.5
+LABEL, TYPE = "HeatTrip", "HEAT_TRIP_LINK"
+NAMES = WriteNames(model="heatTrip")
+PROJECTION = Projection([LABEL], [TYPE], weight="weight", attributes=["features"], key="id")
+DIMENSION, EPOCHS, NEGATIVES = 10, 50, 10
+
+
+def ours(uri: str, auth: tuple[str, str], graph: Graph) -> float:
+    """Return the seconds of the whole trip; the first trip warms compiled code and server."""
+    with Neo4jStore.connect(uri, auth=auth) as store:
+        embed(store, PROJECTION, HEAT(walks_per_node=1, random_state=0), names=NAMES)
+        model = HEAT(DIMENSION, n_negatives=NEGATIVES, random_state=0)
+        start = perf_counter()
+        report = embed(store, PROJECTION, model, names=NAMES)
+        seconds = perf_counter() - start
+        stored = store.read_embedding(store.read_graph(PROJECTION), names=NAMES)
+    run = report.run
+    print(f"ours: {run.nodes_written} nodes and {run.links_written} links published in {seconds:.1f} s")
+    for stage, took in run.stage_seconds.items():
+        print(f"  {stage:<24}{took:8.2f} s")
+    print(f"  AUROC of reconstruction {reconstruction_auroc(stored, graph):.4f}")
+    return seconds
+
+
+def gensim(graph: Graph) -> float:
+    """Return the seconds of gensim's training, at its other defaults."""
+    source, target = sparse.triu(graph.adjacency, k=1).nonzero()
+    edges = list(zip(source.tolist(), target.tolist(), strict=True))
+    start = perf_counter()
+    model = PoincareModel(edges, size=DIMENSION, negative=NEGATIVES, seed=0)
+    model.train(epochs=EPOCHS, print_every=10**9)
+    seconds = perf_counter() - start
+    points = model.kv.vectors[[model.kv.key_to_index[node] for node in range(graph.n_nodes)]]
+    print(f"gensim PoincareModel: {EPOCHS} epochs in {seconds:.1f} s")
+    print(f"  AUROC of reconstruction {reconstruction_auroc(from_poincare(points), graph):.4f}")
+    return seconds
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.trip",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--dataset", choices=datasets.DATASETS, default="cora_ml")
+    chosen = parser.parse_args(arguments)
+    graph = datasets.load_graph(chosen.dataset)
+    with server_settings() as (uri, user, password):
+        with closing(Connection.open(uri, auth=(user, password))) as connection:
+            load_graph(connection, Loadable(graph, with_features=True), LoadNames(LABEL, TYPE))
+        try:
+            mine = ours(uri, (user, password), graph)
+        finally:
+            with Neo4jStore.connect(uri, auth=(user, password)) as store:
+                store.clear(model=NAMES.model)
+            with neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
+                driver.execute_query(f"DROP CONSTRAINT heat_load_{LABEL}_id IF EXISTS")
+                driver.execute_query(f"MATCH (n:{LABEL}) DETACH DELETE n")
+    theirs = gensim(graph)
+    print(f"ours takes {mine / theirs:.3f} of gensim's time (bar: {BAR:g})")
+    return int(mine > BAR * theirs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

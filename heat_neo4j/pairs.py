@@ -12,7 +12,15 @@ from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
 from heat_neo4j.walks import Walks
 
-__all__ = ["BLOOM_BYTES", "EXACT_BYTES", "Pairs", "collect_pairs", "make_pair_set", "pair_set_bytes"]
+__all__ = [
+    "BLOOM_BYTES",
+    "EXACT_BYTES",
+    "LISTED_BYTES",
+    "Pairs",
+    "collect_pairs",
+    "make_pair_set",
+    "pair_set_bytes",
+]
 
 EXACT_BYTES = 2**28
 """An exact set is used while its N^2 bits fit here: up to about 46 thousand nodes."""
@@ -20,6 +28,11 @@ EXACT_BYTES = 2**28
 BLOOM_BYTES = 2**30
 """Largest Bloom filter."""
 
+LISTED_BYTES = 2**27
+"""Most memory that lists of negatives may take."""
+
+_LISTED_ENTRY = 12
+_OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
 _BLOOM_BITS_PER_PAIR = 16
 _WALKS_PER_BLOCK = 16384
 _PROBES = 100_000
@@ -109,17 +122,44 @@ def collect_pairs(
         )
         on_block(first + len(starts), total)
     weights = occurrences.astype(np.float64) ** negative_exponent
-    threshold, alias = kernels.alias_table(weights)
     exact = pair_set.row_words > 0
-    # A Bloom filter is only used where N is so large that every node has nodes outside its contexts.
-    exists = kernels.has_negatives(pair_set, weights) if exact else np.ones(n, dtype=np.bool_)
     return Pairs(
-        negatives=Negatives(threshold, alias, weights, exists, *pair_set),
+        negatives=_negatives(pair_set, weights) if exact else _negatives_of_many(pair_set, weights),
         occurrences=occurrences,
         n_pairs=int(n_pairs),
         exact=exact,
         false_positive_share=0.0 if exact else _false_positive_share(pair_set, n),
     )
+
+
+def _negatives(pair_set: PairSet, weights: NDArray[np.float64]) -> Negatives:
+    """Return the noise distribution; nodes that have met most others get a list of their negatives."""
+    counts, totals = kernels.open_weights(pair_set, weights)
+    crowded = np.flatnonzero((counts > 0) & (totals < _OPEN_SHARE * weights.sum()))
+    crowded = crowded[np.argsort(totals[crowded], kind="stable")]
+    crowded = crowded[np.cumsum(counts[crowded]) * _LISTED_ENTRY <= LISTED_BYTES]
+    sizes = np.zeros(len(weights), dtype=np.int64)
+    sizes[crowded] = counts[crowded]
+    negatives = _empty_negatives(pair_set, weights, counts > 0, sizes)
+    kernels.list_negatives(pair_set, weights, negatives.listed_from, negatives.listed, negatives.listed_slots)
+    return negatives
+
+
+def _negatives_of_many(pair_set: PairSet, weights: NDArray[np.float64]) -> Negatives:
+    """Return the noise distribution where a Bloom filter is in use: every node has nodes it never met."""
+    n = len(weights)
+    return _empty_negatives(pair_set, weights, np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.int64))
+
+
+def _empty_negatives(
+    pair_set: PairSet, weights: NDArray[np.float64], exists: NDArray[np.bool_], sizes: NDArray[np.int64]
+) -> Negatives:
+    """Return the noise distribution with room for lists of the given sizes."""
+    listed_from = np.concatenate(([0], np.cumsum(sizes)))
+    listed = np.empty(listed_from[-1], dtype=np.int32)
+    listed_slots = np.empty(listed_from[-1], dtype=np.uint64)
+    slots = kernels.alias_slots(weights)
+    return Negatives(slots, weights, exists, listed_from, listed, listed_slots, *pair_set)
 
 
 def _false_positive_share(pair_set: PairSet, n: int) -> float:

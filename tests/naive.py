@@ -30,9 +30,18 @@ class Stream:
         self.state = (self.state + GOLDEN) & MASK
         return (mix(self.state) >> 11) * 2.0**-53
 
-    def below(self, n):
+    def slot(self, table):
+        """A position drawn by an alias table of (threshold, alias) rows, from one random number."""
         self.state = (self.state + GOLDEN) & MASK
-        return ((mix(self.state) >> 32) * n) >> 32
+        bits = mix(self.state)
+        position = ((bits >> 32) * len(table)) >> 32
+        threshold, alias = table[position]
+        return position if (bits & (2**32 - 1)) / 2**32 < threshold else alias
+
+
+def alias_rows(slots):
+    """Unpack an alias table into (threshold, alias) rows."""
+    return [(int(slot >> 32) / 2**32, int(slot & (2**32 - 1))) for slot in slots.tolist()]
 
 
 def similarity(attributes):
@@ -91,14 +100,15 @@ def pairs(walks, window):
     return found
 
 
-def negatives(source, contexts, threshold, alias, stream, count, tries=200):
-    """`count` nodes of Gamma(source) by repeated draws from an alias table."""
+def negatives(source, contexts, table, stream, count, listed=(), listed_table=(), tries=200):
+    """`count` nodes of Gamma(source): from its list if it has one, else by repeated draws."""
     found = []
     for _ in range(count):
+        if len(listed):
+            found.append(int(listed[stream.slot(listed_table)]))
+            continue
         for _ in range(tries):
-            v = stream.below(len(alias))
-            if stream.unit() >= threshold[v]:
-                v = int(alias[v])
+            v = stream.slot(table)
             if v != source and v not in contexts[source]:
                 found.append(v)
                 break

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.random import below, mix, step, unit
+from heat_neo4j._kernels.random import draw_slot, mix, step, unit
 from heat_neo4j._kernels.walks import walk
 
 __all__ = [
@@ -22,11 +22,12 @@ __all__ = [
     "NO_NEGATIVE",
     "Negatives",
     "PairSet",
-    "alias_table",
+    "alias_slots",
     "contains",
     "count_set_bits",
     "draw_negative",
-    "has_negatives",
+    "list_negatives",
+    "open_weights",
     "record_walks",
 ]
 
@@ -38,6 +39,7 @@ _S32 = np.uint64(32)
 _LOW_6 = np.uint64(63)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
+_UNITS = 2.0**32
 
 
 class PairSet(NamedTuple):
@@ -56,26 +58,30 @@ class PairSet(NamedTuple):
 
 
 class Negatives(NamedTuple):
-    """The noise distribution over nodes, as an alias table (Walker 1977), and what it must avoid.
+    """The noise distribution over nodes, and what it must avoid.
 
     Attributes
     ----------
-    threshold : float64 array of shape (N,)
-        Keep the drawn slot when a uniform number is below this.
-    alias : int32 array of shape (N,)
-        The node to take otherwise.
+    slots : uint64 array of shape (N,)
+        Alias table over all nodes, see `alias_slots`.
     weights : float64 array of shape (N,)
         occurrences ** exponent, unnormalised.
     exists : bool array of shape (N,)
         Whether the node has any negative at all.
+    listed_from : int64 array of shape (N + 1,)
+        Where the list of a node's negatives begins; it is empty where few draws have to be repeated.
+    listed, listed_slots : int32 array, uint64 array
+        The listed negatives, and an alias table over each list.
     words, row_words : uint64 array, int
         D, as in `PairSet`. (Not a `PairSet`: parallel kernels take flat tuples only.)
     """
 
-    threshold: NDArray[np.float64]
-    alias: NDArray[np.int32]
+    slots: NDArray[np.uint64]
     weights: NDArray[np.float64]
     exists: NDArray[np.bool_]
+    listed_from: NDArray[np.int64]
+    listed: NDArray[np.int32]
+    listed_slots: NDArray[np.uint64]
     words: NDArray[np.uint64]
     row_words: int
 
@@ -169,11 +175,11 @@ def count_set_bits(words: Any) -> int:
 
 
 @njit(cache=True)
-def alias_table(weights: Any) -> Any:
-    """Return (threshold, alias) for drawing slot i with probability weights[i] / sum (Vose 1991)."""
+def alias_slots(weights: Any) -> Any:
+    """Return the alias table, for `draw_slot`, that draws i with probability weights[i] / sum (Vose 1991)."""
     n = weights.shape[0]
     threshold = np.ones(n)
-    alias = np.arange(n).astype(np.int32)
+    alias = np.arange(n)
     scaled = weights * (n / weights.sum())
     small = np.empty(n, dtype=np.int64)
     large = np.empty(n, dtype=np.int64)
@@ -197,20 +203,49 @@ def alias_table(weights: Any) -> Any:
             n_large -= 1
             small[n_small] = upper
             n_small += 1
-    return threshold, alias
+    slots = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        slots[i] = (np.uint64(min(threshold[i] * _UNITS, _UNITS - 1.0)) << _S32) | np.uint64(alias[i])
+    return slots
 
 
 @njit(cache=True, parallel=True)
-def has_negatives(pairs: Any, weights: Any) -> Any:
-    """Tell, for each node, whether any node of positive weight is outside its contexts."""
+def open_weights(pairs: Any, weights: Any) -> Any:
+    """Return, for each node, how many nodes of positive weight are outside its contexts, and their weight."""
     n = weights.shape[0]
-    result = np.zeros(n, dtype=np.bool_)
+    counts = np.zeros(n, dtype=np.int64)
+    totals = np.zeros(n)
     for u in prange(n):
+        count = 0
+        total = 0.0
         for v in range(n):
             if v != u and weights[v] > 0.0 and not contains(pairs, u, v):
-                result[u] = True
-                break
-    return result
+                count += 1
+                total += weights[v]
+        counts[u] = count
+        totals[u] = total
+    return counts, totals
+
+
+@njit(cache=True)
+def _list_row(pairs: Any, weights: Any, u: int, listed: Any, listed_slots: Any) -> None:
+    """Fill the list of one node."""
+    size = 0
+    for v in range(weights.shape[0]):
+        if v != u and weights[v] > 0.0 and not contains(pairs, u, v):
+            listed[size] = v
+            size += 1
+    listed_slots[:] = alias_slots(weights[listed])
+
+
+@njit(cache=True, parallel=True)
+def list_negatives(pairs: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any) -> None:
+    """Fill the lists of all nodes to which `listed_from` gives room (exactly as much as they need)."""
+    for u in prange(weights.shape[0]):
+        a = listed_from[u]
+        b = listed_from[u + 1]
+        if b > a:
+            _list_row(pairs, weights, u, listed[a:b], listed_slots[a:b])
 
 
 @njit(cache=True)
@@ -230,15 +265,19 @@ def _draw_by_scan(negatives: Any, source: int, state: np.uint64) -> int:
 
 
 @njit(cache=True, inline="always")
-def draw_negative(negatives: Any, source: int, state: np.uint64) -> tuple[np.uint64, int]:
-    """Draw from Gamma(source): by repeated tries, and exactly by a scan if they all fail."""
-    n = negatives.alias.shape[0]
+def draw_negative(negatives: Any, source: int, state: np.uint64) -> tuple[Any, Any]:
+    """Draw from Gamma(source): from its list, or by repeated tries, and by a scan if they all fail."""
+    first = negatives.listed_from[source]
+    size = negatives.listed_from[source + 1] - first
+    if size > 0:
+        state = step(state)
+        return state, np.int64(
+            negatives.listed[first + draw_slot(negatives.listed_slots, first, size, state)]
+        )
+    n = negatives.slots.shape[0]
     for _ in range(_MAX_DRAWS):
         state = step(state)
-        v = below(state, n)
-        state = step(state)
-        if unit(state) >= negatives.threshold[v]:
-            v = np.int64(negatives.alias[v])
+        v = draw_slot(negatives.slots, 0, n, state)
         if v != source and not contains(negatives, source, v):
             return state, v
     state = step(state)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["below", "mix", "step", "stream", "unit"]
+__all__ = ["draw_slot", "mix", "step", "stream", "unit"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -22,6 +22,7 @@ _S30 = np.uint64(30)
 _S31 = np.uint64(31)
 _S32 = np.uint64(32)
 _S11 = np.uint64(11)
+_LOW_32 = np.uint64(0xFFFFFFFF)
 _TO_UNIT = 2.0**-53
 
 
@@ -41,7 +42,7 @@ def stream(key: np.uint64, index: int) -> np.uint64:
 
 @njit(cache=True, inline="always")
 def step(state: np.uint64) -> np.uint64:
-    """Return the next state of a stream; read it with `unit` or `below`."""
+    """Return the next state of a stream; read it with `unit` or `draw_slot`."""
     return state + _GOLDEN
 
 
@@ -52,6 +53,13 @@ def unit(state: np.uint64) -> float:
 
 
 @njit(cache=True, inline="always")
-def below(state: np.uint64, n: int) -> Any:
-    """Return the uniform integer in [0, n) that belongs to `state`; n < 2**32."""
-    return np.int64(((mix(state) >> _S32) * np.uint64(n)) >> _S32)
+def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
+    """Return a random position in [0, size), size < 2**32, by the alias table in slots[first : first + size].
+
+    A slot packs its threshold, a multiple of 2**-32 (high half), and the position to take instead (low half):
+    one random number and one look at memory make a draw (Walker 1977).
+    """
+    bits = mix(state)
+    position = ((bits >> _S32) * np.uint64(size)) >> _S32
+    slot = slots[first + np.int64(position)]
+    return np.int64(position if (bits & _LOW_32) < (slot >> _S32) else slot & _LOW_32)

@@ -2,8 +2,8 @@
 
 A batch is a few segments of walks. Phase 1, parallel over segments: with the coordinates frozen, draw the
 negatives and compute the softmax coefficient of every (pair, candidate). Phase 2, parallel over owners:
-each node sums its own tangent vector in the order of the segments and takes one exponential map. Phase 3
-publishes the moved points. Which thread owns a node never changes the order of that node's sum.
+each node sums its own tangent vector in the order of the segments and takes one exponential map. Then the
+moved points are copied back. Which thread owns a node never changes the order of that node's sum.
 
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
 whole walk alternates between. Each candidate pulls or pushes with stiffness |delta - p|; where rate * (sum of
@@ -123,11 +123,15 @@ def _weigh(
         z = points[source, d] * points[node, d] - 1.0
         for i in range(d):
             z -= points[source, i] * points[node, i]
-        z = max(z, 0.0)
-        root = np.sqrt(z * (z + 2.0))
-        distance = np.log1p(z + root)
-        weights[k] = distance / root if z > _SERIES else 1.0 - z / 3.0
-        stiffness[k] = -distance * distance * scale
+        if z > _SERIES:  # log loses at most 1e-13 there, and costs a fraction of log1p
+            root = np.sqrt(z * (z + 2.0))
+            distance = np.log(1.0 + z + root)
+            weights[k] = distance / root
+            stiffness[k] = -distance * distance * scale
+        else:  # arcosh(1 + z)^2 = 2 z - z^2 / 3 + ...
+            z = max(z, 0.0)
+            weights[k] = 1.0 - z / 3.0
+            stiffness[k] = (z / 3.0 - 2.0) * z * scale
         highest = max(highest, stiffness[k])
     first = stiffness[0]
     total = 0.0
@@ -257,10 +261,10 @@ def _gather(points: Any, w: Any, owner: int, owners: int, segments: int, batch: 
     w.n_touched[owner] = count
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def _publish(points: Any, w: Any) -> None:
-    """Copy the moved points back; a function of its own, or numba would fuse this loop with the sums."""
-    for owner in prange(w.n_touched.shape[0]):
+    """Copy the moved points back; by one thread, since waking another takes longer than the copy."""
+    for owner in range(w.n_touched.shape[0]):
         for t in range(w.n_touched[owner]):
             node = w.touched[owner, t]
             for i in range(points.shape[1]):

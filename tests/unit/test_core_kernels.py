@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
-from heat_neo4j._kernels.pairs import alias_table, contains, draw_negative
-from heat_neo4j._kernels.random import below, step, stream, unit
+from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negative
+from heat_neo4j._kernels.random import draw_slot, step, stream, unit
 from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._random import make_keys
 from heat_neo4j.graph import Graph
@@ -33,11 +33,12 @@ def walks_of(graph, alpha=0.3, length=20, key=5):
 def test_streams_agree_with_the_twin():
     twin = naive.Stream(123, 45)
     state = stream(np.uint64(123), 45)
+    slots = np.random.default_rng(0).integers(0, 2**64, 1000, dtype=np.uint64)
     for _ in range(50):
         state = step(np.uint64(state))
         assert unit(np.uint64(state)) == twin.unit()
         state = step(np.uint64(state))
-        assert below(np.uint64(state), 1000) == twin.below(1000)
+        assert draw_slot(slots, 10, 990, np.uint64(state)) == twin.slot(naive.alias_rows(slots[10:]))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
@@ -95,15 +96,25 @@ def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_o
     assert wrong < 0.05
 
 
-def test_negatives_agree_with_the_twin_and_follow_the_noise_law():
+def twin_negatives(negatives, source, contexts, stream, count):
+    """Draw as `draw_negative` should."""
+    a, b = negatives.listed_from[source], negatives.listed_from[source + 1]
+    return naive.negatives(
+        source, contexts, naive.alias_rows(negatives.slots), stream, count,
+        negatives.listed[a:b], naive.alias_rows(negatives.listed_slots[a:b]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("window", [1, 2, 6])
+def test_negatives_agree_with_the_twin_and_follow_the_noise_law(window):
     graph = toy(80)
-    pairs = collect_pairs(walks_of(graph), walks_per_node=2, window_size=2, negative_exponent=0.75, parts=1)
+    pairs = collect_pairs(
+        walks_of(graph), walks_per_node=2, window_size=window, negative_exponent=0.75, parts=1
+    )
     contexts = {u: {v for v in range(80) if contains(pairs.negatives, u, v)} for u in range(80)}
     source = 11
-    twin = naive.Stream(9, 4)
-    expected = naive.negatives(
-        source, contexts, pairs.negatives.threshold, pairs.negatives.alias, twin, 20_000
-    )
+    assert (pairs.negatives.listed_from[source + 1] > pairs.negatives.listed_from[source]) == (window == 6)
+    expected = twin_negatives(pairs.negatives, source, contexts, naive.Stream(9, 4), 20_000)
     state = np.uint64(stream(np.uint64(9), 4))
     found = []
     for _ in range(20_000):
@@ -112,19 +123,38 @@ def test_negatives_agree_with_the_twin_and_follow_the_noise_law():
     assert found == expected
     law = pairs.occurrences**0.75
     law[[source, *contexts[source]]] = 0
-    law = law / law.sum()
-    seen = np.bincount(found, minlength=80) / len(found)
-    assert np.abs(seen - law).sum() < 0.06  # total variation of a sample of this size is about .04
+    seen = np.bincount(found, minlength=80)
+    assert (seen[law == 0] == 0).all()
+    assert stats.chisquare(seen[law > 0], law[law > 0] / law.sum() * len(found)).pvalue > 0.001
 
 
-def test_alias_table_gives_each_slot_its_share():
+def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeypatch):
+    walks = walks_of(toy(80))
+    options = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75, "parts": 2}
+    full = collect_pairs(walks, **options).negatives
+    sizes = np.diff(full.listed_from)
+    share = np.array(
+        [sum(full.weights[v] for v in range(80) if v != u and not contains(full, u, v)) for u in range(80)]
+    )
+    share /= full.weights.sum()
+    assert ((sizes > 0) == ((share > 0) & (share < 0.2))).all()
+    assert 0 < (sizes > 0).sum() < 80
+    for u in np.flatnonzero(sizes):
+        outside = [v for v in range(80) if v != u and full.weights[v] > 0 and not contains(full, u, v)]
+        assert full.listed[full.listed_from[u] : full.listed_from[u + 1]].tolist() == outside
+    monkeypatch.setattr("heat_neo4j.pairs.LISTED_BYTES", 12 * int(sizes.sum()) // 2)
+    some = np.diff(collect_pairs(walks, **options).negatives.listed_from)
+    assert 0 < some.sum() <= sizes.sum() // 2
+    assert share[some > 0].max() <= share[(some == 0) & (sizes > 0)].min()
+
+
+def test_alias_slots_give_each_position_its_share():
     weights = np.array([0.0, 1.0, 2.0, 10.0, 0.5])
-    threshold, alias = alias_table(weights)
     share = np.zeros(5)
-    for i in range(5):
-        share[i] += threshold[i] / 5
-        share[alias[i]] += (1 - threshold[i]) / 5
-    assert share == pytest.approx(weights / weights.sum())
+    for i, (threshold, alias) in enumerate(naive.alias_rows(alias_slots(weights))):
+        share[i] += threshold / 5
+        share[alias] += (1 - threshold) / 5
+    assert share == pytest.approx(weights / weights.sum(), abs=1e-9)
 
 
 def test_a_node_that_met_every_other_has_no_negative_and_is_skipped():
@@ -143,10 +173,9 @@ def test_the_scan_finds_the_only_negative_when_draws_would_rarely_hit_it():
         walks_of(Graph(adjacency=sparse.csr_array(star)), length=2),
         walks_per_node=50, window_size=1, negative_exponent=0.75, parts=1,
     )  # fmt: skip
-    rare = pairs.negatives._replace(
-        threshold=np.ones(5), weights=np.array([1.0, 1e-9, 1e-9, 1e-9, 1e-9]), alias=np.zeros(5, np.int32)
-    )
-    rare.threshold[1:] = 0.0
+    weights = np.array([1.0, 1e-9, 1e-9, 1e-9, 1e-9])
+    nowhere = np.zeros(6, dtype=np.int64)
+    rare = pairs.negatives._replace(slots=alias_slots(weights), weights=weights, listed_from=nowhere)
     assert draw_negative(rare, 2, np.uint64(7))[1] in {1, 3, 4}
 
 
@@ -187,9 +216,7 @@ def test_training_agrees_with_the_twin(batch_size):
             for at in range(begin, min(begin + positions, length, len(nodes))):
                 for near in range(max(at - window, 0), min(at + window + 1, len(nodes))):
                     if nodes[near] != nodes[at]:
-                        drawn = naive.negatives(
-                            nodes[at], contexts, pairs.negatives.threshold, pairs.negatives.alias, twin, m
-                        )
+                        drawn = twin_negatives(pairs.negatives, nodes[at], contexts, twin, m)
                         batch_pairs.append((nodes[at], [nodes[near], *drawn]))
         expected, batch_loss = naive.train_batch(expected, batch_pairs, sigma, rate)
         total += batch_loss

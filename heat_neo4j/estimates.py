@@ -23,7 +23,7 @@ _READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetri
 _READ_VALUE = 46  # an attribute entry while columns are put together
 _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
 _SIMILARITY_VALUE = 60  # an attribute entry in the tables of the rejection sampler
-_LISTED = 0.3  # per pair of nodes: an entry in the lists of negatives, which few nodes need
+_LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 
@@ -214,7 +214,7 @@ def _training_bytes(size: RunSize) -> float:
     walker = 8 * size.nodes + _EDGE * size.relationships
     negatives = 33.0 * size.nodes  # alias table, weights, occurrences, where the list begins, one flag
     if exact:
-        negatives += min(LISTED_BYTES, _LISTED * size.nodes**2)
+        negatives += min(LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / size.nodes))
     workspace = (8 + 4 * size.threads) * size.nodes + _points(size)
     return pair_set + walker + negatives + workspace + _points(size) + _similarity_bytes(size)
 

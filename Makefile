@@ -13,7 +13,7 @@ demo: $(INSTALLED)
 	$(BIN)/heat demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 unit: $(INSTALLED)
 	$(BIN)/python -m pytest -m "not live"

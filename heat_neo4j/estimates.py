@@ -214,7 +214,9 @@ def _training_bytes(size: RunSize) -> float:
     walker = 8 * size.nodes + _EDGE * size.relationships
     negatives = 33.0 * size.nodes  # alias table, weights, occurrences, where the list begins, one flag
     if exact:
-        negatives += min(LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / size.nodes))
+        negatives += min(
+            LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / max(size.nodes, 1))
+        )
     workspace = (8 + 4 * size.threads) * size.nodes + _points(size)
     return pair_set + walker + negatives + workspace + _points(size) + _similarity_bytes(size)
 

@@ -63,6 +63,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("server", _series(metafunc.config), indirect=True, scope="session")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of one live server together, where several processes share the tests."""
+    for item in items:
+        series = getattr(item, "callspec", None) and item.callspec.params.get("server")
+        if series:
+            item.add_marker(pytest.mark.xdist_group(series))
+
+
 def _series(config: pytest.Config) -> list[str]:
     if "HEAT_TEST_NEO4J_URI" in os.environ:
         return [OUTSIDE]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import traceback
 from collections.abc import Mapping
 from typing import Any
@@ -134,6 +135,8 @@ class HeatGroup(LazyGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        # The driver tells its log of every attempt that it repeats; we tell what came of it.
+        logging.getLogger("neo4j").addHandler(logging.NullHandler())
         try:
             with interrupts.remembered():
                 return super().invoke(ctx)

@@ -151,11 +151,10 @@ def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
             f"key {name!r} has {found} values: a key must be all whole numbers or all strings"
         )
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    twice = [keys[one] for one, next_one in pairwise(order) if keys[one] == keys[next_one]]
+    twice = {keys[one]: None for one, next_one in pairwise(order) if keys[one] == keys[next_one]}
     if twice:
-        raise ProjectionError(
-            f"key {name!r} is not unique: {twice[0]!r} and {len(set(twice)) - 1} more are on several nodes"
-        )
+        more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
+        raise ProjectionError(f"key {name!r} is not unique: several nodes have {next(iter(twice))!r}{more}")
     return np.array(order, dtype=np.int64)
 
 

@@ -263,7 +263,7 @@ CASES = [
         "key twice",
         (*EMBED, "--key", "key"),
         4,
-        "key 'key' is not unique: 1 and 0 more are on several nodes",
+        "key 'key' is not unique: several nodes have 1",
         graph="MATCH (n:BadPaper {key: 2}) SET n.key = 1",
     ),
     Case(

@@ -147,7 +147,7 @@ BAD = {
     ),
     "empty lists": (*attributed("[]", "[]"), "attribute 'x' holds nothing but empty lists"),
     "key missing": (*keyed("1", "null"), "key 'key' is missing on 1 of 2 nodes"),
-    "key not unique": (*keyed("'a'", "'a'"), "key 'key' is not unique: 'a' and 0 more are on several nodes"),
+    "key not unique": (*keyed("'a'", "'a'"), "key 'key' is not unique: several nodes have 'a'"),
     "key mixed": (
         *keyed("1", "'a'"),
         "key 'key' has int and str values: a key must be all whole numbers or all strings",

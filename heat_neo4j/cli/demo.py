@@ -129,7 +129,7 @@ def _run(
 
     load_modules(store, imports, on_progress=progress)
     links = pipeline.LinkOptions(k=10, min_degree=FEW, max_degree=HUB)
-    model = HEAT(random_state=SEED, n_threads=1)  # too small a graph for threads to gain anything
+    model = HEAT(random_state=SEED, n_threads=1)  # a batch of so small a graph is one walk: nothing to share
     report = pipeline.embed(store, PROJECTION, model, names=WRITE_NAMES, links=links, on_progress=progress)
     if not quiet:
         _show_run(store, imports, report)

@@ -55,7 +55,7 @@ heat_options: Decorator[Any] = stack(
     _heat_option("--window-size", default=3, kind=_COUNT, text="Most steps between the nodes of a pair."),
     _heat_option("--n-negatives", default=10, kind=_COUNT, text="Negative samples for a pair."),
     _heat_option(
-        "--negative-exponent", default=0.75, kind=_SHARE, text="Exponent on counts when negatives are drawn."
+        "--negative-exponent", default=0.5, kind=_SHARE, text="Exponent on counts when negatives are drawn."
     ),
     _heat_option("--learning-rate", default=0.05, kind=_ABOVE_0, text="First learning rate; falls to 0."),
     _heat_option("--batch-size", default=320, kind=_COUNT, text="Source positions in a batch."),

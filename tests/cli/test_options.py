@@ -64,7 +64,7 @@ def test_the_options_make_the_objects_they_describe():
         *("--attributes", "x, y", "--aggregation", "max", "--max-categories", "5", "--key", "id"),
         *("--node-filter", "n.x > 1", "--relationship-filter", "r.w > 2", "--default-weight", "0.5"),
         *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
-        *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.5", "--learning-rate", "0.1"),
+        *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
         *("--batch-size", "7", "--n-epochs", "2", "--threads", "1", "--seed", "9"),
         *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
@@ -77,7 +77,7 @@ def test_the_options_make_the_objects_they_describe():
     )  # fmt: skip
     assert arguments.heat_from(given).get_params() == {
         "n_components": 3, "alpha": 0.0, "sigma": 2.0, "walks_per_node": 4, "walk_length": 5,
-        "window_size": 2, "n_negatives": 6, "negative_exponent": 0.5, "learning_rate": 0.1,
+        "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
         "batch_size": 7, "n_epochs": 2, "n_threads": 1, "random_state": 9,
     }  # fmt: skip
     assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)

@@ -106,8 +106,7 @@ def test_it_reports_nothing_to_anybody(local):
     asked += [name for name in local.release.settings if name.endswith(".enabled")]
     assert {name: settings[name] for name in asked} == dict.fromkeys(asked, "false")
     log = local.folder.server_log.read_text()
-    errors = [line for line in log.splitlines() if " ERROR " in line]
-    assert [line for line in errors if "network aborts" not in line] == []  # other tests kill clients
+    assert " ERROR " not in log[: log.index("Started.")]  # later, other tests kill their clients
     assert "discovery broadcasts" not in log
 
 

@@ -29,6 +29,8 @@ __all__ = [
     "list_negatives",
     "open_weights",
     "record_walks",
+    "scan_negative",
+    "try_negative",
 ]
 
 NO_NEGATIVE = -1
@@ -265,20 +267,42 @@ def _draw_by_scan(negatives: Any, source: int, state: np.uint64) -> int:
 
 
 @njit(cache=True, inline="always")
-def draw_negative(negatives: Any, source: int, state: np.uint64) -> tuple[Any, Any]:
-    """Draw from Gamma(source): from its list, or by repeated tries, and by a scan if they all fail."""
-    first = negatives.listed_from[source]
-    size = negatives.listed_from[source + 1] - first
+def try_negative(
+    slots: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any, source: Any,
+    state: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Draw from Gamma(source): from its list, or by repeated tries; NO_NEGATIVE if they all fail.
+
+    Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much as a draw.
+    """
+    first = listed_from[source]
+    size = listed_from[source + 1] - first
     if size > 0:
         state = step(state)
-        return state, np.int64(
-            negatives.listed[first + draw_slot(negatives.listed_slots, first, size, state)]
-        )
-    n = negatives.slots.shape[0]
+        return state, np.int64(listed[first + draw_slot(listed_slots, first, size, state)])
     for _ in range(_MAX_DRAWS):
         state = step(state)
-        v = draw_slot(negatives.slots, 0, n, state)
-        if v != source and not contains(negatives, source, v):
+        v = draw_slot(slots, 0, slots.shape[0], state)
+        word, mask = _locate(row_words, words.shape[0], source, v)
+        if v != source and (words[word] & mask) != mask:
             return state, v
+    return state, np.int64(NO_NEGATIVE)
+
+
+@njit(cache=True)
+def scan_negative(negatives: Any, source: int, state: np.uint64) -> tuple[Any, Any]:
+    """Draw from Gamma(source) exactly, in one pass over all nodes; NO_NEGATIVE if it is empty."""
     state = step(state)
     return state, _draw_by_scan(negatives, source, state)
+
+
+@njit(cache=True)
+def draw_negative(negatives: Any, source: int, state: np.uint64) -> tuple[Any, Any]:
+    """Draw from Gamma(source) as the trainer does: `try_negative`, and `scan_negative` if that fails."""
+    state, v = try_negative(
+        negatives.slots, negatives.listed_from, negatives.listed, negatives.listed_slots, negatives.words,
+        negatives.row_words, source, state,
+    )  # fmt: skip
+    if v < 0:
+        return scan_negative(negatives, source, state)
+    return state, v

@@ -62,4 +62,6 @@ def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
     bits = mix(state)
     position = ((bits >> _S32) * np.uint64(size)) >> _S32
     slot = slots[first + np.int64(position)]
-    return np.int64(position if (bits & _LOW_32) < (slot >> _S32) else slot & _LOW_32)
+    alias = slot & _LOW_32
+    keep = np.uint64((bits & _LOW_32) < (slot >> _S32))
+    return np.int64(alias ^ ((alias ^ position) * keep))  # without a branch that would be mispredicted

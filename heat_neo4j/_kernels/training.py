@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.pairs import draw_negative
+from heat_neo4j._kernels.pairs import scan_negative, try_negative
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.walks import walk
 
@@ -95,19 +95,6 @@ def _owner(node: Any, owners: Any) -> Any:
 
 
 @njit(cache=True, inline="always")
-def _draw_candidates(negatives: Any, source: Any, context: Any, state: Any, candidates: Any) -> Any:
-    """Fill `candidates` with the context and negatives; return the state and how many there are."""
-    candidates[0] = context
-    size = 1
-    for _ in range(candidates.shape[0] - 1):
-        state, negative = draw_negative(negatives, source, state)
-        if negative >= 0:
-            candidates[size] = negative
-            size += 1
-    return state, size
-
-
-@njit(cache=True, inline="always")
 def _weigh(
     points: Any, source: Any, candidates: Any, size: Any, scale: Any, weights: Any, stiffness: Any
 ) -> Any:
@@ -156,6 +143,9 @@ def _segment(
     weights, stiffness, n_entries = w.weights[g], w.stiffness[g], w.n_entries[g]
     entry_node, entry_source = w.entry_node[g], w.entry_source[g]
     entry_weight, entry_stiffness = w.entry_weight[g], w.entry_stiffness[g]
+    slots, listed_from, words = negatives.slots, negatives.listed_from, negatives.words
+    listed, listed_slots, row_words = negatives.listed, negatives.listed_slots, negatives.row_words
+    exists = negatives.exists
     length = walk(walker, similarity, index, start, nodes)
     state = stream(stream(key, index), begin)
     n_entries[:] = 0
@@ -171,10 +161,20 @@ def _segment(
             context = nodes[other]
             if context == source:
                 continue
-            if not negatives.exists[source]:
+            if not exists[source]:
                 skipped += 1
                 continue
-            state, size = _draw_candidates(negatives, source, context, state, candidates)
+            candidates[0] = context
+            size = 1
+            for _ in range(candidates.shape[0] - 1):
+                state, node = try_negative(
+                    slots, listed_from, listed, listed_slots, words, row_words, source, state
+                )
+                if node < 0:
+                    state, node = scan_negative(negatives, source, state)
+                if node >= 0:
+                    candidates[size] = node
+                    size += 1
             loss += _weigh(points, source, candidates, size, scale, weights, stiffness)
             trained += 1
             sources[slot] = source

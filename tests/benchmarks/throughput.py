@@ -4,8 +4,8 @@
 
     python -m tests.benchmarks.throughput [--dataset cora_ml] [--dim 10] [--threads 1 2] [--repeats 3]
 
-Dimension 10, 10 negatives, pairs of D (of all walks) excluded, compiled code warm. Trainers take turns, and the best of the
-repeats counts. Ours gives the same bits for every number of threads, which is checked; Hogwild does not.
+Dimension 10, 10 negatives, pairs of D (of all walks) excluded, compiled code warm. Trainers take turns,
+and the best of the repeats counts. Ours gives the same bits for every number of threads, which is checked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A plain Hogwild twin of the trainer: every pair moves its points at once, threads race without locks.
 
-It shares walks, negatives, loss and geometry with the package and differs in when points move. Its inner loops
-are plainer than the trainer's (negatives drawn through the tuple, log1p), so a ratio of speeds shows both. Its result depends on thread timing; nothing in the package uses it.
+It shares walks, negatives, loss and geometry with the package and differs in when points move. Its inner
+loops are plainer than the trainer's (negatives drawn through the tuple, log1p), so a ratio of speeds shows
+both. Its result depends on thread timing; nothing in the package uses it.
 """
 
 from __future__ import annotations

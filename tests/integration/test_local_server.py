@@ -152,7 +152,7 @@ def test_a_killed_server_is_noticed_and_starts_again_with_what_was_committed(thr
     assert not psutil.pid_exists(pid)
 
 
-def test_it_ends_with_its_block_even_when_that_fails(heat_home_folder, quick_java):
+def test_it_ends_with_its_block_even_when_that_fails(heat_home_folder):
     pids = []
 
     def fail_inside():
@@ -166,7 +166,7 @@ def test_it_ends_with_its_block_even_when_that_fails(heat_home_folder, quick_jav
     assert not psutil.pid_exists(pids[0])
 
 
-def test_a_port_that_is_lost_on_the_way_is_replaced(heat_home_folder, quick_java, monkeypatch):
+def test_a_port_that_is_lost_on_the_way_is_replaced(heat_home_folder, monkeypatch):
     real, calls = launch.choose_ports, []
     with socket.create_server(("127.0.0.1", 0)) as thief:
         stolen = thief.getsockname()[1]
@@ -256,7 +256,7 @@ def finished(process):
     return out
 
 
-def test_two_starts_at_once_start_one_server_without_a_network(heat_home_folder, quick_java):
+def test_two_starts_at_once_start_one_server_without_a_network(heat_home_folder):
     sizes = ("--heap", HEAP, "--page-cache", PAGE_CACHE)
     nowhere = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9")
     install_jars(RELEASES["5.26"], heat_home_folder / "jars", on_progress=no_progress)

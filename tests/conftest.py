@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heat_neo4j.local_server import RELEASES, LocalServer
+from heat_neo4j.local_server import DEFAULT_SERIES, RELEASES, LocalServer
 from heat_neo4j.local_server.folders import heat_home
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" in metafunc.fixturenames:
-        metafunc.parametrize("server", _series(metafunc.config), indirect=True, scope="session")
+        series = _series(metafunc.config)
+        if metafunc.definition.get_closest_marker("one_release"):
+            series = [each for each in series if each == DEFAULT_SERIES] or series[:1]
+        metafunc.parametrize("server", series, indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -232,12 +232,16 @@ def open_weights(pairs: Any, weights: Any) -> Any:
 @njit(cache=True)
 def _list_row(pairs: Any, weights: Any, u: int, listed: Any, listed_slots: Any) -> None:
     """Fill the list of one node."""
+    chosen = np.empty(listed.shape[0])
     size = 0
     for v in range(weights.shape[0]):
         if v != u and weights[v] > 0.0 and not contains(pairs, u, v):
             listed[size] = v
+            chosen[size] = weights[v]
             size += 1
-    listed_slots[:] = alias_slots(weights[listed])
+    slots = alias_slots(chosen)
+    for i in range(size):
+        listed_slots[i] = slots[i]
 
 
 @njit(cache=True, parallel=True)
@@ -247,7 +251,7 @@ def list_negatives(pairs: Any, weights: Any, listed_from: Any, listed: Any, list
         a = listed_from[u]
         b = listed_from[u + 1]
         if b > a:
-            _list_row(pairs, weights, u, listed[a:b], listed_slots[a:b])
+            _list_row(pairs, weights, np.int64(u), listed[a:b], listed_slots[a:b])
 
 
 @njit(cache=True)

@@ -305,7 +305,7 @@ def _propose(s: Any, u: int, state: np.uint64) -> tuple[np.uint64, int]:
     state = step(state)
     target = unit(state) * (owners + others)
     if target < owners:
-        return state, s.col_nodes[_search(s.col_cumulative, begin, end, base + target)]
+        return state, np.int64(s.col_nodes[_search(s.col_cumulative, begin, end, base + target)])
     n = s.node_cumulative.shape[0]
     v = n
     while v == n or _owns(s.indptr, s.indices, v, f):

@@ -319,16 +319,16 @@ def train_batches(
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
         for g in prange(segments):
-            start = starts[(offset + g) // segments_per_walk]
+            start = np.int64(starts[(offset + g) // segments_per_walk])
             begin = ((offset + g) % segments_per_walk) * positions
             end = min(begin + positions, walker.length)
             _segment(
-                points, walker, similarity, negatives, w, g, owners, first_walk + start, start, begin, end,
-                window, scale, key,
+                points, walker, similarity, negatives, w, np.int64(g), owners, first_walk + start, start,
+                begin, end, window, scale, key,
             )  # fmt: skip
         rate = rates[b] / (sigma * sigma)
         for owner in prange(owners):
-            _gather(points, w, owner, owners, segments, batch_stamp + b, rate)
+            _gather(points, w, np.int64(owner), owners, segments, batch_stamp + b, rate)
         _publish(points, w)
         for g in range(segments):
             loss += w.losses[g]

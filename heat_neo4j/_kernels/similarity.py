@@ -277,7 +277,7 @@ def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
 
 
 @njit(cache=True)
-def _propose(s: Any, u: int, state: np.uint64) -> tuple[np.uint64, int]:
+def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
     """Draw v under the feature envelope of u: first a column and a sign, then a node."""
     first, last = s.indptr[u], s.indptr[u + 1]
     columns = s.shift.shape[0]

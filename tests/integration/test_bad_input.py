@@ -5,8 +5,10 @@ The last tests take the server away in the middle of a run.
 
 import json
 import re
+from functools import partial
 from types import SimpleNamespace
 
+import neo4j
 import pytest
 from click.testing import CliRunner
 
@@ -124,6 +126,8 @@ def doomed(throwaway_server, monkeypatch):
         monkeypatch.setattr(_Killer, "stage", stage)
         monkeypatch.setattr(_Killer, "kill", staticmethod(lambda: (process.kill(), process.wait(30))))
         monkeypatch.setattr(embed_module, "Reporter", _Killer)
+        impatient = partial(neo4j.GraphDatabase.driver, max_transaction_retry_time=2)  # not 30 seconds
+        monkeypatch.setattr(neo4j.GraphDatabase, "driver", impatient)
 
     server.kill_at, server.restart = kill_at, throwaway_server.start
     return server

@@ -102,7 +102,7 @@ def test_an_unfitted_model_without_a_seed_will_do() -> None:
 
 
 def test_perfectly_parted_distances_give_a_finite_curve() -> None:
-    graph = Graph(adjacency=sparse.block_diag([np.ones((12, 12))] * 2, format="csr"))
+    graph = Graph(adjacency=sparse.block_diag([sparse.coo_array(np.ones((12, 12)))] * 2, format="csr"))
     points = np.repeat([[-4.0, 0.0], [4.0, 0.0]], 12, axis=0)
     fitted = fit_link_probability(Fixed(points), graph, share=0.2)
     assert fitted.auroc == 1.0

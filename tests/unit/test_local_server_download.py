@@ -1,5 +1,6 @@
 """Installing jars: from a Maven repository on this machine that can misbehave."""
 
+import gc
 import hashlib
 import http.server
 import threading
@@ -8,6 +9,9 @@ import pytest
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server import RELEASES, jars
+
+# jgo leaves the answers it did not want open, for the garbage collector to find.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 class Repository:
@@ -54,6 +58,7 @@ def repository(monkeypatch):
         finally:
             server.shutdown()
             thread.join()
+            gc.collect()  # here, where it is expected, and not in some other test
 
 
 def install(monkeypatch, locked, cache, on_progress=lambda *_: None):
@@ -100,8 +105,6 @@ def test_a_file_that_is_not_the_locked_one_is_not_kept(repository, monkeypatch, 
     assert stored(tmp_path) == []
 
 
-# jgo leaves the answers it did not want to the garbage collector, open.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_missing_file_and_no_network_are_one_line(repository, monkeypatch, tmp_path):
     jar = repository.add("one", b"good")
     repository.files.clear()

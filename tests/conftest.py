@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heat_neo4j.local_server import DEFAULT_SERIES, RELEASES, LocalServer
+from heat_neo4j.local_server import RELEASES, LocalServer
 from heat_neo4j.local_server.folders import heat_home
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" in metafunc.fixturenames:
         series = _series(metafunc.config)
         if metafunc.definition.get_closest_marker("one_release"):
-            series = [each for each in series if each == DEFAULT_SERIES] or series[:1]
+            series = series[:1]
         metafunc.parametrize("server", series, indirect=True, scope="session")
 
 

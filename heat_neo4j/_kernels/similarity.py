@@ -277,7 +277,7 @@ def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
 
 
 @njit(cache=True)
-def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
+def _propose(s: Any, u: int, state: np.uint64) -> tuple[np.uint64, int]:
     """Draw v under the feature envelope of u: first a column and a sign, then a node."""
     first, last = s.indptr[u], s.indptr[u + 1]
     columns = s.shift.shape[0]
@@ -305,7 +305,7 @@ def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
     state = step(state)
     target = unit(state) * (owners + others)
     if target < owners:
-        return state, np.int64(s.col_nodes[_search(s.col_cumulative, begin, end, base + target)])
+        return state, s.col_nodes[_search(s.col_cumulative, begin, end, base + target)]
     n = s.node_cumulative.shape[0]
     v = n
     while v == n or _owns(s.indptr, s.indices, v, f):

@@ -47,7 +47,7 @@ def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
     step, one without similar nodes the topological step; a node with neither ends the walk.
     """
     state = stream(walker.key, index)
-    node = np.int64(start)
+    node = start
     out[0] = node
     for at in range(1, walker.length):
         first, last = walker.indptr[node], walker.indptr[node + 1]
@@ -69,6 +69,6 @@ def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
                 else:
                     low = middle + 1
             following = walker.indices[low]
-        node = np.int64(following)
+        node = following
         out[at] = node
     return walker.length

@@ -10,9 +10,6 @@ import pytest
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server import RELEASES, jars
 
-# jgo leaves the answers it did not want open, for the garbage collector to find.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
 
 class Repository:
     """What the repository serves, how often it breaks off, and what it was asked for."""
@@ -105,6 +102,8 @@ def test_a_file_that_is_not_the_locked_one_is_not_kept(repository, monkeypatch, 
     assert stored(tmp_path) == []
 
 
+# jgo leaves the answers it did not want to the garbage collector, open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_missing_file_and_no_network_are_one_line(repository, monkeypatch, tmp_path):
     jar = repository.add("one", b"good")
     repository.files.clear()

@@ -25,12 +25,10 @@ __all__ = [
     "alias_slots",
     "contains",
     "count_set_bits",
-    "draw_negative",
+    "draw_negatives",
     "list_negatives",
     "open_weights",
     "record_walks",
-    "scan_negative",
-    "try_negative",
 ]
 
 NO_NEGATIVE = -1
@@ -105,10 +103,15 @@ def _locate(row_words: int, n_words: int, source: int, context: int) -> tuple[An
 
 
 @njit(cache=True, inline="always")
-def contains(pairs: Any, source: int, context: int) -> bool:
+def _has(words: Any, row_words: Any, source: Any, context: Any) -> Any:
+    word, mask = _locate(row_words, words.shape[0], source, context)
+    return (words[word] & mask) == mask
+
+
+@njit(cache=True, inline="always")
+def contains(pairs: Any, source: int, context: int) -> Any:
     """Tell whether (source, context) is in D (or, in a Bloom filter, looks so)."""
-    word, mask = _locate(pairs.row_words, pairs.words.shape[0], source, context)
-    return (pairs.words[word] & mask) == mask
+    return _has(pairs.words, pairs.row_words, source, context)
 
 
 @njit(cache=True)
@@ -232,15 +235,13 @@ def open_weights(pairs: Any, weights: Any) -> Any:
 @njit(cache=True)
 def _list_row(pairs: Any, weights: Any, u: int, listed: Any, listed_slots: Any) -> None:
     """Fill the list of one node."""
-    chosen = np.empty(listed.shape[0])
     size = 0
     for v in range(weights.shape[0]):
         if v != u and weights[v] > 0.0 and not contains(pairs, u, v):
             listed[size] = v
-            chosen[size] = weights[v]
             size += 1
-    slots = alias_slots(chosen)
-    for i in range(size):
+    slots = alias_slots(weights[listed])
+    for i in range(size):  # assigning to a slice takes seconds to compile
         listed_slots[i] = slots[i]
 
 
@@ -251,17 +252,18 @@ def list_negatives(pairs: Any, weights: Any, listed_from: Any, listed: Any, list
         a = listed_from[u]
         b = listed_from[u + 1]
         if b > a:
+            # prange counts in uint64: without the cast all below is compiled twice.
             _list_row(pairs, weights, np.int64(u), listed[a:b], listed_slots[a:b])
 
 
 @njit(cache=True)
-def _draw_by_scan(negatives: Any, source: int, state: np.uint64) -> int:
+def _draw_by_scan(weights: Any, words: Any, row_words: int, source: int, state: np.uint64) -> int:
     """Draw one negative exactly in one pass over all nodes (weighted reservoir)."""
     chosen = NO_NEGATIVE
     running = 0.0
-    for v in range(negatives.weights.shape[0]):
-        weight = negatives.weights[v]
-        if v == source or weight == 0.0 or contains(negatives, source, v):
+    for v in range(weights.shape[0]):
+        weight = weights[v]
+        if v == source or weight == 0.0 or _has(words, row_words, source, v):
             continue
         running += weight
         state = step(state)
@@ -271,14 +273,11 @@ def _draw_by_scan(negatives: Any, source: int, state: np.uint64) -> int:
 
 
 @njit(cache=True, inline="always")
-def try_negative(
+def _try_to_draw(
     slots: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any, source: Any,
     state: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Draw from Gamma(source): from its list, or by repeated tries; NO_NEGATIVE if they all fail.
-
-    Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much as a draw.
-    """
+    """Draw from the list of the source, or by repeated tries; NO_NEGATIVE if they all fail."""
     first = listed_from[source]
     size = listed_from[source + 1] - first
     if size > 0:
@@ -287,26 +286,28 @@ def try_negative(
     for _ in range(_MAX_DRAWS):
         state = step(state)
         v = draw_slot(slots, 0, slots.shape[0], state)
-        word, mask = _locate(row_words, words.shape[0], source, v)
-        if v != source and (words[word] & mask) != mask:
+        if v != source and not _has(words, row_words, source, v):
             return state, v
     return state, np.int64(NO_NEGATIVE)
 
 
-@njit(cache=True)
-def scan_negative(negatives: Any, source: int, state: np.uint64) -> tuple[Any, Any]:
-    """Draw from Gamma(source) exactly, in one pass over all nodes; NO_NEGATIVE if it is empty."""
-    state = step(state)
-    return state, _draw_by_scan(negatives, source, state)
+@njit(cache=True, inline="always")
+def draw_negatives(
+    slots: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
+    source: Any, state: Any, out: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Fill `out` from place 1 on with draws from Gamma(source); return the state and the places used.
 
-
-@njit(cache=True)
-def draw_negative(negatives: Any, source: int, state: np.uint64) -> tuple[Any, Any]:
-    """Draw from Gamma(source) as the trainer does: `try_negative`, and `scan_negative` if that fails."""
-    state, v = try_negative(
-        negatives.slots, negatives.listed_from, negatives.listed, negatives.listed_slots, negatives.words,
-        negatives.row_words, source, state,
-    )  # fmt: skip
-    if v < 0:
-        return scan_negative(negatives, source, state)
-    return state, v
+    Place 0 is the context's. Fewer are filled only where Gamma(source) is empty. Takes the arrays of
+    `Negatives` one by one: in a hot loop, looking into the tuple costs as much as a draw.
+    """
+    used = 1
+    for _ in range(out.shape[0] - 1):
+        state, v = _try_to_draw(slots, listed_from, listed, listed_slots, words, row_words, source, state)
+        if v < 0:
+            state = step(state)
+            v = _draw_by_scan(weights, words, row_words, source, state)
+        if v >= 0:
+            out[used] = v
+            used += 1
+    return state, used

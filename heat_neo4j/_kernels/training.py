@@ -19,11 +19,11 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.pairs import scan_negative, try_negative
+from heat_neo4j._kernels.pairs import draw_negatives
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.walks import walk
 
-__all__ = ["MAX_STIFFNESS", "Workspace", "train_batches"]
+__all__ = ["MAX_STIFFNESS", "Workspace", "train_batches", "weigh"]
 
 MAX_STIFFNESS = 1.0  # at 1 a node reaches the mean of what pulls it; from 2 on frozen batches diverge
 _SERIES = 1e-6
@@ -95,7 +95,7 @@ def _owner(node: Any, owners: Any) -> Any:
 
 
 @njit(cache=True, inline="always")
-def _weigh(
+def weigh(
     points: Any, source: Any, candidates: Any, size: Any, scale: Any, weights: Any, stiffness: Any
 ) -> Any:
     """Write each candidate's coefficient and stiffness; return the loss. Candidate 0 is the context.
@@ -143,9 +143,7 @@ def _segment(
     weights, stiffness, n_entries = w.weights[g], w.stiffness[g], w.n_entries[g]
     entry_node, entry_source = w.entry_node[g], w.entry_source[g]
     entry_weight, entry_stiffness = w.entry_weight[g], w.entry_stiffness[g]
-    slots, listed_from, words = negatives.slots, negatives.listed_from, negatives.words
-    listed, listed_slots, row_words = negatives.listed, negatives.listed_slots, negatives.row_words
-    exists = negatives.exists
+    slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
     length = walk(walker, similarity, index, start, nodes)
     state = stream(stream(key, index), begin)
     n_entries[:] = 0
@@ -165,17 +163,10 @@ def _segment(
                 skipped += 1
                 continue
             candidates[0] = context
-            size = 1
-            for _ in range(candidates.shape[0] - 1):
-                state, node = try_negative(
-                    slots, listed_from, listed, listed_slots, words, row_words, source, state
-                )
-                if node < 0:
-                    state, node = scan_negative(negatives, source, state)
-                if node >= 0:
-                    candidates[size] = node
-                    size += 1
-            loss += _weigh(points, source, candidates, size, scale, weights, stiffness)
+            state, size = draw_negatives(
+                slots, noise, listed_from, listed, listed_slots, words, row_words, source, state, candidates
+            )
+            loss += weigh(points, source, candidates, size, scale, weights, stiffness)
             trained += 1
             sources[slot] = source
             for k in range(size):
@@ -318,7 +309,7 @@ def train_batches(
     for b in range(n_batches):
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
-        for g in prange(segments):
+        for g in prange(segments):  # in uint64: without the casts all below is compiled twice
             start = np.int64(starts[(offset + g) // segments_per_walk])
             begin = ((offset + g) % segments_per_walk) * positions
             end = min(begin + positions, walker.length)

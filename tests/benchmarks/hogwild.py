@@ -1,8 +1,7 @@
 """A plain Hogwild twin of the trainer: every pair moves its points at once, threads race without locks.
 
-It shares walks, draws of negatives, loss and geometry with the package and differs in when points move: after
-every pair, 12 exponential maps for 10 negatives. Its result depends on thread timing; nothing in the package
-uses it.
+It calls the package's own walks, draws and softmax and differs in when points move: after every pair, 12
+exponential maps for 10 negatives. Its result depends on thread timing; nothing in the package uses it.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.pairs import Negatives, scan_negative, try_negative
+from heat_neo4j._kernels.pairs import Negatives, draw_negatives
 from heat_neo4j._kernels.random import stream
+from heat_neo4j._kernels.training import weigh
 from heat_neo4j._kernels.walks import walk
 from heat_neo4j._random import Keys
 from heat_neo4j.training import Schedule
@@ -45,39 +45,18 @@ def _move(points: Any, node: int, tangent: Any, rate: float) -> None:
 
 @njit(cache=True)
 def _train_pair(
-    points: Any, source: int, candidates: Any, size: int, scale: float, rate: float, scores: Any, slopes: Any,
-    pull: Any, other: Any,
+    points: Any, source: int, candidates: Any, size: int, scale: float, rate: float, weights: Any,
+    stiffness: Any, pull: Any, push: Any,
 ) -> None:  # fmt: skip
     """One step of Riemannian stochastic gradient descent on one pair; the last four are scratch."""
-    d = points.shape[1] - 1
-    highest = -np.inf
-    for k in range(size):
-        node = candidates[k]
-        z = points[source, d] * points[node, d] - 1.0
-        for i in range(d):
-            z -= points[source, i] * points[node, i]
-        if z > 1e-6:
-            root = np.sqrt(z * (z + 2.0))
-            distance = np.log(1.0 + z + root)
-            slopes[k] = distance / root
-            scores[k] = -distance * distance * scale
-        else:
-            z = max(z, 0.0)
-            slopes[k] = 1.0 - z / 3.0
-            scores[k] = (z / 3.0 - 2.0) * z * scale
-        highest = max(highest, scores[k])
-    total = 0.0
-    for k in range(size):
-        scores[k] = np.exp(scores[k] - highest)
-        total += scores[k]
+    weigh(points, source, candidates, size, scale, weights, stiffness)
     pull[:] = 0.0
     for k in range(size):
         node = candidates[k]
-        weight = ((1.0 if k == 0 else 0.0) - scores[k] / total) * slopes[k]
-        for i in range(d + 1):
-            pull[i] += weight * points[node, i]
-            other[i] = weight * points[source, i]
-        _move(points, node, other, rate)
+        for i in range(points.shape[1]):
+            pull[i] += weights[k] * points[node, i]
+            push[i] = weights[k] * points[source, i]
+        _move(points, node, push, rate)
     _move(points, source, pull, rate)
 
 
@@ -89,14 +68,12 @@ def _train_round(
     """One walk from every start; the learning rate falls from `high` to `low`. Returns the pairs trained."""
     counts = np.zeros(starts.shape[0], dtype=np.int64)
     columns = points.shape[1]
-    slots, listed_from, words = negatives.slots, negatives.listed_from, negatives.words
-    listed, listed_slots, row_words = negatives.listed, negatives.listed_slots, negatives.row_words
-    exists = negatives.exists
+    slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
     for w in prange(starts.shape[0]):
         nodes = np.empty(walker.length, dtype=np.int32)
         candidates = np.empty(n_negatives + 1, dtype=np.int32)
-        scores, slopes = np.empty(n_negatives + 1), np.empty(n_negatives + 1)
-        pull, other = np.empty(columns), np.empty(columns)
+        weights, stiffness = np.empty(n_negatives + 1), np.empty(n_negatives + 1)
+        pull, push = np.empty(columns), np.empty(columns)
         index = first_walk + starts[w]
         length = walk(walker, similarity, index, starts[w], nodes)
         state = stream(stream(key, index), 0)
@@ -107,18 +84,29 @@ def _train_round(
                 if nodes[near] == source or not exists[source]:
                     continue
                 candidates[0] = nodes[near]
-                size = 1
-                for _ in range(n_negatives):
-                    state, node = try_negative(
-                        slots, listed_from, listed, listed_slots, words, row_words, source, state
-                    )
-                    if node < 0:
-                        state, node = scan_negative(negatives, source, state)
-                    if node >= 0:
-                        candidates[size] = node
-                        size += 1
+                state, size = draw_negatives(
+                    slots,
+                    noise,
+                    listed_from,
+                    listed,
+                    listed_slots,
+                    words,
+                    row_words,
+                    source,
+                    state,
+                    candidates,
+                )
                 _train_pair(
-                    points, source, candidates, size, 0.5 / (sigma * sigma), rate, scores, slopes, pull, other
+                    points,
+                    source,
+                    candidates,
+                    size,
+                    0.5 / (sigma * sigma),
+                    rate,
+                    weights,
+                    stiffness,
+                    pull,
+                    push,
                 )
                 counts[w] += 1
     return counts.sum()

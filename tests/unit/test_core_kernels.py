@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negative
+from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negatives
 from heat_neo4j._kernels.random import draw_slot, step, stream, unit
 from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._random import make_keys
@@ -94,6 +94,14 @@ def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_o
     assert not pairs.exact
     assert wrong == pytest.approx(pairs.false_positive_share, abs=0.005)
     assert wrong < 0.05
+
+
+def draw_negative(negatives, source, state):
+    """Draw one negative as the trainer draws several; -1 if there is none."""
+    slots, weights, _, *listed, words, row_words = negatives
+    drawn = np.full(2, -1, dtype=np.int32)
+    state, _ = draw_negatives(slots, weights, *listed, words, row_words, source, state, drawn)
+    return state, drawn[1]
 
 
 def twin_negatives(negatives, source, contexts, stream, count):

@@ -6,7 +6,7 @@ from scipy import sparse, stats
 
 from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negatives
 from heat_neo4j._kernels.random import draw_slot, step, stream, unit
-from heat_neo4j._kernels.training import train_batches
+from heat_neo4j._kernels.training import train_batches, weigh
 from heat_neo4j._random import make_keys
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import lift
@@ -235,6 +235,21 @@ def test_training_agrees_with_the_twin(batch_size):
     assert loss == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(new, expected, rtol=1e-9, atol=1e-11)
     assert np.abs(new - points).max() > 1e-3
+
+
+@pytest.mark.parametrize("reach", [4e-4, 1.3e-3, 2e-3, 1.0])  # all by the series, some, none twice
+def test_the_softmax_is_exact_for_near_points(reach):
+    distances = reach * np.array([0.9, 1.0, 1.1, 1.2])
+    points = lift(np.sinh(np.append(0.0, distances))[:, None])
+    weights, stiffness = np.empty(4), np.empty(4)
+    scale = 1.0 / reach**2
+    loss = weigh(points, 0, np.arange(1, 5, dtype=np.int32), 4, scale, weights, stiffness)
+    p = np.exp(-scale * distances**2)
+    p /= p.sum()
+    away = np.array([1.0, 0, 0, 0]) - p
+    assert loss == pytest.approx(-np.log(p[0]), rel=1e-8)
+    assert stiffness == pytest.approx(np.abs(away), rel=1e-8)
+    assert weights == pytest.approx(away * distances / np.sinh(distances), rel=1e-8)
 
 
 def test_directions_are_the_negative_gradient_of_the_loss():

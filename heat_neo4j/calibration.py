@@ -13,8 +13,10 @@ from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed
-from heat_neo4j.evaluation import auroc, pair_distances, split_edges
 from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import pair_distances
+from heat_neo4j.metrics import auroc
+from heat_neo4j.splits import split_edges
 
 if TYPE_CHECKING:
     from heat_neo4j.estimator import HEAT

@@ -24,6 +24,7 @@ __all__ = [
     "lift",
     "log_map",
     "minkowski_inner",
+    "pair_distances",
     "project_tangent",
     "radius",
     "to_klein",
@@ -70,6 +71,23 @@ def radius(x: Array) -> Array:
 def project_tangent(x: Array, v: Array) -> Array:
     """Return the part of `v` that is tangent at `x`: v + <x, v> x."""
     return v + minkowski_inner(x, v)[..., None] * x
+
+
+def pair_distances(embedding: Array, pairs: NDArray[np.int64]) -> Array:
+    """Return the hyperbolic distance of each pair of rows.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, d + 1)
+        Points on the hyperboloid.
+    pairs : int64 array of shape (m, 2)
+        Row indices.
+
+    Returns
+    -------
+    float64 array of shape (m,)
+    """
+    return np.asarray(distance(embedding[pairs[:, 0]], embedding[pairs[:, 1]]))
 
 
 def exp_map(x: Array, v: Array) -> Array:

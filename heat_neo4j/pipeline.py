@@ -25,7 +25,7 @@ from heat_neo4j.links import (
     predict_links,
 )
 
-__all__ = ["LinkOptions", "RunReport", "embed", "predict"]
+__all__ = ["LinkOptions", "RunReport", "embed", "model_of", "predict", "published_run"]
 
 _DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()
@@ -152,14 +152,14 @@ def predict(
     """
     clock = _Clock()
     runs = store.runs(model)
-    source = _published(runs, model)
+    source = published_run(runs, model)
     names = _names_for_links(runs, model, link_type)
     graph = store.read_graph(Projection.from_dict(source.projection), on_progress=on_progress)
     target = Target(store, graph, ("links",), names, overwrite, dry_run, on_progress)
     target.check(links)
     points = store.read_embedding(graph, names=names)
     clock.lap("read")
-    twin = _model_of(source).set_params(n_threads=n_threads)
+    twin = model_of(source).set_params(n_threads=n_threads)
     calibration, notes = _calibrated(twin, graph, links, on_progress, source.parameters.get("calibration"))
     clock.lap("calibrate")
     found = predict_links(
@@ -168,6 +168,33 @@ def predict(
     clock.lap("links")
     recorded = {**_recorded(links, calibration), "embedding_run": source.run_id}
     return target.write(Result(links=found, parameters=recorded, notes=notes), clock.seconds)
+
+
+def published_run(runs: Sequence[RunRecord], model: str) -> RunRecord:
+    """Return the run whose coordinates are published.
+
+    Parameters
+    ----------
+    runs : sequence of RunRecord
+        The model's runs, from `Neo4jStore.runs`.
+    model : str
+        The model's name, for the message.
+
+    Raises
+    ------
+    ProjectionError
+        If none is published.
+    """
+    for run in runs:
+        if run.status == "complete" and "embedding" in run.stored:
+            return run
+    raise ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
+
+
+def model_of(run: RunRecord) -> HEAT:
+    """Return an unfitted estimator with the parameters and the seed of a run."""
+    known = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
+    return HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})
 
 
 class _Clock:
@@ -223,21 +250,7 @@ def _recorded(links: LinkOptions, calibration: LinkProbability | None) -> dict[s
     return {"links": asdict(links), **known}
 
 
-def _published(runs: Sequence[RunRecord], model: str) -> RunRecord:
-    """Return the run whose coordinates are published."""
-    for run in runs:
-        if run.status == "complete" and "embedding" in run.stored:
-            return run
-    raise ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
-
-
 def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:
     """Return names with `link_type`, or else the type that the model's links last had."""
     known = [run.link_type for run in runs if run.link_type is not None]
     return WriteNames(model=model, link_type=link_type or (known[0] if known else ""))
-
-
-def _model_of(run: RunRecord) -> HEAT:
-    """Return an unfitted estimator with the parameters and the seed of a run."""
-    known = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
-    return HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})

@@ -28,8 +28,9 @@ from heat_neo4j.database import Neo4jStore, Projection, WriteNames
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.loader import LoadNames, load_graph
 from heat_neo4j.estimator import HEAT
-from heat_neo4j.evaluation import link_auroc, reconstruction_auroc, split_edges
+from heat_neo4j.evaluation import link_auroc, reconstruction_auroc
 from heat_neo4j.graph import Graph
+from heat_neo4j.splits import split_edges
 from tests import datasets
 from tests.benchmarks.live import server_settings
 

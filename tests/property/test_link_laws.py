@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from heat_neo4j.evaluation import reconstruction_auroc, split_edges
+from heat_neo4j.evaluation import reconstruction_auroc
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import lift
 from heat_neo4j.links import predict_links
+from heat_neo4j.splits import split_edges
 from tests import naive_links
 
 DIMENSION = 2

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator
 
 from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.estimator import HEAT
-from heat_neo4j.evaluation import split_edges
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import lift
+from heat_neo4j.splits import split_edges
 
 
 def communities(n: int = 120, groups: int = 4, seed: int = 0) -> Graph:

@@ -7,9 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from heat_neo4j.evaluation import auroc, link_auroc, pair_distances, reconstruction_auroc, split_edges
+from heat_neo4j.evaluation import link_auroc, reconstruction_auroc
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import lift
+from heat_neo4j.hyperboloid import lift, pair_distances
+from heat_neo4j.metrics import auroc
+from heat_neo4j.splits import split_edges
 from tests import naive_links
 
 

@@ -1,0 +1,154 @@
+"""Scores of pairs of nodes: the one form in which distances and baselines are evaluated and combined.
+
+Higher scores mean likelier links. A score depends neither on the order of a pair nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels.neighbours import paired_excess
+from heat_neo4j._points import columns_of
+
+__all__ = ["DistanceScorer", "NodeProductScorer", "PairScorer", "SparseProductScorer", "VectorScorer"]
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+
+class PairScorer(Protocol):
+    """Scores any pair of the rows of one graph."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of `pairs`, rows (u, v); shape (m, 2) to (m,)."""
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of nodes `begin` to `end` - 1 with every node; shape (end - begin, N)."""
+
+
+class DistanceScorer:
+    """Minus the hyperbolic distance.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, d + 1)
+        Points on the hyperboloid, time last.
+
+    Raises
+    ------
+    ValueError
+        If a row is not on the hyperboloid.
+    """
+
+    def __init__(self, embedding: Array) -> None:
+        self._columns = columns_of(embedding, len(embedding))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return len(self._columns.time)
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        u, v = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        z = paired_excess(*self._columns, u, v)
+        return np.asarray(-np.log1p(z + np.sqrt(z * (z + 2.0))))
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        n = self.n_nodes
+        u, v = np.repeat(np.arange(begin, end), n), np.tile(np.arange(n), end - begin)
+        return self.pairs(np.column_stack((u, v))).reshape(end - begin, n)
+
+
+class NodeProductScorer:
+    """The product of a value of one node and that of the other: degrees, say.
+
+    Parameters
+    ----------
+    values : float64 array of shape (N,)
+        One value per node.
+    """
+
+    def __init__(self, values: Array) -> None:
+        self._values = np.asarray(values, dtype=np.float64)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return len(self._values)
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        return np.asarray(self._values[pairs[:, 0]] * self._values[pairs[:, 1]])
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        return np.multiply.outer(self._values[begin:end], self._values)
+
+
+class SparseProductScorer:
+    """The inner product of a sparse row of one node and a sparse row of the other.
+
+    Parameters
+    ----------
+    left, right : sparse arrays of shape (N, K)
+        left[u] . right[v] must equal left[v] . right[u].
+    """
+
+    def __init__(self, left: sparse.csr_array, right: sparse.csr_array) -> None:
+        self._left, self._right = sparse.csr_array(left), sparse.csr_array(right)
+        self._columns = sparse.csc_array(self._right.T)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return int(self._left.shape[0])
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        u, v = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
+        products = self._left[u].multiply(self._right[v])
+        return np.asarray(products.sum(axis=1), dtype=np.float64).ravel()
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        return np.asarray((self._left[begin:end] @ self._columns).toarray())
+
+
+class VectorScorer:
+    """The inner product of two dense vectors, each coordinate weighted.
+
+    Parameters
+    ----------
+    vectors : float64 array of shape (N, K)
+        One vector per node; scale them to length 1 for the cosine.
+    weights : float64 array of shape (K,), optional
+        Weight of each coordinate, of either sign; 1 if not given.
+    """
+
+    def __init__(self, vectors: Array, weights: Array | None = None) -> None:
+        self._vectors = np.asarray(vectors, dtype=np.float64)
+        self._weighted = self._vectors if weights is None else self._vectors * weights
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return len(self._vectors)
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        return np.asarray(np.einsum("ij,ij->i", self._vectors[pairs[:, 0]], self._weighted[pairs[:, 1]]))
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        # einsum adds in one order; a matrix product of BLAS depends on its number of threads.
+        return np.asarray(np.einsum("ij,kj->ik", self._vectors[begin:end], self._weighted))

@@ -9,8 +9,9 @@ import zlib
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,12 @@ from heat_neo4j.errors import ProjectionError
 __all__ = ["EdgeLines", "Table", "read_edges", "read_table"]
 
 EDGE_HEADERS = frozenset({("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("u", "v")})
-_HEADER_HINT = "; a header begins with source and target, from and to, src and dst, start and end, or u and v"
+_HEADER_HINT = (
+    "; a header begins with source and target, from and to, src and dst, start and end, or u and v, "
+    "and names a column of times time"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _ZEROS = frozenset({"0", "0.0"})
 
@@ -37,13 +43,20 @@ class EdgeLines:
     source, target : int64 array of shape (L,)
         Codes of both ends of each line.
     weight : float64 array of shape (L,)
-        Finite, 0 or more; 1 where the file has no third column.
+        Finite, 0 or more; 1 where the file has no such column.
+    time : float64 array of shape (L,), optional
+        Seconds since 1970 UTC if `times_are_dates`, else the numbers of the file; NaN where a cell is empty.
+        None where the file has no such column.
+    times_are_dates : bool
+        Whether the times are written as dates or datetimes.
     """
 
     codes: dict[str, int]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     weight: NDArray[np.float64]
+    time: NDArray[np.float64] | None
+    times_are_dates: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +88,9 @@ class Table:
 
 
 def read_edges(path: Path) -> EdgeLines:
-    """Read an edge list of 2 columns, or 3 with weights; a header is known by its names.
+    """Read an edge list of 2 columns, and weights and times if there are any; a header is known by its names.
+
+    A third column holds weights, unless the header calls it time; a fourth the header must name.
 
     Raises
     ------
@@ -83,26 +98,84 @@ def read_edges(path: Path) -> EdgeLines:
         For a file or a line that cannot be used, with its number.
     """
     codes: dict[str, int] = {}
-    source, target, weight = array("q"), array("q"), array("d")
-    width = 0
+    source, target, weight, time = array("q"), array("q"), array("d"), array("d")
+    columns: _EdgeColumns | None = None
+    dates: bool | None = None
     for number, cells in _lines(path, comments=True):
-        if not width:
-            width = len(cells)
-            if width not in (2, 3):
-                raise ProjectionError(f"{path}:{number}: an edge list has 2 or 3 columns, found {width}")
-            if (cells[0].lower(), cells[1].lower()) in EDGE_HEADERS:
+        if columns is None:
+            is_header = (cells[0].lower(), cells[1].lower()) in EDGE_HEADERS if len(cells) > 1 else False
+            columns = _edge_columns(path, number, cells, is_header=is_header)
+            if is_header:
                 continue
-        _check_width(path, number, cells, width)
+        _check_width(path, number, cells, columns.width)
         if not cells[0] or not cells[1]:
             raise ProjectionError(f"{path}:{number}: a node without a name")
-        value = _number(path, number, cells[2], hint="" if weight else _HEADER_HINT) if width == 3 else 1.0
-        if value < 0:
-            raise ProjectionError(f"{path}:{number}: weight {cells[2]} is negative; it must be 0 or more")
         source.append(codes.setdefault(cells[0], len(codes)))
         target.append(codes.setdefault(cells[1], len(codes)))
-        weight.append(value)
+        hint = "" if weight else _HEADER_HINT
+        weight.append(_weight(path, number, cells[columns.weight], hint) if columns.weight else 1.0)
+        if columns.time:
+            value, is_date = _time(path, number, cells[columns.time])
+            if is_date is not None and dates not in (None, is_date):
+                kinds = (
+                    "a date, those before it are numbers"
+                    if is_date
+                    else "a number, those before it are dates"
+                )
+                raise ProjectionError(f"{path}:{number}: time {cells[columns.time]!r} is {kinds}")
+            dates = dates if is_date is None else is_date
+            time.append(value)
     ends = np.array(source, np.int64), np.array(target, np.int64)
-    return EdgeLines(codes, *ends, np.array(weight, np.float64))
+    times = np.array(time, np.float64) if columns and columns.time else None
+    return EdgeLines(codes, *ends, np.array(weight, np.float64), times, bool(dates))
+
+
+class _EdgeColumns(NamedTuple):
+    """How many columns an edge list has, and which of them hold weights and times; 0 stands for none."""
+
+    width: int
+    weight: int
+    time: int
+
+
+def _edge_columns(path: Path, number: int, cells: list[str], *, is_header: bool) -> _EdgeColumns:
+    width = len(cells)
+    names = [cell.lower() for cell in cells[2:]] if is_header else []
+    if width not in (2, 3) and not (width == 4 and "time" in names):
+        advice = "a fourth, or the third, must be named time in the first line"
+        raise ProjectionError(f"{path}:{number}: an edge list has 2 or 3 columns, found {width}; {advice}")
+    if names.count("time") > 1:
+        raise ProjectionError(f"{path}:{number}: two columns are named 'time'")
+    time = names.index("time") + 2 if "time" in names else 0
+    others = [column for column in range(2, width) if column != time]
+    return _EdgeColumns(width, others[0] if others else 0, time)
+
+
+def _weight(path: Path, number: int, cell: str, hint: str) -> float:
+    value = _number(path, number, cell, hint)
+    if value < 0:
+        raise ProjectionError(f"{path}:{number}: weight {cell} is negative; it must be 0 or more")
+    return value
+
+
+def _time(path: Path, number: int, cell: str) -> tuple[float, bool | None]:
+    """Return a number as it is, a date or datetime as seconds since 1970 UTC; and whether it was a date."""
+    if not cell:
+        return math.nan, None
+    try:
+        value = float(cell)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(cell)
+            aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError) as error:
+            what = f"time {cell!r} is no date, datetime or number"
+            example = "write it like 2024-03-01, 2024-03-01T12:30:00Z or 2024"
+            raise ProjectionError(f"{path}:{number}: {what}; {example}") from error
+        return (aware - _EPOCH) / _SECOND, True
+    if not math.isfinite(value):
+        raise ProjectionError(f"{path}:{number}: time {cell!r} is not a finite number")
+    return value, False
 
 
 def read_table(path: Path, *, numeric: bool) -> Table:

@@ -39,6 +39,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "weight": "text",
         "default_weight": "a number",
         "aggregation": "text",
+        "time": "text",
         "attributes": "a list of texts",
         "max_categories": "a whole number",
         "key": "text",

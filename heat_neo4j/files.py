@@ -3,14 +3,17 @@
 ========== ================================================== =======================================
 file       lines                                              first line
 ========== ================================================== =======================================
-edges      source, target and, if there is one, the weight    an edge, or ``source target [weight]``
+edges      source, target and, if there are any, the weight   an edge, or
+           and the time                                       ``source target [weight] [time]``
 attributes node, then one value per attribute                 any cell, then the attributes' names
 labels     node, label; or node, then one 0 or 1 per label    any cell, then the labels' names
 ========== ================================================== =======================================
 
 Columns are parted by tabs in ``.tsv`` files and by commas in ``.csv`` files; both may be gzipped
-(``.gz``). Empty lines, and lines of an edge list that start with ``#``, are passed over. A cell that
-cannot be used is a `ProjectionError` that names file, line and value.
+(``.gz``). A column of times is known by its name ``time``; a time is an ISO date, an ISO datetime (UTC
+where it names no zone) or a number, and may be empty. Empty lines, and lines of an edge list that start
+with ``#``, are passed over. A cell that cannot be used is a `ProjectionError` that names file, line and
+value.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from scipy import sparse
 
 from heat_neo4j._file_tables import Table, read_edges, read_table
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.graph import Graph, Provenance
+from heat_neo4j.graph import Graph, Provenance, earliest_times
 
 __all__ = ["FileGraph", "read_graph_files"]
 
@@ -46,6 +49,11 @@ class FileGraph:
         Rows of the two ends of each relationship, in the direction of the file.
     weight : float64 array of shape (M,)
         Finite, 0 or more; several lines for one (source, target) are summed into one.
+    time : float64 array of shape (M,), optional
+        Since when each relationship has been there, the earliest of several lines; NaN where none says. None
+        where the file has no such column.
+    times_are_dates : bool
+        Whether `time` is in seconds since 1970 UTC, from dates, rather than numbers of the file.
     features : CSR array of shape (N, F), optional
         The attribute file, when it was read as one list of numbers per node.
     has_features : bool array of shape (N,)
@@ -60,13 +68,16 @@ class FileGraph:
         Names of the attribute file's F columns.
     counts : mapping of str to int
         ``lines`` of the edge list, ``merged`` lines among them that repeat a (source, target), nodes
-        ``without_attributes`` and ``without_label`` although there is such a file.
+        ``without_attributes`` and ``without_label`` although there is such a file, and, where there is such
+        a column, relationships ``without_time``.
     """
 
     keys: Sequence[int] | Sequence[str]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     weight: NDArray[np.float64]
+    time: NDArray[np.float64] | None
+    times_are_dates: bool
     features: sparse.csr_array | None
     has_features: NDArray[np.bool_]
     columns: Mapping[str, Sequence[Any]]
@@ -96,7 +107,8 @@ class FileGraph:
     def to_graph(self) -> Graph:
         """Return the same graph without any database, as HEAT takes it.
 
-        Weights of both directions are summed, as they are when a graph is read from a database. A node
+        Weights of both directions are summed, and the earlier time counts, as when a graph is read from a
+        database. A node
         without a line of attributes has zeros. Columns read one by one are left out: how they become
         numbers is a projection's decision.
         """
@@ -110,7 +122,15 @@ class FileGraph:
             labels={name: np.array([name in labels for labels in found], dtype=np.bool_) for name in names},
             attribute_names=() if self.features is None else self.attribute_names,
             provenance=Provenance(counts=self.counts),
+            edge_times=self._edge_times(),
+            times_are_dates=self.times_are_dates,
         )
+
+    def _edge_times(self) -> NDArray[np.float64] | None:
+        if self.time is None:
+            return None
+        kept = (self.weight != 0) & (self.source != self.target)
+        return earliest_times(self.source[kept], self.target[kept], self.time[kept], len(self.keys))
 
 
 def read_graph_files(
@@ -145,7 +165,9 @@ def read_graph_files(
         _refuse_same_name(described, "labels" if len(classes.names) > 1 else "label")
     keys, rows = _sorted_keys([lines.codes, *(table.keys for table in (described, classes) if table)])
     code_rows = np.fromiter((rows[key] for key in lines.codes), np.int64, len(lines.codes))
-    source, target, weight = _merge(code_rows[lines.source], code_rows[lines.target], lines.weight, len(keys))
+    source, target, weight, time = _merge(
+        code_rows[lines.source], code_rows[lines.target], lines.weight, lines.time, len(keys)
+    )
     has_features = np.zeros(len(keys), dtype=np.bool_)
     has_features[[rows[key] for key in described.keys] if described else []] = True
     found = None if classes is None else _labels(classes, rows)
@@ -154,6 +176,8 @@ def read_graph_files(
         source=source,
         target=target,
         weight=weight,
+        time=time,
+        times_are_dates=lines.times_are_dates,
         features=_features(described, rows) if described and not as_columns else None,
         has_features=has_features,
         columns=_columns(described, rows) if described and as_columns else {},
@@ -165,6 +189,7 @@ def read_graph_files(
             "merged": len(lines.weight) - len(weight),
             "without_attributes": int((~has_features).sum()) if described else 0,
             "without_label": sum(not names for names in found or ()),
+            **({} if time is None else {"without_time": int(np.isnan(time).sum())}),
         },
     )
 
@@ -194,14 +219,20 @@ def _is_integer(text: str) -> bool:
 
 
 def _merge(
-    source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[np.float64], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Sum the weights of lines that share source and target; sort by both."""
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    time: NDArray[np.float64] | None,
+    n: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64] | None]:
+    """Sum weights, and take the earliest time, of lines that share source and target; sort by both."""
     order = np.lexsort((weight, target, source))  # by weight too: the order of lines must not show
     pairs, starts = np.unique(source[order] * n + target[order], return_index=True)
     if not len(pairs):
-        return source, target, weight
-    return pairs // n, pairs % n, np.add.reduceat(weight[order], starts)
+        return source, target, weight, time
+    # fmin passes over NaN; adding 0 makes -0.0 the 0.0 that it equals.
+    earliest = None if time is None else np.fmin.reduceat(time[order] + 0.0, starts)
+    return pairs // n, pairs % n, np.add.reduceat(weight[order], starts), earliest
 
 
 def _features(table: Table, rows: Mapping[str, int]) -> sparse.csr_array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Graph", "Provenance"]
+__all__ = ["Graph", "Provenance", "earliest_times"]
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,19 @@ class Graph:
         Names of the F columns.
     provenance : Provenance, optional
         Where the graph came from.
+    edge_times : float64 array of shape (n_edges,), optional
+        Since when each edge has been there, NaN where nobody knows: seconds since 1970 UTC if
+        `times_are_dates`, else a number of the user's own. In the order of
+        ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted by u, then v.
+    times_are_dates : bool
+        How `edge_times` are to be read.
 
     Raises
     ------
     TypeError
         If `adjacency` is not a scipy sparse matrix.
     ValueError
-        If shapes disagree, or a weight or attribute is negative (weights) or not finite.
+        If shapes disagree, a weight or attribute is negative (weights) or not finite, or a time is infinite.
     """
 
     adjacency: sparse.csr_array
@@ -67,6 +73,8 @@ class Graph:
     labels: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     attribute_names: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
+    edge_times: NDArray[np.float64] | None = None
+    times_are_dates: bool = False
 
     def __post_init__(self) -> None:
         adjacency = _symmetric(self.adjacency)
@@ -81,6 +89,8 @@ class Graph:
                 raise ValueError(f"labels[{label!r}] must have shape ({n},), got {np.shape(mask)}")
         if self.attribute_names and len(self.attribute_names) != self.n_attributes:
             raise ValueError(f"{len(self.attribute_names)} attribute_names for {self.n_attributes} columns")
+        if self.edge_times is not None:
+            object.__setattr__(self, "edge_times", _checked_times(self.edge_times, self.n_edges))
 
     @property
     def n_nodes(self) -> int:
@@ -104,6 +114,33 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"
+
+
+def earliest_times(
+    u: NDArray[np.int64], v: NDArray[np.int64], times: NDArray[np.float64], n_nodes: int
+) -> NDArray[np.float64]:
+    """Return since when each undirected edge has been there: the earliest time of what joins its two ends.
+
+    Parameters
+    ----------
+    u, v : int64 arrays of shape (M,)
+        Rows of the two ends, either way round, u != v; a pair may come several times.
+    times : float64 array of shape (M,)
+        Time of each, NaN where it is not known.
+    n_nodes : int
+        Number of rows.
+
+    Returns
+    -------
+    float64 array of shape (n_edges,)
+        In the order of `Graph.edge_times`; NaN for a pair without any time. The same bits for any order.
+    """
+    pairs = np.minimum(u, v) * np.int64(n_nodes) + np.maximum(u, v)
+    times = times + 0.0  # -0.0 would be the same time in other bits
+    order = np.lexsort((times, pairs))  # NaN last
+    first = np.diff(pairs[order], prepend=-1) != 0
+    earliest: NDArray[np.float64] = times[order[first]]
+    return earliest
 
 
 def _is_sparse(values: Any) -> bool:
@@ -160,3 +197,12 @@ def _checked_attributes(values: Any, n: int) -> sparse.csr_array | NDArray[np.fl
     if not finite:
         raise ValueError("attributes has a value that is NaN or infinite")
     return result
+
+
+def _checked_times(values: Any, n_edges: int) -> NDArray[np.float64]:
+    times = np.ascontiguousarray(values, dtype=np.float64)
+    if times.shape != (n_edges,):
+        raise ValueError(f"edge_times must have one entry per edge: shape {times.shape} for {n_edges} edges")
+    if np.isinf(times).any():
+        raise ValueError("edge_times has an infinite time; one that is not known is NaN")
+    return times

@@ -5,6 +5,7 @@ Pairs are undirected throughout, so the reverse of a held-out edge is held out w
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,9 @@ from scipy import sparse
 from heat_neo4j._random import draw_seed
 from heat_neo4j.graph import Graph
 
-__all__ = ["EdgeSplit", "split_edges"]
+__all__ = ["EdgeSplit", "split_edges", "split_edges_by_time"]
+
+_DAY = 86_400
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +33,22 @@ class EdgeSplit:
     test_non_edges : int64 array of shape (m, 2)
         Distinct pairs (u, v), u < v, sorted, that are edges neither in `train` nor in `test_edges`. Fewer
         than m only where the whole graph has fewer.
+    since : float, optional
+        The earliest time of a held-out edge, as in `Graph.edge_times`; None where time played no part.
     """
 
     train: Graph
     test_edges: NDArray[np.int64]
     test_non_edges: NDArray[np.int64]
+    since: float | None = None
+
+    @property
+    def since_text(self) -> str | None:
+        """`since` as one reads it: ``2024-03-01``, ``2024-03-01T12:30:00Z`` (UTC) or a number."""
+        if self.since is None or not self.train.times_are_dates:
+            return None if self.since is None else f"{self.since:.15g}"
+        moment = np.datetime64(math.floor(self.since), "s")
+        return f"{moment}Z" if self.since % _DAY else str(np.datetime_as_string(moment, unit="D"))
 
 
 def split_edges(graph: Graph, share: float = 0.15, random_state: int | None = 0) -> EdgeSplit:
@@ -62,37 +76,109 @@ def split_edges(graph: Graph, share: float = 0.15, random_state: int | None = 0)
     ValueError
         If `share` is out of range, no edge can be held out, or the graph has no non-edge.
     """
+    _check_share(share)
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    upper = _upper(graph)
+    edges = _pairs(upper)
+    place = np.random.default_rng(edge_seed).permutation(len(edges))
+    free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
+    wanted = max(round(share * len(edges)), 1)
+    return _split(graph, upper, free[np.argsort(place[free])[:wanted]], non_edge_seed)
+
+
+def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:
+    """Hold out the latest edges such that every node that has an edge keeps one.
+
+    Edges without a time stay in training, as does, for each node that has none of those, its earliest edge.
+    Of the others the latest are held out. So an edge of training is later than `EdgeSplit.since` only if it
+    is the first of one of its ends. Non-edges are drawn as by `split_edges`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph, with `edge_times`.
+    share : float
+        How many edges to hold out, as a share of those that have a time, in (0, 1). Sparse graphs may allow
+        fewer; all that can be are taken.
+    random_state : int, optional
+        Seed; it decides between edges of the same time, and draws the non-edges. None draws a fresh one.
+
+    Returns
+    -------
+    EdgeSplit
+        With `since`.
+
+    Raises
+    ------
+    ValueError
+        If `share` is out of range, the graph has no times, no edge can be held out, or the graph has no
+        non-edge.
+    """
+    _check_share(share)
+    if graph.edge_times is None:
+        raise ValueError(f"{graph!r} has no times: name the relationship property that holds them (time)")
+    dated = ~np.isnan(graph.edge_times)
+    if not dated.any():
+        raise ValueError(f"no edge of {graph!r} has a time")
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    upper = _upper(graph)
+    edges = _pairs(upper)
+    order = np.lexsort((np.random.default_rng(edge_seed).permutation(len(edges)), graph.edge_times))
+    place = np.empty(len(edges), dtype=np.int64)
+    place[order] = np.arange(len(edges))
+    place[~dated] = -1  # before all that have a time, so that none of these is needed where one is
+    free = np.flatnonzero(dated & ~_first_of_a_node(edges, graph.n_nodes, place))
+    wanted = max(round(share * int(dated.sum())), 1)
+    latest = free[np.argsort(place[free])[-wanted:]]
+    split = _split(graph, upper, latest, non_edge_seed)
+    return replace(split, since=float(graph.edge_times[latest].min()))
+
+
+def _check_share(share: float) -> None:
     if not 0.0 < share < 1.0:
         raise ValueError(f"share must lie between 0 and 1, got {share}")
-    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
-    upper = sparse.coo_array(sparse.triu(graph.adjacency, k=1, format="csr"))
-    edges = np.column_stack((upper.row, upper.col)).astype(np.int64)
-    held_out = _choose_edges(edges, graph.n_nodes, max(round(share * len(edges)), 1), edge_seed)
-    if not held_out.any():
-        raise ValueError(f"no edge of {graph!r} can be held out while every node keeps one")
-    kept = sparse.coo_array(
-        (upper.data[~held_out], (upper.row[~held_out], upper.col[~held_out])), shape=graph.adjacency.shape
-    ).tocsr()
-    return EdgeSplit(
-        train=replace(graph, adjacency=sparse.csr_array(kept + kept.T)),
-        test_edges=edges[held_out],
-        test_non_edges=_draw_non_edges(edges, graph.n_nodes, int(held_out.sum()), non_edge_seed),
-    )
 
 
-def _choose_edges(
-    edges: NDArray[np.int64], n: int, wanted: int, seed: np.random.SeedSequence
-) -> NDArray[np.bool_]:
-    """Mark up to `wanted` edges at random, sparing those that come first at one of their ends."""
-    place = np.random.default_rng(seed).permutation(len(edges))
+def _upper(graph: Graph) -> sparse.coo_array:
+    """Return each edge once, (u, v) with u < v, sorted."""
+    return sparse.coo_array(sparse.triu(graph.adjacency, k=1, format="csr"))
+
+
+def _pairs(upper: sparse.coo_array) -> NDArray[np.int64]:
+    return np.column_stack((upper.row, upper.col)).astype(np.int64)
+
+
+def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark the edges that come first at one of their ends."""
     first = np.full(n, len(edges))
     for end in (0, 1):
         np.minimum.at(first, edges[:, end], place)
-    spared = (place == first[edges[:, 0]]) | (place == first[edges[:, 1]])
-    others = np.flatnonzero(~spared)
-    chosen = np.zeros(len(edges), dtype=bool)
-    chosen[others[np.argsort(place[others])[:wanted]]] = True
-    return chosen
+    marked: NDArray[np.bool_] = (place == first[edges[:, 0]]) | (place == first[edges[:, 1]])
+    return marked
+
+
+def _split(
+    graph: Graph, upper: sparse.coo_array, chosen: NDArray[np.int64], non_edge_seed: np.random.SeedSequence
+) -> EdgeSplit:
+    """Hold out the `chosen` edges, and draw as many non-edges."""
+    if not len(chosen):
+        raise ValueError(f"no edge of {graph!r} can be held out while every node keeps one")
+    edges = _pairs(upper)
+    keep = np.ones(len(edges), dtype=bool)
+    keep[chosen] = False
+    kept = sparse.coo_array(
+        (upper.data[keep], (upper.row[keep], upper.col[keep])), shape=graph.adjacency.shape
+    ).tocsr()
+    train = replace(
+        graph,
+        adjacency=sparse.csr_array(kept + kept.T),
+        edge_times=None if graph.edge_times is None else graph.edge_times[keep],
+    )
+    return EdgeSplit(
+        train=train,
+        test_edges=edges[~keep],
+        test_non_edges=_draw_non_edges(edges, graph.n_nodes, len(chosen), non_edge_seed),
+    )
 
 
 def _draw_non_edges(

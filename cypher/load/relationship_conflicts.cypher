@@ -1,12 +1,14 @@
-// A relationship that holds another weight than the one to be loaded, if there is one.
+// A relationship that holds another value than the one to be loaded, if there is one.
 //
 // @label, @key: label and property that name a node
-// @type, @weight: relationship type and its weight property
-// $rows: lists of source key, target key, weight
+// @type: relationship type
+// $rows: lists of source key, target key, map of properties
 UNWIND $rows AS row
 MATCH (a:@label {@key: row[0]})
 MATCH (b:@label {@key: row[1]})
 MATCH (a)-[r:@type]->(b)
-WHERE r.@weight <> row[2]
-RETURN row[0] AS source, row[1] AS target
+UNWIND keys(row[2]) AS property
+WITH row, r, property
+WHERE r[property] <> row[2][property]
+RETURN row[0] AS source, row[1] AS target, property
 LIMIT 1

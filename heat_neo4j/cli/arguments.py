@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["heat_from", "links_from", "made", "names_from", "projection_from"]
 
 PROJECTION_FIELDS = (
-    "labels", "relationships", "weight", "default_weight", "aggregation",
+    "labels", "relationships", "weight", "default_weight", "aggregation", "time",
     "attributes", "max_categories", "key", "node_filter", "relationship_filter",
 )  # fmt: skip
 HEAT_FIELDS = (

@@ -65,8 +65,9 @@ def load(
 ) -> None:
     """Load an edge list with attributes and labels into Neo4j.
 
-    EDGES has a line for each relationship: source, target and, if you like, weight. Files end in .tsv
-    (tabs) or .csv (commas), or in .tsv.gz or .csv.gz. Loading the same files twice changes nothing.
+    EDGES has a line for each relationship: source, target and, if you like, weight; a column named time
+    in the first line holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv (commas), or
+    in .tsv.gz or .csv.gz. Loading the same files twice changes nothing.
     """
     from heat_neo4j.database.loader import LoadNames
     from heat_neo4j.files import read_graph_files
@@ -91,8 +92,9 @@ def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[t
         ("merged", "lines repeat a source and target: weights were summed"),
         ("without_attributes", "nodes have no line of attributes"),
         ("without_label", "nodes have no class"),
+        ("without_time", "relationships have no time"),
     ):
-        if graph.counts[key]:
+        if graph.counts.get(key):
             yield "", f"{graph.counts[key]:,} {meaning}"
     columns = ["features"] if graph.features is not None else list(graph.columns)
     words = ["heat", "embed", "--labels", names.label, "--relationships", names.relationship]

@@ -167,6 +167,12 @@ projection_options: Decorator[Any] = stack(
         help="What parallel relationships make together.",
     ),
     option(
+        "--time",
+        key="projection.time",
+        metavar="PROPERTY",
+        help="Relationship property with a date, datetime or number, for evaluation on the latest edges.",
+    ),
+    option(
         "--attributes",
         key="projection.attributes",
         multiple=True,

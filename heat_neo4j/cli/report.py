@@ -21,6 +21,7 @@ COUNTS = {
     "relationships_to_itself": "relationships join a node to itself: left out",
     "relationships_of_zero_weight": "relationships weigh 0: left out",
     "relationships_without_weight": "relationships have no weight: the default was taken",
+    "relationships_without_time": "relationships have no time: they stay in training",
     "nodes_gone_while_reading": "nodes were deleted during the reading",
 }
 

@@ -101,9 +101,9 @@ def check_projection(
     for positions, values in read_properties(connection, scope, nodes, on_progress):
         properties.add(positions, values)
     attributes, property_problems = properties.finish()
-    weight_problem = _problem(relationships.check)
+    relationship_problems = map(_problem, (relationships.check_weights, relationships.check_times))
     problems = [
-        *([] if weight_problem is None else [weight_problem]),
+        *(problem for problem in relationship_problems if problem is not None),
         *property_problems,
         *_untrainable(projection, nodes, relationships),
     ]

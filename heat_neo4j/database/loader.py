@@ -1,4 +1,4 @@
-"""Loading a graph from outside into Neo4j: nodes by key, then weighted relationships between them.
+"""Loading a graph from outside into Neo4j: nodes by key, then relationships with weights, and times if any.
 
 Loading twice changes nothing: nodes are found again by their key, relationships by their two ends.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from neo4j import SummaryCounters
@@ -18,11 +19,12 @@ from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
 from heat_neo4j.errors import WriteRefused
 
-__all__ = ["LoadNames", "LoadReport", "Loadable", "load_graph", "make_room"]
+__all__ = ["DatedLoadable", "LoadNames", "LoadReport", "Loadable", "load_graph", "make_room"]
 
 BATCH_ROWS = 10_000
 BATCH_VALUES = 500_000
 """Most numbers and strings in one transaction: about 5 MB on the wire."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Loadable(Protocol):
@@ -48,6 +50,19 @@ class Loadable(Protocol):
         """Properties of the node in `row`; None stands for none."""
 
 
+@runtime_checkable
+class DatedLoadable(Loadable, Protocol):
+    """A `Loadable` whose relationships may have times."""
+
+    @property
+    def time(self) -> NDArray[np.float64] | None:
+        """Time of each relationship, shape (M,), NaN where it has none; None where none has one."""
+
+    @property
+    def times_are_dates(self) -> bool:
+        """Whether times are seconds since 1970 UTC, to be stored as datetimes."""
+
+
 @dataclass(frozen=True)
 class LoadNames:
     """How the loaded graph is called in the database.
@@ -62,6 +77,8 @@ class LoadNames:
         Node property that holds the key; a uniqueness constraint is made for it.
     weight : str
         Relationship property that holds the weight.
+    time : str
+        Relationship property that holds the time, a datetime in UTC or a number.
 
     Raises
     ------
@@ -73,9 +90,10 @@ class LoadNames:
     relationship: str = "LINK"
     key: str = "id"
     weight: str = "weight"
+    time: str = "time"
 
     def __post_init__(self) -> None:
-        for name in (self.label, self.relationship, self.key, self.weight):
+        for name in (self.label, self.relationship, self.key, self.weight, self.time):
             quote_identifier(name)
 
 
@@ -124,7 +142,7 @@ def load_graph(
     ------
     WriteRefused
         If nodes or relationships that are there already hold other values, two of them share a key, or a
-        property is named like the key. Nothing has been written.
+        property is named like the key, or weight and time are. Nothing has been written.
     WriteFailed, ConnectionFailed
         If a transaction fails; loading again completes the work.
     """
@@ -132,6 +150,8 @@ def load_graph(
         raise WriteRefused(
             f"a property of the nodes is named {names.key!r}, like the key: name the key otherwise"
         )
+    if names.weight == names.time and isinstance(graph, DatedLoadable) and graph.time is not None:
+        raise WriteRefused(f"weight and time are both named {names.time!r}: name the weight otherwise")
     load = _Load(connection, graph, names, on_progress)
     made_constraint = load.ensure_constraint()
     try:
@@ -192,7 +212,7 @@ class _Load:
         self.names = names
         self.on_progress = on_progress
         self.node = {"label": names.label, "key": names.key}
-        self.link = self.node | {"type": names.relationship, "weight": names.weight}
+        self.link = self.node | {"type": names.relationship}
         self.constraint = f"heat_load_{names.label}_{names.key}"
 
     def ensure_constraint(self) -> bool:
@@ -214,7 +234,7 @@ class _Load:
         """Raise if a value would be overwritten; a label without nodes holds none."""
         if not self.connection.read(load_statement("load/count", label=self.names.label))[0]["nodes"]:
             return
-        label, type_, weight = self.names.label, self.names.relationship, self.names.weight
+        label, type_ = self.names.label, self.names.relationship
         statement = load_statement("load/node_conflicts", **self.node)
         for rows in self._told("checking nodes", self._node_batches(), len(self.graph.keys)):
             if found := self._conflict(statement, rows):
@@ -224,7 +244,7 @@ class _Load:
         for rows in self._told("checking relationships", self._link_batches(), len(self.graph.source)):
             if found := self._conflict(statement, rows):
                 where = f"relationship {type_!r} from {found['source']!r} to {found['target']!r}"
-                what = f"{where} has another {weight!r} already"
+                what = f"{where} has another {found['property']!r} already"
                 raise WriteRefused(f"{what}, nothing was loaded: choose another type, or overwrite")
 
     def write(self) -> LoadReport:
@@ -278,5 +298,19 @@ class _Load:
         for start in range(0, len(graph.source), BATCH_ROWS):
             part = slice(start, start + BATCH_ROWS)
             ends = zip(graph.source[part].tolist(), graph.target[part].tolist(), strict=True)
-            weights = graph.weight[part].tolist()
-            yield [[keys[a], keys[b], weight] for (a, b), weight in zip(ends, weights, strict=True)]
+            properties = [{self.names.weight: weight} for weight in graph.weight[part].tolist()]
+            for values, time in zip(properties, self._times(part), strict=False):
+                if time is not None:
+                    values[self.names.time] = time
+            yield [[keys[a], keys[b], values] for (a, b), values in zip(ends, properties, strict=True)]
+
+    def _times(self, part: slice) -> Iterator[datetime | float | None]:
+        """Yield the times of some relationships as the database stores them; nothing if there are none."""
+        graph = self.graph
+        if not isinstance(graph, DatedLoadable) or graph.time is None:
+            return
+        for time in graph.time[part].tolist():
+            if np.isnan(time):
+                yield None
+            else:
+                yield _EPOCH + timedelta(seconds=time) if graph.times_are_dates else time

@@ -35,6 +35,10 @@ class Projection:
         What several relationships from one node to the same other one come to: the sum, smallest or
         largest of their weights, their number, or 1 however many there are. The last two ignore weights
         and refuse a `weight`. Opposite directions are always summed, by `Graph`.
+    time : str, optional
+        Relationship property that says since when a relationship has been there: a number, a date, or a
+        datetime with or without a zone (then UTC). The earliest counts where several join two nodes; how
+        many relationships lack it is counted.
     attributes : sequence of str
         Node properties that become attribute columns: numbers, booleans, numeric lists of one length,
         strings, lists of strings.
@@ -69,6 +73,7 @@ class Projection:
     weight: str | None = None
     default_weight: float = 1.0
     aggregation: str = "sum"
+    time: str | None = None
     attributes: Sequence[str] = ()
     key: str | None = None
     node_filter: str | None = None
@@ -84,7 +89,7 @@ class Projection:
         object.__setattr__(
             self, "attributes", _checked_names("attributes", self.attributes, may_be_empty=True)
         )
-        for name in ("weight", "key", "node_filter", "relationship_filter"):
+        for name in ("weight", "time", "key", "node_filter", "relationship_filter"):
             _check_text(name, getattr(self, name))
         object.__setattr__(self, "default_weight", _checked_weight(self.default_weight))
         check_integer("max_categories", self.max_categories, minimum=1)

@@ -47,12 +47,13 @@ def read_graph(connection: Connection, projection: Projection, on_progress: Prog
     Returns
     -------
     Graph
-        With element ids, label masks, attribute names, and provenance with the counts met.
+        With element ids, label masks, attribute names, times of the edges if the projection names a time, and
+        provenance with the counts met.
 
     Raises
     ------
     ProjectionError
-        If a name does not exist, nothing matches, or a weight, key or attribute value cannot be used.
+        If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be used.
     ConnectionFailed
         If the server is lost or refuses.
     """
@@ -87,6 +88,8 @@ def read_graph(connection: Connection, projection: Projection, on_progress: Prog
         labels=nodes.label_masks(order),
         attribute_names=attributes.names,
         provenance=Provenance(projection.to_dict(), counts, attributes.recipe),
+        edge_times=relationships.edge_times(row_of, order.size),
+        times_are_dates=relationships.times_are_dates,
     )
 
 
@@ -98,25 +101,38 @@ def read_relationships(
     Returns
     -------
     RelationshipTable
-        Its weights not yet checked.
+        Its weights and times not yet checked.
 
     Raises
     ------
     ProjectionError, ConnectionFailed
         As for `read_graph`.
     """
-    weight = scope.projection.weight
-    name = "read/relationships" if weight is None else "read/weighted_relationships"
+    weight, time = scope.projection.weight, scope.projection.time
+    ours: dict[str, Any] = {"prefix": len(nodes.prefix)}
+    if time is not None:
+        name = "read/dated_relationships"
+        ours |= {"weight": weight, "time": time}
+    elif weight is not None:
+        name = "read/weighted_relationships"
+        ours["weight"] = weight
+    else:
+        name = "read/relationships"
     statement = load_statement(name, **scope.relationships())
     table = RelationshipTable(scope.projection, nodes.element_id)
     done, total = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", done, total)
     for positions in nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK):
-        ours = {"ids": nodes.element_ids(positions), "prefix": len(nodes.prefix), "weight": weight}
-        record = connection.read(statement, scope.parameters(**ours), doing="reading relationships")[0]
+        parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
+        record = connection.read(statement, parameters, doing="reading relationships")[0]
         sources = positions[np.array(record["sources"], dtype=np.int64)]
         targets = nodes.positions_of(np.array(record["targets"], dtype=np.int64))
-        table.add(sources, targets, None if weight is None else record["weights"])
+        table.add(
+            sources,
+            targets,
+            None if weight is None else record["weights"],
+            None if time is None else (record["seconds"], record["others"]),
+        )
         done += int(nodes.degrees[positions].sum())
         on_progress("reading relationships", done, total)
     return table

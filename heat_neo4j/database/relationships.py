@@ -1,4 +1,4 @@
-"""Relationships on their way from lists of the server to one weighted adjacency matrix."""
+"""Relationships on their way from lists of the server to a weighted adjacency matrix and times of edges."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import earliest_times
 
 __all__ = ["RelationshipTable"]
 
@@ -20,36 +21,47 @@ Positions = NDArray[np.int64]
 _EXAMPLE_CHARACTERS = 40
 _COUNTS = ("relationships", "relationships_to_outside", "relationships_to_itself")
 _WEIGHT_COUNTS = ("relationships_without_weight", "relationships_of_zero_weight")
+_TIME_COUNTS = ("relationships_without_time",)
 
 
 class RelationshipTable:
-    """Takes relationships chunk by chunk in any order; ends in a matrix that depends on none of it.
+    """Takes relationships chunk by chunk in any order; ends in arrays that depend on none of it.
 
     Nodes are named by position here (0 to N - 1, in the order of their element ids). It keeps 8 bytes for a
-    relationship, and 8 more if they have weights.
+    relationship, 8 more if they have weights, and 8 more if they have times.
 
     Parameters
     ----------
     projection : Projection
-        Says how weights are taken and aggregated.
+        Says how weights and times are taken and aggregated.
     name_of : callable
         Returns the element id of a position, for messages.
     """
 
     def __init__(self, projection: Projection, name_of: Callable[[int], str]) -> None:
         self._projection = projection
-        self._name_of = name_of
         self._sources: list[NDArray[np.int32]] = []
         self._targets: list[NDArray[np.int32]] = []
         self._weights: list[NDArray[np.float64]] = []
-        self._bad: Counter[str] = Counter()
-        self._example = ""
-        self.counts = Counter(
-            dict.fromkeys(_COUNTS if projection.weight is None else _COUNTS + _WEIGHT_COUNTS, 0)
-        )
+        self._times: list[NDArray[np.float64]] = []
+        self._bad_weights = _Faults(name_of)
+        self._bad_times = _Faults(name_of)
+        self._time_kinds = Counter({"dates": 0, "numbers": 0})
+        counted = [
+            *_COUNTS,
+            *(() if projection.weight is None else _WEIGHT_COUNTS),
+            *(() if projection.time is None else _TIME_COUNTS),
+        ]
+        self.counts = Counter(dict.fromkeys(counted, 0))
 
-    def add(self, sources: Positions, targets: Positions, weights: Sequence[Any] | None = None) -> None:
-        """Take relationships; bad weights are noted and reported by `check`.
+    def add(
+        self,
+        sources: Positions,
+        targets: Positions,
+        weights: Sequence[Any] | None = None,
+        times: tuple[Sequence[float | None], Sequence[Any]] | None = None,
+    ) -> None:
+        """Take relationships; bad weights and times are noted and reported by `check`.
 
         Parameters
         ----------
@@ -57,6 +69,9 @@ class RelationshipTable:
             Positions of the nodes; a target of -1 is outside the projection.
         weights : sequence of length m, optional
             Raw values of the weight property, None where a relationship lacks it.
+        times : pair of sequences of length m, optional
+            For dates and datetimes seconds since 1970 in the first and None in the second; for all others
+            None in the first and the raw value of the time property, None where it is missing, in the second.
         """
         self.counts["relationships"] += sources.size
         outside, to_itself = targets < 0, targets == sources
@@ -69,6 +84,8 @@ class RelationshipTable:
             self.counts["relationships_of_zero_weight"] += int(zero.sum())
             keep &= ~zero
             self._weights.append(numbers[keep])
+        if times is not None:
+            self._times.append(self._as_times(sources, targets, keep, *times)[keep])
         self._sources.append(sources[keep].astype(np.int32))
         self._targets.append(targets[keep].astype(np.int32))
 
@@ -77,7 +94,17 @@ class RelationshipTable:
         """How many relationships count: between two nodes of the projection, with a weight other than 0."""
         return sum(chunk.size for chunk in self._sources)
 
+    @property
+    def times_are_dates(self) -> bool:
+        """Whether the times were dates or datetimes, and not numbers."""
+        return self._time_kinds["dates"] > 0
+
     def check(self) -> None:
+        """See that weights and times can be used: `check_weights`, then `check_times`."""
+        self.check_weights()
+        self.check_times()
+
+    def check_weights(self) -> None:
         """See that the weights were numbers that can be used.
 
         Raises
@@ -86,16 +113,39 @@ class RelationshipTable:
             If some were negative, NaN, infinite or not numbers, or no relationship had the property at all.
         """
         name = self._projection.weight
-        if self._bad:
-            found = ", ".join(f"{count} {what}" for what, count in sorted(self._bad.items()))
+        if self._bad_weights:
             advice = "weights are finite numbers of 0 or more; mend them or use a relationship_filter"
-            raise ProjectionError(f"weight {name!r} is not usable: {found}, e.g. {self._example}: {advice}")
+            raise ProjectionError(f"weight {name!r} is not usable: {self._bad_weights}: {advice}")
         inside = self.counts["relationships"] - self.counts["relationships_to_outside"]
         inside -= self.counts["relationships_to_itself"]
         if inside and self.counts["relationships_without_weight"] == inside:
             advice = "name another property, or leave the weight out"
             raise ProjectionError(
                 f"weight {name!r} is on none of the {inside} relationships that match: {advice}"
+            )
+
+    def check_times(self) -> None:
+        """See that the times were dates, datetimes or numbers that can be used.
+
+        Raises
+        ------
+        ProjectionError
+            If some were anything else, NaN or infinite, if dates and numbers are mixed, or if no relationship
+            that counts had the property at all.
+        """
+        name, kinds = self._projection.time, self._time_kinds
+        if self._bad_times:
+            advice = "times are numbers, dates or datetimes; set them in Neo4j, such as date('2024-03-01')"
+            raise ProjectionError(f"time {name!r} is not usable: {self._bad_times}: {advice}")
+        if all(kinds.values()):
+            found = " and ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            raise ProjectionError(
+                f"time {name!r} is not usable: it mixes {found}: make them one kind in Neo4j"
+            )
+        if self.kept and self.counts["relationships_without_time"] == self.kept:
+            advice = "name another property, or leave the time out"
+            raise ProjectionError(
+                f"time {name!r} is on none of the {self.kept} relationships that match: {advice}"
             )
 
     def matrix(self, row_of: Positions, n_rows: int) -> sparse.csr_array:
@@ -113,11 +163,8 @@ class RelationshipTable:
         csr_array of shape (n_rows, n_rows)
             float64. The same bits for any order of the relationships.
         """
-        rows, columns = row_of[_joined(self._sources)], row_of[_joined(self._targets)]
-        weights = np.concatenate(self._weights) if self._weights else np.ones(rows.size)
-        if (rows < 0).any() or (columns < 0).any():
-            kept = (rows >= 0) & (columns >= 0)
-            rows, columns, weights = rows[kept], columns[kept], weights[kept]
+        weights = np.concatenate(self._weights) if self._weights else np.ones(self.kept)
+        rows, columns, weights = self._in_rows(row_of, weights)
         pairs = rows * n_rows + columns
         order = np.argsort(pairs)
         pairs, weights = pairs[order], weights[order]
@@ -127,6 +174,29 @@ class RelationshipTable:
         self.counts["relationships_parallel"] = pairs.size - starts.size
         rows, columns = np.divmod(pairs[starts], n_rows)
         return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+
+    def edge_times(self, row_of: Positions, n_rows: int) -> NDArray[np.float64] | None:
+        """Return the earliest time of each edge, as `Graph.edge_times`; None if none were asked for.
+
+        Parameters
+        ----------
+        row_of, n_rows
+            As for `matrix`.
+        """
+        if self._projection.time is None:
+            return None
+        times = np.concatenate(self._times) if self._times else np.empty(0)
+        return earliest_times(*self._in_rows(row_of, times), n_rows)
+
+    def _in_rows(
+        self, row_of: Positions, values: NDArray[np.float64]
+    ) -> tuple[Positions, Positions, NDArray[np.float64]]:
+        """Return rows, columns and values of the relationships whose two nodes are still there."""
+        rows, columns = row_of[_joined(self._sources)], row_of[_joined(self._targets)]
+        if (rows < 0).any() or (columns < 0).any():
+            there = (rows >= 0) & (columns >= 0)
+            return rows[there], columns[there], values[there]
+        return rows, columns, values
 
     def _aggregate(self, weights: NDArray[np.float64], starts: Positions) -> NDArray[np.float64]:
         if self._projection.aggregation == "single" or not starts.size:
@@ -154,7 +224,7 @@ class RelationshipTable:
             ("negative", numbers < 0),
         ):
             for place in np.flatnonzero(bad & keep):
-                self._note(what, float(numbers[place]), sources[place], targets[place])
+                self._bad_weights.note(what, float(numbers[place]), sources[place], targets[place])
         return numbers
 
     def _replaced(
@@ -169,20 +239,59 @@ class RelationshipTable:
             if value is None:
                 self.counts["relationships_without_weight"] += bool(keep[place])
             elif keep[place]:
-                self._note(f"not numbers ({type(value).__name__})", value, sources[place], targets[place])
+                what = f"not numbers ({type(value).__name__})"
+                self._bad_weights.note(what, value, sources[place], targets[place])
         return numbers
 
-    def _note(self, what: str, value: Any, source: int, target: int) -> None:
-        self._bad[what] += 1
+    def _as_times(
+        self,
+        sources: Positions,
+        targets: Positions,
+        keep: NDArray[np.bool_],
+        seconds: Sequence[float | None],
+        others: Sequence[Any],
+    ) -> NDArray[np.float64]:
+        """Return the times as numbers, NaN where they are missing; note those that cannot be."""
+        times = np.array(seconds, dtype=np.float64)  # None becomes NaN
+        dates = ~np.isnan(times)
+        given = np.array([value is not None for value in others], dtype=np.bool_)
+        if given.any():
+            plain = np.array([value if type(value) in (int, float) else None for value in others], np.float64)
+            times = np.where(given, plain, times)
+            for place in np.flatnonzero(given & keep & ~np.isfinite(plain)).tolist():
+                value = others[place]
+                what = f"not dates or numbers ({type(value).__name__})"
+                if type(value) is float:
+                    what = "NaN" if np.isnan(value) else "infinite"
+                self._bad_times.note(what, value, sources[place], targets[place])
+        self._time_kinds.update(dates=int((dates & keep).sum()), numbers=int((given & keep).sum()))
+        self.counts["relationships_without_time"] += int((keep & ~dates & ~given).sum())
+        return times
+
+
+class _Faults:
+    """Values that cannot be used: how many of each kind, and the first as an example."""
+
+    def __init__(self, name_of: Callable[[int], str]) -> None:
+        self._name_of = name_of
+        self._found: Counter[str] = Counter()
+        self._example = ""
+
+    def note(self, what: str, value: Any, source: int, target: int) -> None:
+        self._found[what] += 1
         if not self._example:
-            shown = (
-                repr(value)
-                if len(repr(value)) <= _EXAMPLE_CHARACTERS
-                else f"{repr(value)[:_EXAMPLE_CHARACTERS]}..."
-            )
-            self._example = (
-                f"{shown} from node {self._name_of(int(source))} to node {self._name_of(int(target))}"
-            )
+            shown = repr(value)
+            if len(shown) > _EXAMPLE_CHARACTERS:
+                shown = f"{shown[:_EXAMPLE_CHARACTERS]}..."
+            ends = f"from node {self._name_of(int(source))} to node {self._name_of(int(target))}"
+            self._example = f"{shown} {ends}"
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{count} {what}" for what, count in sorted(self._found.items()))
+        return f"{found}, e.g. {self._example}"
 
 
 def _sort_within(pairs: Positions, weights: NDArray[np.float64]) -> None:

@@ -114,6 +114,7 @@ def _unknown_names(projection: Projection, known: Mapping[str, Any], database: s
         ("node label", projection.labels or (), known["labels"]),
         ("relationship type", projection.relationships or (), known["types"]),
         ("weight property", [projection.weight] if projection.weight else (), known["keys"]),
+        ("time property", [projection.time] if projection.time else (), known["keys"]),
         ("key property", [projection.key] if projection.key else (), known["keys"]),
         ("attribute property", projection.attributes, known["keys"]),
     )

@@ -2,11 +2,12 @@
 
 import logging
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
-from heat_neo4j.database import loader
+from heat_neo4j.database import Projection, loader
 from heat_neo4j.database.loader import LoadNames
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.files import read_graph_files
@@ -14,6 +15,7 @@ from tests.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ATTRIBUTES = ",x,y\n1,1.5,0\n2,0,0\n3,0,-2\n9,0,7\n"
 LABELS = ",class\n1,red\n2,blue\n3,red\n9,\n"
 
@@ -109,6 +111,76 @@ def test_batches_do_not_show_in_the_result(store, cypher, label, files, monkeypa
         assert (done[0], done[-1]) == (0, total)
 
 
+DATES = "source\ttarget\ttime\n1\t2\t2024-03-01T12:00:00.25+01:00\n3\t1\t1969-12-31\n2\t3\t\n"
+
+
+def times_of(cypher, label):
+    rows = cypher(
+        f"MATCH (a:`{label}`)-[r]->(b) "
+        "RETURN a.id AS a, toString(r.time) AS text, valueType(r.time) AS type ORDER BY a"
+    )
+    return [(row["a"], row["text"], row["type"].removesuffix(" NOT NULL")) for row in rows]
+
+
+def test_dates_become_datetimes_and_are_read_back(store, cypher, label, files):
+    graph = files(DATES)
+    names = LoadNames(label, "TIE")
+    store.load_graph(graph, names)
+    assert times_of(cypher, label) == [
+        (1, "2024-03-01T11:00:00.25Z", "ZONED DATETIME"),
+        (2, None, "NULL"),
+        (3, "1969-12-31T00:00:00Z", "ZONED DATETIME"),
+    ]
+    read = store.read_graph(Projection([label], ["TIE"], time="time", key="id"))
+    ours = graph.to_graph()
+    assert read.edge_times.tobytes() == ours.edge_times.tobytes()
+    assert (read.times_are_dates, ours.times_are_dates) == (True, True)
+    before = snapshot(cypher)
+    assert store.load_graph(graph, names).relationships_created == 0
+    assert snapshot(cypher) == before
+
+
+def test_numbers_become_numbers(store, cypher, label, files):
+    store.load_graph(
+        files("u\tv\ttime\tweight\n1\t2\t2004\t3\n2\t3\t-0.5\t4\n"), LoadNames(label, "TIE", time="year")
+    )
+    rows = cypher(f"MATCH (a:`{label}`)-[r]->() RETURN properties(r) AS p ORDER BY a.id")
+    assert [row["p"] for row in rows] == [{"weight": 3.0, "year": 2004.0}, {"weight": 4.0, "year": -0.5}]
+
+
+def test_many_microseconds_come_back_to_the_bit(store, label, files):
+    draw = np.random.default_rng(5)
+    moments = [EPOCH + timedelta(microseconds=int(us)) for us in draw.integers(-(2**52), 2**52, 500)]
+    lines = "".join(f"{i}\t{i + 1}\t{moment.isoformat()}\n" for i, moment in enumerate(moments))
+    graph = files("u\tv\ttime\n" + lines, None, None)
+    store.load_graph(graph, LoadNames(label, "TIE"))
+    read = store.read_graph(Projection([label], ["TIE"], time="time", key="id"))
+    assert read.edge_times.tolist() == [(moment - EPOCH) / timedelta(seconds=1) for moment in moments]
+
+
+def test_another_time_is_kept_and_one_that_the_file_lacks_too(store, cypher, label, files):
+    names = LoadNames(label, "TIE")
+    store.load_graph(files(DATES), names)
+    for text in ("2024-03-01", "1709290800.25"):
+        message = refused(store, cypher, files(f"u\tv\ttime\n1\t2\t{text}\n"), names)
+        where = "relationship 'TIE' from 1 to 2 has another 'time' already"
+        assert message == f"{where}, nothing was loaded: choose another type, or overwrite"
+    before = times_of(cypher, label)
+    store.load_graph(files("u\tv\ttime\n1\t2\t\n3\t1\t1969-12-31\n"), names)
+    store.load_graph(files("1\t2\n"), names)
+    assert times_of(cypher, label) == before
+    store.load_graph(files("u\tv\ttime\n1\t2\t7\n"), names, overwrite=True)
+    assert times_of(cypher, label)[0][1:] == ("7.0", "FLOAT")
+
+
+def test_weight_and_time_of_one_name_are_refused(store, cypher, label, files):
+    names = LoadNames(label, "TIE", weight="time")
+    assert refused(store, cypher, files(DATES), names) == (
+        "weight and time are both named 'time': name the weight otherwise"
+    )
+    store.load_graph(files(), names)
+
+
 def refused(store, cypher, graph, names, **options):
     before = snapshot(cypher)
     with pytest.raises(WriteRefused) as caught:
@@ -200,6 +272,11 @@ def test_no_statement_draws_a_notification(store, label, files, caplog):
     names = LoadNames(label, "TIE")
     store.load_graph(files(), names)
     store.load_graph(files(), names)
+    store.load_graph(
+        files(DATES.replace("time", "time\tweight", 1).replace("\n", "\t1\n").replace("weight\t1", "weight")),
+        names,
+        overwrite=True,
+    )
     with pytest.raises(WriteRefused):
         store.load_graph(files("1\t2\t9\n"), names)
     with pytest.raises(WriteRefused):

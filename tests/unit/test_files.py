@@ -1,6 +1,7 @@
 """Files of edges, attributes and labels: what they become, and the exact line on bad input."""
 
 import gzip
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -89,6 +90,65 @@ def test_to_graph_is_what_the_files_say(write):
     assert graph.attribute_names == ("x",)
 
 
+DAY = 86400.0
+DATED = """source,target,weight,time
+a,b,1,2024-03-01
+b,a,1,1970-01-02
+b,c,0,1970-01-05
+a,b,1,
+a,b,1,1970-01-03T12:00+12:00
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target,weight,time\na,b,2,1970-01-02\nb,c,1,\nc,c,1,1970-01-01\n",
+        "from,to,Time,weight\na,b,1970-01-02T00:00:00Z,2\nb,c,,1\nc,c,1970-01-01T00:00,1\n",
+        "u,v,weight,TIME\na,b,2,19700102T000000+0000\nc,c,1,1970-01-01\nb,c,1,\n",
+    ],
+)
+def test_a_column_named_time_is_read_as_such(write, text):
+    files = read_graph_files(write("e.csv", text))
+    np.testing.assert_array_equal(files.time, [DAY, np.nan, 0.0])
+    assert files.times_are_dates
+    assert files.weight.tolist() == [2.0, 1.0, 1.0]
+    assert files.counts["without_time"] == 1
+    graph = files.to_graph()
+    np.testing.assert_array_equal(graph.edge_times, [DAY, np.nan])
+    assert graph.times_are_dates
+
+
+def test_times_may_be_numbers_and_weights_be_left_out(write):
+    files = read_graph_files(write("e.tsv", "source\ttarget\ttime\n1\t2\t2004\n2\t3\t1999.5\n2\t1\t-3\n"))
+    assert files.weight.tolist() == [1.0, 1.0, 1.0]
+    assert files.time.tolist() == [2004.0, -3.0, 1999.5]
+    assert not files.times_are_dates
+    assert files.to_graph().edge_times.tolist() == [-3.0, 1999.5]
+    assert not files.to_graph().times_are_dates
+
+
+def test_without_such_a_column_there_are_no_times(write):
+    files = read_graph_files(write("e.csv", "source,target,weight\na,b,2024\n"))
+    assert files.time is None
+    assert files.to_graph().edge_times is None
+    assert "without_time" not in files.counts
+
+
+def test_the_earliest_of_several_lines_and_directions_counts(write):
+    lines = DATED.splitlines()
+    forward = read_graph_files(write("f.csv", DATED))
+    backward = read_graph_files(write("b.csv", "\n".join([lines[0], *reversed(lines[1:])])))
+    assert forward.time.tolist() == backward.time.tolist() == [2 * DAY, DAY, 4 * DAY]
+    assert forward.to_graph().edge_times.tolist() == [DAY]  # an edge of weight 0 is none
+
+
+def test_microseconds_are_as_python_has_them(write):
+    files = read_graph_files(write("e.csv", "u,v,time\na,b,2024-03-01T12:30:00.123456+01:00\n"))
+    moment = datetime(2024, 3, 1, 11, 30, 0, 123456, tzinfo=UTC)
+    assert files.time.tolist() == [moment.timestamp()]
+
+
 def test_no_edges_at_all(write):
     graph = read_graph_files(write("e.csv", "# nothing yet\n"), write("f.csv", ",x\nb,1\na,2\n"))
     assert graph.keys == ["a", "b"]
@@ -99,6 +159,34 @@ BAD = [
     ({"e.txt": "a b\n"}, "e.txt: the name must end in .tsv, .csv, .tsv.gz or .csv.gz"),
     ({"e.csv": "a\n"}, "e.csv:1: an edge list has 2 or 3 columns, found 1"),
     ({"e.csv": "a,b,1,x\n"}, "e.csv:1: an edge list has 2 or 3 columns, found 4"),
+    (
+        {"e.csv": "u,v,1,x\n"},
+        "e.csv:1: an edge list has 2 or 3 columns, found 4; a fourth, or the third, must",
+    ),
+    (
+        {"e.csv": "a,b,1,time\n"},
+        "e.csv:1: an edge list has 2 or 3 columns, found 4; a fourth, or the third, ",
+    ),
+    ({"e.csv": "u,v,1,x,time\n"}, "e.csv:1: an edge list has 2 or 3 columns, found 5"),
+    ({"e.csv": "u,v,time,time\n"}, "e.csv:1: two columns are named 'time'"),
+    (
+        {"e.csv": "u,v,time\na,b,March\n"},
+        "e.csv:2: time 'March' is no date, datetime or number; write it like 2024-03-01, 2024-03-01T",
+    ),
+    (
+        {"e.csv": "u,v,time\na,b,0001-01-01T00:00+01:00\n"},
+        "e.csv:2: time '0001-01-01T00:00+01:00' is no date",
+    ),
+    ({"e.csv": "u,v,time\na,b,inf\n"}, "e.csv:2: time 'inf' is not a finite number"),
+    (
+        {"e.csv": "u,v,time\na,b,2024-03-01\na,b,\na,b,2024\n"},
+        "e.csv:4: time '2024' is a number, those before it are dates",
+    ),
+    (
+        {"e.csv": "u,v,time\na,b,2024\na,b,2024-03-01\n"},
+        "e.csv:3: time '2024-03-01' is a date, those before it are numbers",
+    ),
+    ({"e.csv": "u,v,weight,time\na,b,-1,2024\n"}, "e.csv:2: weight -1 is negative; it must be 0 or more"),
     ({"e.csv": "a,b\n\na,b,1\n"}, "e.csv:3: 3 columns where the first line has 2"),
     ({"e.csv": "a,b,1\na,,1\n"}, "e.csv:2: a node without a name"),
     ({"e.csv": "a,b,1\na,b,heavy\n"}, "e.csv:2: 'heavy' is not a number"),

@@ -1,8 +1,11 @@
+import math
+import random
+
 import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, earliest_times
 
 
 def test_a_directed_matrix_is_made_symmetric_by_summing():
@@ -64,3 +67,55 @@ def test_ids_labels_and_names_must_fit():
         Graph(adjacency=sparse.csr_array((2, 2)), labels={"A": np.ones(3, dtype=bool)})
     with pytest.raises(ValueError, match="attribute_names"):
         Graph(adjacency=sparse.csr_array((2, 2)), attributes=np.ones((2, 2)), attribute_names=["x"])
+
+
+def test_edge_times_are_kept_with_the_edges():
+    upper = sparse.csr_array(([1.0, 2.0], ([0, 1], [2, 2])), shape=(3, 3))
+    graph = Graph(adjacency=upper, edge_times=[3, np.nan], times_are_dates=True)
+    assert graph.edge_times.dtype == np.float64
+    np.testing.assert_array_equal(graph.edge_times, [3.0, np.nan])
+    assert graph.times_are_dates
+    bare = Graph(adjacency=upper)
+    assert (bare.edge_times, bare.times_are_dates) == (None, False)
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ([1.0], r"edge_times must have one entry per edge: shape \(1,\) for 2 edges"),
+        ([1.0, 2.0, 3.0, 4.0], "one entry per edge"),
+        ([[1.0, 2.0]], "one entry per edge"),
+        ([1.0, -np.inf], "infinite"),
+    ],
+)
+def test_times_that_do_not_fit_are_refused(times, message):
+    upper = sparse.csr_array(([1.0, 2.0], ([0, 1], [2, 2])), shape=(3, 3))
+    with pytest.raises(ValueError, match=message):
+        Graph(adjacency=upper, edge_times=times)
+
+
+def test_the_earliest_time_of_a_pair_counts_in_any_order_and_direction():
+    draw = random.Random(1)
+    links = [
+        (draw.randrange(8), draw.randrange(8), draw.choice([math.nan, -0.0, 0.0, 2.5, draw.random()]))
+        for _ in range(90)
+    ]
+    links = [(u, v, time) for u, v, time in links if u != v]
+    found = set()
+    for _ in range(4):
+        draw.shuffle(links)
+        u, v, times = (np.array(column) for column in zip(*links, strict=True))
+        found.add(earliest_times(u, v, times, 8).tobytes())
+    adjacency = sparse.csr_array((np.ones(len(u)), (u, v)), shape=(8, 8))
+    edges = sparse.triu(Graph(adjacency=adjacency).adjacency, k=1, format="csr").tocoo()
+    expected = []
+    for pair in zip(edges.row.tolist(), edges.col.tolist(), strict=True):
+        own = [time for a, b, time in links if {a, b} == set(pair) and not math.isnan(time)]
+        expected.append(min(own, default=math.nan) + 0.0)
+    assert found == {np.array(expected).tobytes()}
+    assert np.isnan(expected).any()
+
+
+def test_no_edges_have_no_times():
+    none = np.empty(0, dtype=np.int64)
+    assert earliest_times(none, none, np.empty(0), 5).shape == (0,)

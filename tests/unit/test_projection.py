@@ -33,6 +33,7 @@ def test_it_survives_json():
         weight="weight",
         default_weight=2,
         aggregation="max",
+        time="since",
         attributes=["year", "words"],
         key="doi",
         node_filter="n.year > $since",
@@ -42,6 +43,13 @@ def test_it_survives_json():
     )
     assert Projection.from_dict(json.loads(json.dumps(projection.to_dict()))) == projection
     assert Projection.from_dict(json.loads(json.dumps(Projection().to_dict()))) == Projection()
+
+
+def test_what_was_recorded_before_there_were_times_still_loads():
+    recorded = Projection(["Paper"], weight="weight").to_dict()
+    del recorded["time"]
+    assert Projection.from_dict(recorded) == Projection(["Paper"], weight="weight")
+    assert Projection(["Paper"], time="since").to_dict()["time"] == "since"
 
 
 def test_it_cannot_be_changed():
@@ -61,6 +69,8 @@ def test_it_cannot_be_changed():
         ({"attributes": "year"}, TypeError, "attributes must be a list of names"),
         ({"weight": 1}, TypeError, "weight must be a string"),
         ({"weight": " "}, ValueError, "weight must not be empty"),
+        ({"time": 2004}, TypeError, "time must be a string, got 2004"),
+        ({"time": ""}, ValueError, "time must not be empty"),
         ({"key": ["id"]}, TypeError, "key must be a string"),
         ({"node_filter": ""}, ValueError, "node_filter must not be empty"),
         ({"default_weight": "1"}, TypeError, "default_weight must be a number"),

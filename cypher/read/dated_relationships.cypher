@@ -1,0 +1,28 @@
+// As weighted_relationships.cypher, and the time of each relationship in one of two more lists, null in the other:
+// seconds since 1970 UTC of a date or datetime (one without a zone is taken as UTC), else the value as it is.
+// The server converts: to send 10^5 temporal values takes the driver seconds.
+// Parameters: heat_ids, heat_prefix, heat_weight (property key, or null: no weights), heat_time (property key).
+UNWIND range(0, size($heat_ids) - 1) AS i
+MATCH (n) WHERE elementId(n) = $heat_ids[i]
+MATCH (n)-[r@types]->(m)
+WHERE (
+  @relationship_filter
+)
+// collect() drops nulls, a list comprehension over collected relationships keeps them.
+WITH collect(i) AS sources, collect(toInteger(substring(elementId(m), $heat_prefix))) AS targets,
+  collect(r) AS relationships
+WITH sources, targets, relationships, [r IN relationships | r[$heat_time]] AS times
+RETURN sources, targets, [r IN relationships | r[$heat_weight]] AS weights,
+  // Not epochSeconds, which rounds towards 1970. Microseconds are whole, so that only the last division rounds.
+  [t IN times | CASE
+    WHEN t IS :: ZONED DATETIME NOT NULL
+      THEN (t.epochMillis * 1000.0 + t.nanosecond % 1000000 / 1000.0) / 1000000
+    WHEN t IS :: DATE NOT NULL
+      THEN duration.inDays(date('1970-01-01'), t).days * 86400.0
+    WHEN t IS :: LOCAL DATETIME NOT NULL
+      THEN (datetime({datetime: t, timezone: '+00:00'}).epochMillis * 1000.0 + t.nanosecond % 1000000 / 1000.0) / 1000000
+  END] AS seconds,
+  [t IN times | CASE
+    WHEN t IS :: DATE NOT NULL | ZONED DATETIME NOT NULL | LOCAL DATETIME NOT NULL THEN null
+    ELSE t
+  END] AS others

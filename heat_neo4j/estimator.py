@@ -53,8 +53,8 @@ class HEAT(BaseEstimator):
     learning_rate : float, default 0.05
         Step per pair at the start; falls linearly to 0.
     batch_size : int, default 320
-        Source positions trained with frozen coordinates before the points move (4 walks of 80 nodes); at
-        most N / 8 on small graphs.
+        Source positions trained with frozen coordinates before the points move, 10 from each of 32
+        walks; at most N / 8 on small graphs.
     n_epochs : int, default 1
         Passes over the walks.
     n_threads : int, optional

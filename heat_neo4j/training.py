@@ -30,6 +30,7 @@ __all__ = [
 START_WIDTH = 1e-3
 """Spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)."""
 
+_SEGMENT = 10  # source positions that one walk gives to a batch
 _BATCHES_PER_CALL = 128  # between two looks at the callback: about a tenth of a second
 
 
@@ -88,7 +89,8 @@ def _batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, 
     frozen coordinates would overshoot.
     """
     positions = max(1, min(batch_size, n_nodes // 8))
-    return max(1, positions // walk_length), min(positions, walk_length)
+    in_segment = min(positions, walk_length, _SEGMENT)
+    return positions // in_segment, in_segment
 
 
 def make_workspace(

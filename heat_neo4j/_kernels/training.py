@@ -1,9 +1,13 @@
 """Riemannian descent on the hyperboloid in frozen batches, the same bits for any number of threads.
 
-A batch is a few segments of walks. Phase 1, parallel over segments: with the coordinates frozen, draw the
-negatives and compute the softmax coefficient of every (pair, candidate). Phase 2, parallel over owners:
-each node sums its own tangent vector in the order of the segments and takes one exponential map. Then the
-moved points are copied back. Which thread owns a node never changes the order of that node's sum.
+A batch is one short segment each of many walks: a round takes the first segment of every walk, then the
+second, and so on. (With whole walks, a component of two nodes, whose pairs in a walk are all the same, would
+get one step for some hundred of them, lose hold of its nodes, and training could diverge.)
+
+Phase 1, parallel over segments: with the coordinates frozen, draw the negatives and compute the softmax
+coefficient of every (pair, candidate). Phase 2, parallel over owners: each node sums its own tangent vector
+in the order of the segments and takes one exponential map. Then the moved points are copied back. Which
+thread owns a node never changes the order of that node's sum.
 
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
 whole walk alternates between. Each candidate pulls or pushes with stiffness |delta - p|; where rate * (sum of
@@ -144,7 +148,7 @@ def _segment(
     entry_node, entry_source = w.entry_node[g], w.entry_source[g]
     entry_weight, entry_stiffness = w.entry_weight[g], w.entry_stiffness[g]
     slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
-    length = walk(walker, similarity, index, start, nodes)
+    length = walk(walker, similarity, index, start, nodes[: min(end + window, nodes.shape[0])])
     state = stream(stream(key, index), begin)
     n_entries[:] = 0
     sources[:] = -1
@@ -301,7 +305,8 @@ def train_batches(
     per_batch = w.nodes.shape[0]
     positions = w.sources.shape[1]
     owners = w.n_touched.shape[0]
-    n_segments = starts.shape[0] * segments_per_walk
+    n_walks = starts.shape[0]
+    n_segments = n_walks * segments_per_walk
     scale = 0.5 / (sigma * sigma)
     loss = 0.0
     trained = 0
@@ -310,8 +315,8 @@ def train_batches(
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
         for g in prange(segments):  # in uint64: without the casts all below is compiled twice
-            start = np.int64(starts[(offset + g) // segments_per_walk])
-            begin = ((offset + g) % segments_per_walk) * positions
+            start = np.int64(starts[(offset + g) % n_walks])
+            begin = ((offset + g) // n_walks) * positions
             end = min(begin + positions, walker.length)
             _segment(
                 points, walker, similarity, negatives, w, np.int64(g), owners, first_walk + start, start,

@@ -41,7 +41,7 @@ class Walker(NamedTuple):
 
 @njit(cache=True)
 def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
-    """Write walk `index`, which starts at node `start`, to `out`; return how many nodes it has.
+    """Fill `out` with the first nodes of walk `index`, from node `start` on; return how many there are.
 
     Each step follows Y with probability alpha, else W. A node without neighbours takes the attribute
     step, one without similar nodes the topological step; a node with neither ends the walk.
@@ -49,7 +49,7 @@ def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
     state = stream(walker.key, index)
     node = start
     out[0] = node
-    for at in range(1, walker.length):
+    for at in range(1, out.shape[0]):
         first, last = walker.indptr[node], walker.indptr[node + 1]
         state = step(state)
         following = NO_SIMILAR
@@ -71,4 +71,4 @@ def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
             following = walker.indices[low]
         node = following
         out[at] = node
-    return walker.length
+    return out.shape[0]

@@ -8,8 +8,9 @@ from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negatives
 from heat_neo4j._kernels.random import draw_slot, step, stream, unit
 from heat_neo4j._kernels.training import train_batches, weigh
 from heat_neo4j._random import make_keys
+from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import lift
+from heat_neo4j.hyperboloid import distance, lift
 from heat_neo4j.pairs import collect_pairs, make_pair_set
 from heat_neo4j.similarity import make_similarity
 from heat_neo4j.training import Schedule, make_workspace, start_points, train
@@ -202,10 +203,11 @@ def test_training_agrees_with_the_twin(batch_size):
     w = make_workspace(n, d, schedule, length, 2)
     per_walk = -(-length // w.sources.shape[1])
     starts = np.random.default_rng(0).permutation(n).astype(np.int32)
+    first = n // w.nodes.shape[0] - 1  # the last batch of first segments, then two of second ones
     points = spread_points(n, d)
     new = points.copy()
     loss, trained, skipped = train_batches(
-        new, walks.walker, walks.similarity, pairs.negatives, w, starts, 0, per_walk, 0, 3, 1,
+        new, walks.walker, walks.similarity, pairs.negatives, w, starts, 0, per_walk, first, 3, 1,
         np.array([0.01, 0.008, 0.006]), window, sigma, keys.negatives,
     )  # fmt: skip
 
@@ -214,9 +216,9 @@ def test_training_agrees_with_the_twin(batch_size):
     positions, segments = w.sources.shape[1], w.nodes.shape[0]
     for batch, rate in enumerate([0.01, 0.008, 0.006]):
         batch_pairs = []
-        for segment in range(batch * segments, (batch + 1) * segments):
-            start = int(starts[segment // per_walk])
-            begin = (segment % per_walk) * positions
+        for segment in range((first + batch) * segments, (first + batch + 1) * segments):
+            start = int(starts[segment % n])
+            begin = (segment // n) * positions
             nodes = naive.walk(
                 graph.adjacency.toarray(), walks.similarity.table, 0.2, length, keys.walks, start, start
             )
@@ -332,3 +334,15 @@ def test_similar_nodes_follow_the_exact_law(name, table_limit):
     graph = Graph(adjacency=sparse.csr_array((120, 120)), attributes=attributes)
     for node in (0, 5, 77):
         assert_follows_law(graph, node, table_limit)
+
+
+def test_small_components_do_not_make_training_diverge():
+    """A walk in a component of two nodes repeats one pair; a batch of whole walks lost hold of such nodes."""
+    rng = np.random.default_rng(0)
+    first = np.arange(0, 600, 2)
+    u, v = rng.integers(600, 1200, size=(2, 1800))
+    rows, columns = np.concatenate((first, u)), np.concatenate((first + 1, v))
+    graph = Graph(adjacency=sparse.csr_array((np.ones(2100), (rows, columns)), shape=(1200, 1200)))
+    model = HEAT(2, alpha=0.0, walks_per_node=3, random_state=0).fit(graph)
+    assert model.loss_curve_[-1] < model.loss_curve_[0] < np.log(11)
+    assert distance(model.embedding_[first], model.embedding_[first + 1]).max() < 0.4

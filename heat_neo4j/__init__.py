@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from heat_neo4j.errors import HeatError
     from heat_neo4j.estimator import HEAT
     from heat_neo4j.graph import Graph
-    from heat_neo4j.links import LinkProbability, PredictedLinks, fit_link_probability, predict_links
+    from heat_neo4j.links import (
+        LinkProbability,
+        LinkScore,
+        PredictedLinks,
+        fit_link_probability,
+        fit_link_score,
+        predict_links,
+    )
     from heat_neo4j.local_server import LocalServer
+    from heat_neo4j.tuning import choose_parameters
 
 __version__ = "0.1.0"
 
@@ -29,13 +37,16 @@ _HOMES = {
     "Graph": "graph",
     "HeatError": "errors",
     "LinkProbability": "links",
+    "LinkScore": "links",
     "LocalServer": "local_server",
     "Neo4jStore": "database",
     "PredictedLinks": "links",
     "Projection": "database",
     "RunRecord": "database",
     "WriteNames": "database",
+    "choose_parameters": "tuning",
     "fit_link_probability": "links",
+    "fit_link_score": "links",
     "predict_links": "links",
 }
 
@@ -44,6 +55,7 @@ __all__ = [
     "Graph",
     "HeatError",
     "LinkProbability",
+    "LinkScore",
     "LocalServer",
     "Neo4jStore",
     "PredictedLinks",
@@ -51,7 +63,9 @@ __all__ = [
     "RunRecord",
     "WriteNames",
     "__version__",
+    "choose_parameters",
     "fit_link_probability",
+    "fit_link_score",
     "predict_links",
 ]
 

@@ -16,9 +16,12 @@ from heat_neo4j.database.writer import Run
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.links import LinkProbability, PredictedLinks
+from heat_neo4j.links import LinkProbability, LinkScore, PredictedLinks
+from heat_neo4j.tuning import Choice
 
-__all__ = ["LinkOptions", "Result", "RunReport", "Target"]
+__all__ = ["SCORES", "LinkOptions", "Result", "RunReport", "Target"]
+
+SCORES = ("distance", "combined")
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class LinkOptions:
     probability : bool
         Whether each link gets a probability. It is fitted by training once more, without a tenth of the
         edges, so a run takes twice as long with it.
+    score : {"distance", "combined"}
+        What ranks the pairs: the distance, or a `LinkScore` of distance, degrees, common neighbours and
+        attributes, which brings probabilities of its own and takes a second training too.
 
     Raises
     ------
@@ -46,8 +52,11 @@ class LinkOptions:
     min_degree: int = 0
     max_degree: int | None = None
     probability: bool = True
+    score: str = "distance"
 
     def __post_init__(self) -> None:
+        if self.score not in SCORES:
+            raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
         if self.k is None and self.top is None:
             raise ValueError("k or top must be given: without either every absent pair would be a link")
         for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):
@@ -57,7 +66,7 @@ class LinkOptions:
 
     def search(self) -> dict[str, Any]:
         """Return the arguments of `predict_links`."""
-        return {name: value for name, value in asdict(self).items() if name != "probability"}
+        return {name: value for name, value in asdict(self).items() if name not in {"probability", "score"}}
 
 
 @dataclass(frozen=True)
@@ -70,18 +79,29 @@ class RunReport:
         As the graph has it; with status "dry run" if nothing was written.
     calibration : LinkProbability or None
         What turned distances into probabilities.
+    score : LinkScore or None
+        What ranked the links in place of the distance.
+    choice : Choice or None
+        The parameters that were chosen, and why.
     notes : tuple of str
         What went otherwise than asked, one line each.
     """
 
     run: RunRecord
     calibration: LinkProbability | None = None
+    score: LinkScore | None = None
+    choice: Choice | None = None
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
-        calibration = None if self.calibration is None else asdict(self.calibration)
-        return {**self.run.to_dict(), "calibration": calibration, "notes": list(self.notes)}
+        return {
+            **self.run.to_dict(),
+            "calibration": None if self.calibration is None else asdict(self.calibration),
+            "link_score": None if self.score is None else self.score.to_dict(),
+            "choice": None if self.choice is None else self.choice.to_dict(),
+            "notes": list(self.notes),
+        }
 
 
 @dataclass(frozen=True)
@@ -98,6 +118,8 @@ class Result:
         None where only coordinates are written.
     parameters : mapping of str to JSON data
         What to record beside the model's own parameters.
+    choice : Choice, optional
+        The parameters that were chosen, and why.
     notes : tuple of str
         What went otherwise than asked.
     """
@@ -106,6 +128,7 @@ class Result:
     coordinates: str = "poincare"
     links: PredictedLinks | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    choice: Choice | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -132,15 +155,14 @@ class Target:
     def write(self, result: Result, seconds: Mapping[str, float]) -> RunReport:
         """Write and publish `result`; or, on a dry run, only say so."""
         run = self._run(result.parameters, seconds)
-        calibration = None if result.links is None else result.links.calibration
         if self.dry_run:
-            return RunReport(self._plan(run, result), calibration, result.notes)
+            return _report(self._plan(run, result), result)
         with _told_of_interrupts(run), run:
             if result.model is not None:
                 run.write_embedding(result.model, result.coordinates)
             if result.links is not None:
                 run.write_links(result.links)
-            return RunReport(run.publish(), calibration, result.notes)
+            return _report(run.publish(), result)
 
     def _run(self, parameters: Mapping[str, Any], seconds: Mapping[str, float]) -> Run:
         return self.store.start_run(
@@ -160,6 +182,17 @@ class Target:
         record = run.plan(check_coordinates(result.model, self.graph.n_nodes, result.coordinates), links)
         facts = model_facts(result.model)
         return replace(record, **{**facts, "parameters": {**record.parameters, **facts["parameters"]}})
+
+
+def _report(run: RunRecord, result: Result) -> RunReport:
+    links = result.links
+    return RunReport(
+        run=run,
+        calibration=None if links is None else links.calibration,
+        score=None if links is None else links.score,
+        choice=result.choice,
+        notes=result.notes,
+    )
 
 
 @contextmanager

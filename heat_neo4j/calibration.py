@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,21 @@ from heat_neo4j._random import draw_seed
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import pair_distances
 from heat_neo4j.metrics import auroc
-from heat_neo4j.splits import split_edges
+from heat_neo4j.splits import EdgeSplit, split_edges
 
 if TYPE_CHECKING:
     from heat_neo4j.estimator import HEAT
 
-__all__ = ["CalibrationError", "LinkProbability", "fit_link_probability"]
+__all__ = [
+    "CalibrationError",
+    "HeldOut",
+    "LinkProbability",
+    "embed_without",
+    "fit_link_probability",
+    "link_probability",
+]
 
+_NON_EDGES_PER_EDGE = 5  # they cost little and steady the fit
 _MIN_PAIRS = 10  # held-out edges, and non-edges; fewer say too little
 
 
@@ -70,7 +78,7 @@ def fit_link_probability(
     """Fit the probability that a pair at a given distance is linked.
 
     A clone of `model` with the same parameters and seed is trained on the graph without `share` of its
-    edges; a logistic regression then parts those edges from as many non-edges by their distance. `model`
+    edges; a logistic regression then parts those edges from non-edges by their distance. `model`
     itself, fitted or not, is left as it is. The training takes as long as the first one.
 
     Parameters
@@ -94,10 +102,43 @@ def fit_link_probability(
         If `share` is out of range, fewer than 10 edges can be held out, fewer than 10 pairs are no edges, or
         the held-out edges are not nearer than the non-edges.
     """
+    return link_probability(embed_without(model, graph, share=share, on_progress=on_progress))
+
+
+class HeldOut(NamedTuple):
+    """Edges held out, and an embedding that has not seen them.
+
+    Attributes
+    ----------
+    split : EdgeSplit
+        With five non-edges for each held-out edge.
+    embedding : float64 array of shape (N, d + 1)
+        Trained on ``split.train``.
+    """
+
+    split: EdgeSplit
+    embedding: NDArray[np.float64]
+
+
+def embed_without(
+    model: HEAT, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+) -> HeldOut:
+    """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
+
+    Parameters
+    ----------
+    model, graph, share, on_progress
+        As for `fit_link_probability`.
+
+    Raises
+    ------
+    CalibrationError
+        If `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
+    """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
     try:
-        split = split_edges(graph, share, random_state=seed)
+        split = split_edges(graph, share, random_state=seed, non_edges_per_edge=_NON_EDGES_PER_EDGE)
     except ValueError as error:
         raise CalibrationError(f"no link probability: {error}") from error
     edges, others = split.test_edges, split.test_non_edges
@@ -107,7 +148,26 @@ def fit_link_probability(
             f"it takes {_MIN_PAIRS} of each"
         )
     twin = clone(model).set_params(random_state=seed).fit(split.train, on_progress=on_progress)
-    return _fit_logistic(pair_distances(twin.embedding_, edges), pair_distances(twin.embedding_, others))
+    return HeldOut(split, twin.embedding_)
+
+
+def link_probability(held_out: HeldOut) -> LinkProbability:
+    """Fit the probability of a link at a given distance to edges that are held out already.
+
+    Parameters
+    ----------
+    held_out : HeldOut
+        From `embed_without`.
+
+    Raises
+    ------
+    CalibrationError
+        If the held-out edges are not nearer than the non-edges.
+    """
+    split, points = held_out
+    return _fit_logistic(
+        pair_distances(points, split.test_edges), pair_distances(points, split.test_non_edges)
+    )
 
 
 def _fit_logistic(edges: NDArray[np.float64], others: NDArray[np.float64]) -> LinkProbability:
@@ -123,7 +183,9 @@ def _fit_logistic(edges: NDArray[np.float64], others: NDArray[np.float64]) -> Li
     if quality > 0.5:
         is_edge = np.repeat((1, 0), (len(edges), len(others)))
         standard = (distances - centre)[:, None] / width
-        fit = LogisticRegression(solver="newton-cholesky", tol=1e-10).fit(standard, is_edge)
+        # Balanced, so that the odds are even whatever the number of non-edges.
+        fit = LogisticRegression(class_weight="balanced", solver="newton-cholesky", tol=1e-10)
+        fit.fit(standard, is_edge)
         slope, intercept = float(fit.coef_[0, 0]), float(fit.intercept_[0])
     if slope >= 0.0:
         raise CalibrationError(

@@ -29,6 +29,8 @@ from heat_neo4j.errors import ConfigError
 
 __all__ = ["CONFIG_NAME", "SECTIONS", "read_config"]
 
+_OR_AUTO = ' or "auto"'
+
 CONFIG_NAME = "heat.toml"
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -48,19 +50,20 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "heat": {
         "n_components": "a whole number",
-        "alpha": "a number",
-        "sigma": "a number",
+        "alpha": 'a number or "auto"',
+        "sigma": 'a number or "auto"',
         "walks_per_node": "a whole number",
         "walk_length": "a whole number",
-        "window_size": "a whole number",
+        "window_size": 'a whole number or "auto"',
         "n_negatives": "a whole number",
-        "negative_exponent": "a number",
-        "learning_rate": "a number",
+        "negative_exponent": 'a number or "auto"',
+        "learning_rate": 'a number or "auto"',
         "batch_size": "a whole number",
         "n_epochs": "a whole number",
         "n_threads": "a whole number",
         "random_state": "a whole number",
     },
+    "choose": {"seconds": "a number"},
     "write": {
         "model": "text",
         "coordinates": "text",
@@ -78,6 +81,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "min_degree": "a whole number",
         "max_degree": "a whole number",
         "probability": "true or false",
+        "score": "text",
     },
 }
 """Every section and key of heat.toml with the kind of its value."""
@@ -144,6 +148,8 @@ def _checked(source: Path, section: str, key: str, value: Any) -> Any:
 
 
 def _is_kind(value: Any, kind: str) -> bool:
+    if kind.endswith(_OR_AUTO):
+        return value == "auto" or _is_kind(value, kind.removesuffix(_OR_AUTO))
     if kind == "text":
         return isinstance(value, str)
     if kind == "a list of texts":

@@ -1,7 +1,8 @@
 """Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
 
 Pairs are unordered. The search is exact: every pair that may be considered is, in O(N k) memory and
-O(N^2 d) time, with the same bits for any number of threads.
+O(N^2 d) time, with the same bits for any number of threads. By a combined score the best-scored pairs are
+found instead, in the same way but slower.
 """
 
 from __future__ import annotations
@@ -16,15 +17,26 @@ from sklearn.utils.validation import check_is_fitted
 from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, NO_PARTNER, nearest_absent
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._scored_pairs import best_absent
 from heat_neo4j._validation import check_integer
 from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import pair_distances
+from heat_neo4j.link_score import LinkScore, fit_link_score
 from heat_neo4j.training import resolve_threads, use_threads
 
 if TYPE_CHECKING:
     from heat_neo4j.estimator import HEAT
 
-__all__ = ["CalibrationError", "LinkProbability", "PredictedLinks", "fit_link_probability", "predict_links"]
+__all__ = [
+    "CalibrationError",
+    "LinkProbability",
+    "LinkScore",
+    "PredictedLinks",
+    "fit_link_probability",
+    "fit_link_score",
+    "predict_links",
+]
 
 _BLOCK_ROWS = 1024  # nodes between two progress reports
 _BLOCK_ENTRIES = 1 << 22  # pairs held before the overall nearest are sorted out
@@ -32,18 +44,20 @@ _BLOCK_ENTRIES = 1 << 22  # pairs held before the overall nearest are sorted out
 
 @dataclass(frozen=True, eq=False)
 class PredictedLinks:
-    """Absent pairs, nearest first.
+    """Absent pairs, nearest first; or best-scored first, where a combined score ranked them.
 
     Parameters
     ----------
     source, target : int64 arrays of shape (L,)
         Rows of the graph, source < target; no pair comes twice.
     distance : float64 array of shape (L,)
-        Hyperbolic distance, rising; ties in order of source, then target.
+        Hyperbolic distance; rising, with ties in order of source, then target, if distance ranked the pairs.
     probability : float64 array of shape (L,), optional
-        What `calibration` gives; None without one.
+        What `calibration` or `score` gives; None without either.
     calibration : LinkProbability, optional
         What turned distances into probabilities.
+    score : LinkScore, optional
+        What ranked the pairs, and gave the probabilities, in place of the distance.
     """
 
     source: NDArray[np.int64]
@@ -51,10 +65,11 @@ class PredictedLinks:
     distance: NDArray[np.float64]
     probability: NDArray[np.float64] | None = None
     calibration: LinkProbability | None = None
+    score: LinkScore | None = None
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """1 for the nearest pair, 2 for the next, and so on; shape (L,)."""
+        """1 for the first pair, 2 for the next, and so on; shape (L,)."""
         return np.arange(1, len(self) + 1, dtype=np.int64)
 
     def __len__(self) -> int:
@@ -72,10 +87,11 @@ def predict_links(
     min_degree: int = 0,
     max_degree: int | None = None,
     probability: LinkProbability | None = None,
+    score: LinkScore | None = None,
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> PredictedLinks:
-    """Return the nearest pairs of nodes that no relationship of `graph` joins.
+    """Return the nearest, or best-scored, pairs of nodes that no relationship of `graph` joins.
 
     Parameters
     ----------
@@ -94,6 +110,8 @@ def predict_links(
         Leave out nodes with fewer or with more neighbours in `graph`.
     probability : LinkProbability, optional
         From `fit_link_probability`; fills in the probabilities.
+    score : LinkScore, optional
+        From `fit_link_score`; ranks the pairs and fills in the probabilities. Not with `probability`.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     on_progress : callable
@@ -111,15 +129,21 @@ def predict_links(
         If the estimator is not fitted.
     """
     _check_limits(k, top, min_degree, max_degree)
+    if probability is not None and score is not None:
+        raise ValueError("give probability or score, not both: a score has probabilities of its own")
     threads = check_integer("n_threads", resolve_threads(n_threads), minimum=1)
     roles = _roles(graph, source_label, target_label)
     suited = (roles != 0) & (graph.degrees >= min_degree)
     if max_degree is not None:
         suited &= graph.degrees <= max_degree
     nodes = np.flatnonzero(suited)
-    candidates = _candidates(_embedding_of(model), graph, nodes, roles[nodes])
+    embedding = _embedding_of(model)
+    columns_of(embedding, graph.n_nodes)
     before = use_threads(threads)
     try:
+        if score is not None:
+            return _by_score(score, embedding, graph, nodes, roles[nodes], k, top, on_progress)
+        candidates = _candidates(embedding, graph, nodes, roles[nodes])
         pairs = _nearest(candidates, k, top, on_progress)
     finally:
         use_threads(before)
@@ -129,6 +153,26 @@ def predict_links(
         distance=pairs.distance,
         probability=None if probability is None else probability(pairs.distance),
         calibration=probability,
+    )
+
+
+def _by_score(
+    score: LinkScore,
+    embedding: NDArray[np.float64],
+    graph: Graph,
+    nodes: NDArray[np.int64],
+    roles: NDArray[np.uint8],
+    k: int | None,
+    top: int | None,
+    on_progress: Progress,
+) -> PredictedLinks:
+    pairs, log_odds = best_absent(score.scorer(embedding, graph), graph, nodes, roles, k, top, on_progress)
+    return PredictedLinks(
+        source=pairs[:, 0],
+        target=pairs[:, 1],
+        distance=pair_distances(embedding, pairs),
+        probability=score.probability(log_odds),
+        score=score,
     )
 
 

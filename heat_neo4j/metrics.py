@@ -1,11 +1,48 @@
-"""How well scores tell edges from non-edges. Higher scores mean likelier edges; ties count one half."""
+"""How well scores tell edges from non-edges, rank the partners of a node, and how well probabilities hold.
+
+Higher scores mean likelier edges.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import NamedTuple
 
-__all__ = ["auroc"]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import metrics as sklearn_metrics
+
+__all__ = [
+    "CURVE_POINTS",
+    "NodeRanking",
+    "auroc",
+    "average_precision",
+    "expected_calibration_error",
+    "node_ranking",
+    "precision_recall_curve",
+    "roc_curve",
+    "thinned",
+]
+
+Array = NDArray[np.float64]
+
+CURVE_POINTS = 1000
+"""Most points of a curve; a picture shows no more."""
+
+
+class NodeRanking(NamedTuple):
+    """How one node ranks its partners.
+
+    Attributes
+    ----------
+    ranks : float64 array of shape (p,)
+        Filtered rank of each partner: 1 + the other candidates that score higher, equal ones counted one
+        half. Partners do not count against each other.
+    average_precision : float
+        Of the partners among all candidates, in (0, 1].
+    """
+
+    ranks: Array
+    average_precision: float
 
 
 def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
@@ -26,12 +63,158 @@ def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
     ValueError
         If an array is empty or holds NaN.
     """
-    edges = np.asarray(edge_scores, dtype=np.float64).ravel()
-    others = np.sort(np.asarray(non_edge_scores, dtype=np.float64).ravel())
-    if edges.size == 0 or others.size == 0:
-        raise ValueError(f"AUROC needs edges and non-edges, got {edges.size} and {others.size}")
-    if np.isnan(edges).any() or np.isnan(others).any():
-        raise ValueError("AUROC needs scores that are not NaN")
+    edges, others = _checked("AUROC", edge_scores, non_edge_scores)
+    others = np.sort(others)
     under = np.searchsorted(others, edges, side="left").sum(dtype=np.int64)
     not_above = np.searchsorted(others, edges, side="right").sum(dtype=np.int64)
     return float((int(under) + int(not_above)) / (2 * edges.size * others.size))
+
+
+def average_precision(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
+    """Return the mean, over edges, of the share of edges among all pairs that score at least as high.
+
+    Parameters
+    ----------
+    edge_scores, non_edge_scores : arrays of float
+        As for `auroc`. Unlike AUROC, the result depends on how many non-edges there are for an edge.
+
+    Returns
+    -------
+    float
+        In (0, 1]; scikit-learn's ``average_precision_score``.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty or holds NaN.
+    """
+    truth, scores = _joined("average precision", edge_scores, non_edge_scores)
+    return float(sklearn_metrics.average_precision_score(truth, scores))
+
+
+def roc_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
+    """Return false and true positive rates from (0, 0) to (1, 1), at most `CURVE_POINTS` of them.
+
+    Raises
+    ------
+    ValueError
+        As for `auroc`.
+    """
+    truth, scores = _joined("a ROC curve", edge_scores, non_edge_scores)
+    false_rate, true_rate, _ = sklearn_metrics.roc_curve(truth, scores)
+    return thinned(false_rate, true_rate)
+
+
+def precision_recall_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
+    """Return recall, from 0 to 1, and the precision at each, at most `CURVE_POINTS` of them.
+
+    Raises
+    ------
+    ValueError
+        As for `auroc`.
+    """
+    truth, scores = _joined("a precision curve", edge_scores, non_edge_scores)
+    precision, recall, _ = sklearn_metrics.precision_recall_curve(truth, scores)
+    return thinned(recall[::-1], precision[::-1])
+
+
+def thinned(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return at most `CURVE_POINTS` points of a curve, evenly taken, both ends among them."""
+    if len(x) <= CURVE_POINTS:
+        return x, y
+    kept = np.round(np.linspace(0, len(x) - 1, CURVE_POINTS)).astype(np.int64)
+    return x[kept], y[kept]
+
+
+def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRanking:
+    """Rank a node's partners among its candidates.
+
+    Mean rank is the mean of `NodeRanking.ranks` over all pairs in both directions; mAP the mean of
+    `NodeRanking.average_precision` over all nodes that have a partner.
+
+    Parameters
+    ----------
+    other_scores : array of shape (c,)
+        Scores of the candidates that are no partners; may be empty.
+    partner_scores : array of shape (p,)
+        Scores of the partners, at least one.
+
+    Raises
+    ------
+    ValueError
+        If there is no partner, or a score is NaN.
+
+    References
+    ----------
+    Filtered ranks: A. Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
+    """
+    others = np.sort(np.asarray(other_scores, dtype=np.float64))
+    partners = np.asarray(partner_scores, dtype=np.float64)
+    if partners.size == 0:
+        raise ValueError("a ranking needs a partner")
+    if np.isnan(partners).any() or np.isnan(others[-1:]).any():  # NaN sorts to the end
+        raise ValueError("a ranking needs scores that are not NaN")
+    at_least = others.size - np.searchsorted(others, partners, side="left")
+    above = others.size - np.searchsorted(others, partners, side="right")
+    found = partners.size - np.searchsorted(np.sort(partners), partners, side="left")
+    ranks = np.asarray(1.0 + 0.5 * (above + at_least), dtype=np.float64)
+    return NodeRanking(ranks, float(np.mean(found / (found + at_least))))
+
+
+def expected_calibration_error(
+    probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 15, *, weights: ArrayLike | None = None
+) -> float:
+    """Return the mean gap between predicted probability and observed share, over bins of equal width.
+
+    Parameters
+    ----------
+    probabilities : array of shape (m,)
+        In [0, 1].
+    outcomes : array of shape (m,)
+        Whether it came true.
+    n_bins : int
+        Bins that cut [0, 1] evenly; 1 belongs to the last.
+    weights : array of shape (m,), optional
+        How much each counts, at least 0: to state the error for another share of edges than the sample has.
+
+    Returns
+    -------
+    float
+        Sum over bins of (share of the weight in the bin) * abs(mean probability - mean outcome), in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, nothing is given, a probability lies outside [0, 1] or the weights sum to 0.
+
+    References
+    ----------
+    M. P. Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
+    """
+    p = np.asarray(probabilities, dtype=np.float64).ravel()
+    true = np.asarray(outcomes, dtype=np.float64).ravel()
+    w = np.ones_like(p) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
+    if not p.size == true.size == w.size or p.size == 0:
+        raise ValueError(f"{p.size} probabilities for {true.size} outcomes and {w.size} weights")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("probabilities must lie in [0, 1]")
+    if not ((w >= 0).all() and w.sum() > 0 and np.isfinite(w).all()):
+        raise ValueError("weights must be finite, at least 0, and not all 0")
+    bins = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
+    gaps = np.bincount(bins, weights=w * (p - true), minlength=n_bins)
+    return float(np.abs(gaps).sum() / w.sum())
+
+
+def _checked(what: str, edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
+    edges = np.asarray(edge_scores, dtype=np.float64).ravel()
+    others = np.asarray(non_edge_scores, dtype=np.float64).ravel()
+    if edges.size == 0 or others.size == 0:
+        raise ValueError(f"{what} needs edges and non-edges, got {edges.size} and {others.size}")
+    if np.isnan(edges).any() or np.isnan(others).any():
+        raise ValueError(f"{what} needs scores that are not NaN")
+    return edges, others
+
+
+def _joined(what: str, edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[NDArray[np.bool_], Array]:
+    edges, others = _checked(what, edge_scores, non_edge_scores)
+    return np.arange(edges.size + others.size) < edges.size, np.concatenate((edges, others))

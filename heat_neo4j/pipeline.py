@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from inspect import signature
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress
@@ -21,9 +22,13 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.links import (
     CalibrationError,
     LinkProbability,
+    LinkScore,
+    PredictedLinks,
     fit_link_probability,
+    fit_link_score,
     predict_links,
 )
+from heat_neo4j.tuning import Choice, TuningError, choose_parameters
 
 __all__ = ["LinkOptions", "RunReport", "embed", "model_of", "predict", "published_run"]
 
@@ -39,6 +44,8 @@ def embed(
     names: WriteNames = _DEFAULT_NAMES,
     coordinates: str = "poincare",
     links: LinkOptions | None = _DEFAULT_LINKS,
+    choose: Sequence[str] = (),
+    choose_seconds: float | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: Progress = no_progress,
@@ -52,13 +59,18 @@ def embed(
     projection : Projection
         What to read.
     model : HEAT
-        The estimator; it is fitted here.
+        The estimator; it is fitted here, with the chosen parameters if some are to be chosen.
     names : WriteNames
         Names to write under.
     coordinates : {"poincare", "hyperboloid", "klein"}
         What to store.
     links : LinkOptions, optional
         Which links to predict; None for none. Earlier predicted links of the model then stay published.
+    choose : sequence of str
+        Parameters to choose by `choose_parameters`; the run records what was tried. Where nothing can be
+        chosen the model's own values are taken, and a note says why.
+    choose_seconds : float, optional
+        Time to spend on that.
     overwrite : bool
         Whether values of the same names that no run wrote may be overwritten.
     dry_run : bool
@@ -89,23 +101,22 @@ def embed(
     parts = ("embedding",) if links is None else ("embedding", "links")
     target = Target(store, graph, parts, names, overwrite, dry_run, on_progress)
     target.check(links)
+    choice, notes = _chosen(model, graph, choose, choose_seconds, on_progress)
+    if choose:
+        clock.lap("choose")
     _fit(model, graph, on_progress)
     clock.laps(model.training_["seconds"])
+    recorded = {} if choice is None else {"choice": choice.to_dict()}
     if links is None:
-        return target.write(Result(model, coordinates), clock.seconds)
-    calibration, notes = _calibrated(model, graph, links, on_progress)
+        result = Result(model, coordinates, parameters=recorded, choice=choice, notes=notes)
+        return target.write(result, clock.seconds)
+    law, more = _law(model, graph, links, on_progress)
     clock.lap("calibrate")
-    found = predict_links(
-        model,
-        graph,
-        probability=calibration,
-        n_threads=model.n_threads,
-        on_progress=on_progress,
-        **links.search(),
-    )
+    threads = model.n_threads
+    found = predict_links(model, graph, n_threads=threads, on_progress=on_progress, **law, **links.search())
     clock.lap("links")
-    recorded = _recorded(links, calibration)
-    return target.write(Result(model, coordinates, found, recorded, notes), clock.seconds)
+    recorded.update(_recorded(links, found))
+    return target.write(Result(model, coordinates, found, recorded, choice, (*notes, *more)), clock.seconds)
 
 
 def predict(
@@ -160,13 +171,15 @@ def predict(
     points = store.read_embedding(graph, names=names)
     clock.lap("read")
     twin = model_of(source).set_params(n_threads=n_threads)
-    calibration, notes = _calibrated(twin, graph, links, on_progress, source.parameters.get("calibration"))
+    law, notes = _law(twin, graph, links, on_progress, source.parameters)
+    if links.score == "distance" and "link_score" in source.parameters:
+        notes = (*notes, "the run ranked its links by the combined score, these are ranked by distance")
     clock.lap("calibrate")
     found = predict_links(
-        points, graph, probability=calibration, n_threads=n_threads, on_progress=on_progress, **links.search()
+        points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
     )
     clock.lap("links")
-    recorded = {**_recorded(links, calibration), "embedding_run": source.run_id}
+    recorded = {**_recorded(links, found), "embedding_run": source.run_id}
     return target.write(Result(links=found, parameters=recorded, notes=notes), clock.seconds)
 
 
@@ -222,32 +235,58 @@ def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> None:
         raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
 
 
-def _calibrated(
+def _chosen(
+    model: HEAT, graph: Graph, names: Sequence[str], seconds: float | None, on_progress: Progress
+) -> tuple[Choice | None, tuple[str, ...]]:
+    """Choose parameters and give them to the model; or return none and a note why."""
+    if not names:
+        return None, ()
+    try:
+        choice = choose_parameters(model, graph, names, budget_seconds=seconds, on_progress=on_progress)
+    except TuningError as error:
+        return None, (f"{error}: the values given, or the defaults, were taken",)
+    model.set_params(**choice.parameters)
+    return choice, ()
+
+
+def _law(
     model: HEAT,
     graph: Graph,
     links: LinkOptions,
     on_progress: Progress,
-    known: Mapping[str, Any] | None = None,
-) -> tuple[LinkProbability | None, tuple[str, ...]]:
-    """Return the probability law that `links` asks for (as `known`, if it is), or none and a note why."""
-    if not links.probability:
-        return None, ()
-    if known is not None:
-        return LinkProbability(**known), ()
+    known: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what turns pairs into probabilities, as `predict_links` takes it, or nothing and a note why.
+
+    A law that is `known`, from the parameters of a run, is not fitted again.
+    """
 
     def progress(stage: str, done: int, total: int) -> None:
         on_progress(f"probability: {stage}", done, total)
 
     try:
-        return fit_link_probability(model, graph, on_progress=progress), ()
+        if links.score == "combined":
+            if "link_score" in known:
+                return {"score": LinkScore.from_dict(known["link_score"])}, ()
+            return {"score": fit_link_score(model, graph, on_progress=progress)}, ()
+        if not links.probability:
+            return {}, ()
+        if "calibration" in known:
+            return {"probability": LinkProbability(**known["calibration"])}, ()
+        return {"probability": fit_link_probability(model, graph, on_progress=progress)}, ()
     except CalibrationError as error:
-        return None, (str(error),)
+        ranked = "; links are ranked by distance" if links.score == "combined" else ""
+        return {}, (f"{error}{ranked}",)
 
 
-def _recorded(links: LinkOptions, calibration: LinkProbability | None) -> dict[str, Any]:
-    """Return what a run remembers of its links; `predict` of a later day reads the calibration."""
-    known = {} if calibration is None else {"calibration": asdict(calibration)}
-    return {"links": asdict(links), **known}
+def _recorded(links: LinkOptions, found: PredictedLinks) -> dict[str, Any]:
+    """Return what a run remembers of its links; `predict` of a later day reads the fitted law."""
+    recorded: dict[str, Any] = {"links": asdict(links)}
+    if found.calibration is not None:
+        recorded["calibration"] = asdict(found.calibration)
+    if found.score is not None:
+        recorded["link_score"] = found.score.to_dict()
+    return recorded
 
 
 def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:

@@ -1,6 +1,6 @@
 """Scores of pairs of nodes: the one form in which distances and baselines are evaluated and combined.
 
-Higher scores mean likelier links. A score depends neither on the order of a pair nor on the number of threads.
+Higher scores mean likelier links. A score depends neither on the order of a pair nor on the thread count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from scipy import sparse
 from heat_neo4j._kernels.neighbours import paired_excess
 from heat_neo4j._points import columns_of
 
-__all__ = ["DistanceScorer", "NodeProductScorer", "PairScorer", "SparseProductScorer", "VectorScorer"]
+__all__ = [
+    "DistanceScorer",
+    "EuclideanScorer",
+    "NodeProductScorer",
+    "NodeSumScorer",
+    "PairScorer",
+    "SparseProductScorer",
+    "VectorScorer",
+]
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -95,6 +103,32 @@ class NodeProductScorer:
         return np.multiply.outer(self._values[begin:end], self._values)
 
 
+class NodeSumScorer:
+    """The sum of a value of one node and that of the other: radii, say.
+
+    Parameters
+    ----------
+    values : float64 array of shape (N,)
+        One value per node.
+    """
+
+    def __init__(self, values: Array) -> None:
+        self._values = np.asarray(values, dtype=np.float64)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return len(self._values)
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        return np.asarray(self._values[pairs[:, 0]] + self._values[pairs[:, 1]])
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        return np.add.outer(self._values[begin:end], self._values)
+
+
 class SparseProductScorer:
     """The inner product of a sparse row of one node and a sparse row of the other.
 
@@ -106,7 +140,7 @@ class SparseProductScorer:
 
     def __init__(self, left: sparse.csr_array, right: sparse.csr_array) -> None:
         self._left, self._right = sparse.csr_array(left), sparse.csr_array(right)
-        self._columns = sparse.csc_array(self._right.T)
+        self._columns = sparse.csr_array(self._right.T)
 
     @property
     def n_nodes(self) -> int:
@@ -152,3 +186,34 @@ class VectorScorer:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
         # einsum adds in one order; a matrix product of BLAS depends on its number of threads.
         return np.asarray(np.einsum("ij,kj->ik", self._vectors[begin:end], self._weighted))
+
+
+class EuclideanScorer:
+    """Minus the squared Euclidean distance.
+
+    Parameters
+    ----------
+    vectors : float64 array of shape (N, K)
+        One vector per node.
+    """
+
+    def __init__(self, vectors: Array) -> None:
+        self._vectors = np.asarray(vectors, dtype=np.float64)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return len(self._vectors)
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        gap = self._vectors[pairs[:, 0]] - self._vectors[pairs[:, 1]]
+        return np.asarray(-np.einsum("ij,ij->i", gap, gap))
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        total = np.zeros((end - begin, self.n_nodes))
+        for column in self._vectors.T:
+            gap = np.subtract.outer(column[begin:end], column)
+            total -= gap * gap
+        return total

@@ -51,7 +51,9 @@ class EdgeSplit:
         return f"{moment}Z" if self.since % _DAY else str(np.datetime_as_string(moment, unit="D"))
 
 
-def split_edges(graph: Graph, share: float = 0.15, random_state: int | None = 0) -> EdgeSplit:
+def split_edges(
+    graph: Graph, share: float = 0.15, random_state: int | None = 0, *, non_edges_per_edge: int = 1
+) -> EdgeSplit:
     """Hold out a share of the edges such that every node that has an edge keeps one.
 
     As in the HEAT authors' program, but on undirected pairs: edges are put in random order, those that are
@@ -66,6 +68,8 @@ def split_edges(graph: Graph, share: float = 0.15, random_state: int | None = 0)
         Share of the edges to hold out, in (0, 1). Sparse graphs may allow fewer; all that can be are taken.
     random_state : int, optional
         Seed; the same seed gives the same split. None draws a fresh one.
+    non_edges_per_edge : int
+        Non-edges to draw for each held-out edge, 1 or more.
 
     Returns
     -------
@@ -83,7 +87,8 @@ def split_edges(graph: Graph, share: float = 0.15, random_state: int | None = 0)
     place = np.random.default_rng(edge_seed).permutation(len(edges))
     free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
     wanted = max(round(share * len(edges)), 1)
-    return _split(graph, upper, free[np.argsort(place[free])[:wanted]], non_edge_seed)
+    chosen = free[np.argsort(place[free])[:wanted]]
+    return _split(graph, upper, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
 
 
 def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:
@@ -130,7 +135,7 @@ def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int 
     free = np.flatnonzero(dated & ~_first_of_a_node(edges, graph.n_nodes, place))
     wanted = max(round(share * int(dated.sum())), 1)
     latest = free[np.argsort(place[free])[-wanted:]]
-    split = _split(graph, upper, latest, non_edge_seed)
+    split = _split(graph, upper, latest, len(latest), non_edge_seed)
     return replace(split, since=float(graph.edge_times[latest].min()))
 
 
@@ -158,7 +163,11 @@ def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64])
 
 
 def _split(
-    graph: Graph, upper: sparse.coo_array, chosen: NDArray[np.int64], non_edge_seed: np.random.SeedSequence
+    graph: Graph,
+    upper: sparse.coo_array,
+    chosen: NDArray[np.int64],
+    n_non_edges: int,
+    non_edge_seed: np.random.SeedSequence,
 ) -> EdgeSplit:
     """Hold out the `chosen` edges, and draw as many non-edges."""
     if not len(chosen):
@@ -177,7 +186,7 @@ def _split(
     return EdgeSplit(
         train=train,
         test_edges=edges[~keep],
-        test_non_edges=_draw_non_edges(edges, graph.n_nodes, len(chosen), non_edge_seed),
+        test_non_edges=_draw_non_edges(edges, graph.n_nodes, n_non_edges, non_edge_seed),
     )
 
 

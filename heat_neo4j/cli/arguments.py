@@ -6,13 +6,22 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from heat_neo4j.database import Projection, WriteNames
     from heat_neo4j.estimator import HEAT
     from heat_neo4j.pipeline import LinkOptions
 
-__all__ = ["heat_from", "links_from", "made", "names_from", "projection_from"]
+__all__ = [
+    "check_choose_seconds",
+    "chosen_from",
+    "heat_from",
+    "links_from",
+    "made",
+    "names_from",
+    "projection_from",
+]
 
 PROJECTION_FIELDS = (
     "labels", "relationships", "weight", "default_weight", "aggregation", "time",
@@ -22,7 +31,7 @@ HEAT_FIELDS = (
     "n_components", "alpha", "sigma", "walks_per_node", "walk_length", "window_size", "n_negatives",
     "negative_exponent", "learning_rate", "batch_size", "n_epochs", "n_threads", "random_state",
 )  # fmt: skip
-LINK_FIELDS = ("k", "top", "source_label", "target_label", "min_degree", "max_degree", "probability")
+LINK_FIELDS = ("k", "top", "source_label", "target_label", "min_degree", "max_degree", "probability", "score")
 
 
 def made(factory: Callable[..., Any], **arguments: Any) -> Any:
@@ -45,11 +54,25 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
 
 
 def heat_from(options: Mapping[str, Any]) -> HEAT:
-    """Return the untrained estimator that the options describe."""
+    """Return the untrained estimator that the options describe; what is to be chosen has its default."""
     from heat_neo4j.estimator import HEAT
 
-    model: HEAT = made(HEAT, **{name: options[name] for name in HEAT_FIELDS})
+    chosen = chosen_from(options)
+    model: HEAT = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
     return model
+
+
+def chosen_from(options: Mapping[str, Any]) -> list[str]:
+    """Return the names of the parameters that are to be chosen for the graph."""
+    return [name for name in HEAT_FIELDS if options[name] == "auto"]
+
+
+def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> None:
+    """Refuse a time for choosing where nothing is to be chosen."""
+    context = click.get_current_context()
+    from_command_line = context.get_parameter_source("choose_seconds") is ParameterSource.COMMANDLINE
+    if seconds is not None and from_command_line and not chosen_from(options):
+        raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen", context)
 
 
 def links_from(options: Mapping[str, Any]) -> LinkOptions:

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 
-from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
+from heat_neo4j.cli.arguments import (
+    check_choose_seconds,
+    chosen_from,
+    heat_from,
+    links_from,
+    names_from,
+    projection_from,
+)
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import (
@@ -17,7 +24,14 @@ from heat_neo4j.cli.options import (
 )
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import show_run
-from heat_neo4j.cli.run_options import heat_options, link_options, links_switch, names_options, write_options
+from heat_neo4j.cli.run_options import (
+    choose_option,
+    heat_options,
+    link_options,
+    links_switch,
+    names_options,
+    write_options,
+)
 
 __all__ = ["embed"]
 
@@ -30,6 +44,7 @@ heat embed --labels Paper --relationships CITES --weight weight \\
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @projection_options
 @heat_options
+@choose_option
 @links_switch
 @link_options
 @names_options
@@ -38,7 +53,14 @@ heat embed --labels Paper --relationships CITES --weight weight \\
 @json_option
 @common_options
 def embed(
-    links: bool, coordinates: str, dry_run: bool, overwrite: bool, as_json: bool, verbose: int, **options: Any
+    links: bool,
+    choose_seconds: float | None,
+    coordinates: str,
+    dry_run: bool,
+    overwrite: bool,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
 ) -> None:
     """Read a graph, embed it, write coordinates and predicted links.
 
@@ -50,6 +72,7 @@ def embed(
 
     projection, model, names = projection_from(options), heat_from(options), names_from(options)
     wanted = links_from(options) if links else None
+    check_choose_seconds(choose_seconds, options)
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
         report = pipeline.embed(
             store,
@@ -58,6 +81,8 @@ def embed(
             names=names,
             coordinates=coordinates,
             links=wanted,
+            choose=chosen_from(options),
+            choose_seconds=choose_seconds,
             overwrite=overwrite,
             dry_run=dry_run,
             on_progress=progress,

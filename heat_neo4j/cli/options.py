@@ -33,6 +33,7 @@ HEADINGS = {
     "connection": "Connection",
     "projection": "Projection",
     "heat": "Embedding",
+    "choose": "Embedding",
     "write": "Writing",
     "links": "Predicted links",
 }

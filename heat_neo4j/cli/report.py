@@ -10,11 +10,13 @@ from heat_neo4j.cli.output import facts, format_seconds, plural, print_json
 if TYPE_CHECKING:
     from heat_neo4j.database import RunRecord
     from heat_neo4j.pipeline import RunReport
+    from heat_neo4j.tuning import Choice
 
 __all__ = ["describe", "show_run"]
 
 STAGES = (
-    "read", "similarity", "walks", "train", "calibrate", "links", "write coordinates", "write links",
+    "read", "choose", "similarity", "walks", "train", "calibrate", "links",
+    "write coordinates", "write links",
 )  # fmt: skip
 COUNTS = {
     "relationships_to_outside": "relationships lead out of the projection: left out",
@@ -34,6 +36,10 @@ def show_run(report: RunReport, *, as_json: bool, verbose: int) -> None:
     facts(describe(report.run, stages=bool(verbose)))
     if report.calibration is not None:
         facts([("Probability", _law(report.calibration.radius, report.calibration.auroc))])
+    if report.score is not None:
+        facts([("Score", _score(report.score.auroc, report.score.distance_auroc))])
+    if report.choice is not None:
+        facts(_choice(report.choice))
     facts(("Note", note) for note in report.notes)
     if report.run.status == "complete" and report.run.links_written:
         facts(("Try" if place == 0 else "", line) for place, line in enumerate(_query(report.run)))
@@ -89,6 +95,27 @@ def _in_order(seconds: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def _law(radius: float, auroc: float) -> str:
     return f"one half at distance {radius:.2f}; held-out edges against non-edges: AUROC {auroc:.3f}"
+
+
+def _score(auroc: float, distance_auroc: float) -> str:
+    return (
+        f"combined; held-out edges against non-edges: AUROC {auroc:.3f}, distance alone {distance_auroc:.3f}"
+    )
+
+
+def _choice(choice: Choice) -> Iterator[tuple[str, str]]:
+    """Yield what was chosen and what it was chosen from."""
+    chosen = ", ".join(f"{name} {value:g}" for name, value in choice.parameters.items())
+    if not choice.trials:
+        yield "Chosen", f"{chosen}: the graph has no attributes"
+        return
+    tried = plural(len(choice.trials), "training")
+    yield "Chosen", f"{chosen}, after {tried} in {format_seconds(choice.seconds)}"
+    if not choice.complete:
+        yield "", "the time given did not suffice to try all"
+    for trial in choice.trials:
+        setting = ", ".join(f"{name} {value:g}" for name, value in trial.parameters.items())
+        yield "", f"AUROC {trial.auroc:.4f}  {setting} ({plural(trial.walks_per_node, 'walk')} a node)"
 
 
 def _query(run: RunRecord) -> Iterator[str]:

@@ -9,6 +9,7 @@ import click
 from heat_neo4j.cli.options import Decorator, option, stack
 
 __all__ = [
+    "choose_option",
     "heat_options",
     "link_options",
     "link_type_option",
@@ -21,13 +22,35 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Any)
 
+AUTO = "auto"
+CHOOSABLE = ("alpha", "window_size", "negative_exponent", "sigma", "learning_rate")
 COORDINATES = ("poincare", "hyperboloid", "klein")
+
+
+class _OrAuto(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on only
+    """A number in a range, or the word "auto": the parameter is then chosen for the graph."""
+
+    name = "number or auto"
+
+    def __init__(self, numbers: click.ParamType[Any]) -> None:
+        self._numbers = numbers
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return "auto", or what the range makes of the value."""
+        if value == AUTO:
+            return AUTO
+        try:
+            return self._numbers.convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message.rstrip('.')}; or give auto", param, ctx)
 
 
 def _heat_option(*names: str, default: Any, kind: Any, text: str) -> Decorator[Function]:
     name = names[0].removeprefix("--").replace("-", "_")
+    if name in CHOOSABLE:
+        kind, text = _OrAuto(kind), f"{text} Or auto."
     show: dict[str, Any] = {"show_default": True} if default is not None else {}
-    metavar = "N" if isinstance(kind, click.IntRange) else "X"
+    metavar = "N" if isinstance(kind, click.IntRange) or name == "window_size" else "X"
     return option(
         *names, name, key=f"heat.{name}", type=kind, metavar=metavar, default=default, help=text, **show
     )
@@ -68,6 +91,14 @@ heat_options: Decorator[Any] = stack(
         kind=click.IntRange(min=0),
         text="Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]",
     ),
+)
+
+choose_option: Decorator[Any] = option(
+    "--choose-seconds",
+    key="choose.seconds",
+    type=_ABOVE_0,
+    metavar="X",
+    help="Time for choosing what is auto.  [default: about 5 trainings for each]",
 )
 
 links_switch: Decorator[Any] = option(
@@ -115,6 +146,14 @@ link_options: Decorator[Any] = stack(
         default=True,
         show_default=True,
         help="Give each link a probability; it takes a second training without a tenth of the edges.",
+    ),
+    option(
+        "--score",
+        key="links.score",
+        type=click.Choice(("distance", "combined")),
+        default="distance",
+        show_default=True,
+        help="What ranks the links: distance alone, or together with degrees, common neighbours, attributes.",
     ),
 )
 

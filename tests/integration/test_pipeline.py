@@ -256,3 +256,57 @@ def test_one_seed_is_one_answer_for_any_number_of_threads_and_any_order_of_inser
             answers.append((model.embedding_.tobytes(), published_coordinates(cypher), links))
     assert len(answers[0][1]) == NODES
     assert all(answer == answers[0] for answer in answers[1:])
+
+
+def test_chosen_parameters_are_used_and_recorded(store, cypher):
+    cypher(
+        "MATCH (a:PipePaper) MATCH (b:PipePaper) "
+        "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [3, 4, 6, 7] "
+        "CREATE (a)-[:PIPE_CITES]->(b)"
+    )
+    model = new_model()
+    report = embed(
+        store, PAPERS, model, names=NAMES, links=None, choose=("alpha",), coordinates="hyperboloid"
+    )
+    choice = report.choice
+    assert model.alpha == choice.parameters["alpha"]
+    assert len(choice.trials) == 9  # of 2 walks a node, a fifth and a half are one: 7 + 2
+    (record,) = store.runs("pipe")
+    assert record.parameters["alpha"] == model.alpha
+    assert record.parameters["choice"] == choice.to_dict()
+    assert "choose" in record.stage_seconds
+    graph = store.read_graph(PAPERS)
+    again = new_model(alpha=model.alpha).fit(graph)
+    assert np.array_equal(store.read_embedding(graph, names=NAMES), again.embedding_)
+
+
+def test_what_cannot_be_chosen_is_said_and_left_as_given(store, cypher):
+    cypher("MATCH (:PipePaper)-[r:PIPE_CITES]->(:PipePaper) DELETE r")
+    cypher("MATCH (a:PipePaper), (b:PipePaper {key: a.key + 1}) CREATE (a)-[:PIPE_CITES]->(b)")
+    model = new_model()
+    report = embed(store, PAPERS, model, names=NAMES, links=None, choose=("alpha",))
+    assert report.choice is None
+    assert model.alpha == HEAT().alpha
+    assert len(report.notes) == 1
+    assert report.notes[0].startswith("no parameter can be chosen: ")
+    assert report.run.status == "complete"
+
+
+def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):
+    model = new_model()
+    links = LinkOptions(k=3, score="combined")
+    report = embed(store, PAPERS, model, names=NAMES, links=links)
+    graph = store.read_graph(PAPERS)
+    found = predict_links(model, graph, k=3, score=report.score)
+    assert report.calibration is None
+    assert without_run(predicted(cypher)) == as_read(found)
+    ranked = sorted(predicted(cypher).values(), key=lambda p: p["rank"])
+    assert [p["probability"] for p in ranked] == sorted((p["probability"] for p in ranked), reverse=True)
+    (record,) = store.runs("pipe")
+    assert record.parameters["link_score"] == report.score.to_dict()
+    before = without_run(predicted(cypher))
+    again = predict(store, "pipe", links=links)
+    assert again.score == report.score
+    assert "probability: train" not in again.run.stage_seconds
+    for pair, p in without_run(predicted(cypher)).items():
+        assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)

@@ -14,17 +14,20 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "heat_neo4j"
 LAYERS = (
-    {"errors", "_progress", "_validation", "_kernels"},
+    {"errors", "_display", "_progress", "_validation", "_kernels"},
     {"graph", "_random", "_file_tables", "hyperboloid", "attributes", "local_server"},
     {"similarity", "files", "_points", "config", "metrics", "splits"},
     {"walks", "database", "plots", "scorers"},
-    {"pairs", "training", "baselines"},
+    {"pairs", "training", "baselines", "_scored_pairs"},
     {"estimator", "estimates"},
-    {"calibration", "demo"},
+    {"calibration", "tuning", "demo"},
+    {"link_score"},
     {"links"},
     {"evaluation"},
     {"_publishing"},
     {"pipeline"},
+    {"picture_data"},
+    {"explore"},
     {"cli"},
     {"__main__"},
 )

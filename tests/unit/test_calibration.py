@@ -49,7 +49,7 @@ def test_is_the_logistic_fit_of_held_out_distances() -> None:
     points = np.random.default_rng(1).normal(size=(120, 2)) * 0.3
     points[:, 0] += np.arange(120) % 4
     fitted = fit_link_probability(Fixed(points), graph, share=0.2)
-    split = split_edges(graph, 0.2, random_state=0)
+    split = split_edges(graph, 0.2, random_state=0, non_edges_per_edge=5)
     embedding = lift(points)
 
     def distances(pairs: np.ndarray) -> np.ndarray:
@@ -59,13 +59,14 @@ def test_is_the_logistic_fit_of_held_out_distances() -> None:
     near, far = distances(split.test_edges), distances(split.test_non_edges)
 
     width = np.concatenate((near, far)).std()
+    half = (len(near) + len(far)) / 2  # edges and non-edges weigh the same together
 
     def loss(parameters: np.ndarray) -> float:
         """Logistic, with scikit-learn's penalty on the slope per standard deviation."""
         intercept, slope = parameters
         fit = (
-            np.logaddexp(0, -(intercept + slope * near)).sum()
-            + np.logaddexp(0, intercept + slope * far).sum()
+            half * np.logaddexp(0, -(intercept + slope * near)).mean()
+            + half * np.logaddexp(0, intercept + slope * far).mean()
         )
         return float(fit + 0.5 * (slope * width) ** 2)
 

@@ -50,11 +50,11 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
     [
         ("[heat", "is not TOML: Expected ']' at the end of a table declaration (at end of document)"),
         ("[heet]\n", "unknown section [heet]; did you mean 'heat'?"),
-        ("[zzz]\n", "unknown section [zzz]; known: connection, projection, heat, write, links"),
+        ("[zzz]\n", "unknown section [zzz]; known: connection, projection, heat, choose, write, links"),
         ("heat = 3\n", "[heat] must be a section, got 3"),
         ("[heat]\nalfa = 0.2\n", "unknown key 'alfa' in [heat]; did you mean 'alpha'?"),
-        ("[heat]\nalpha = '0.2'\n", "[heat] alpha must be a number, got '0.2'"),
-        ("[heat]\nalpha = true\n", "[heat] alpha must be a number, got True"),
+        ("[heat]\nalpha = '0.2'\n", "[heat] alpha must be a number or \"auto\", got '0.2'"),
+        ("[heat]\nalpha = true\n", '[heat] alpha must be a number or "auto", got True'),
         ("[heat]\nn_components = 2.0\n", "[heat] n_components must be a whole number, got 2.0"),
         ("[projection]\nlabels = 'Paper'\n", "[projection] labels must be a list of texts, got 'Paper'"),
         ("[projection]\nlabels = ['A', 1]\n", "[projection] labels must be a list of texts, got ['A', 1]"),
@@ -86,4 +86,12 @@ def test_a_file_that_cannot_be_read(tmp_path):
 
 def test_the_kinds_are_those_that_are_checked():
     kinds = {kind for section in SECTIONS.values() for kind in section.values()}
-    assert kinds == {"text", "a list of texts", "a number", "a whole number", "true or false"}
+    plain = {kind.removesuffix(' or "auto"') for kind in kinds}
+    assert plain == {"text", "a list of texts", "a number", "a whole number", "true or false"}
+
+
+def test_auto_is_a_value_where_it_may_be(tmp_path):
+    file = tmp_path / "heat.toml"
+    file.write_text('[heat]\nalpha = "auto"\nwindow_size = "auto"\nsigma = 1.5\n[choose]\nseconds = 60\n')
+    values = {"heat.alpha": "auto", "heat.window_size": "auto", "heat.sigma": 1.5, "choose.seconds": 60}
+    assert read_config(file) == values

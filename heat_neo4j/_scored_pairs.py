@@ -1,0 +1,104 @@
+"""The best-scored absent pairs of a graph under any `PairScorer`, in blocks of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET
+from heat_neo4j._progress import Progress
+from heat_neo4j.graph import Graph
+from heat_neo4j.scorers import PairScorer
+
+__all__ = ["ScoredPairs", "best_absent"]
+
+_BLOCK_ENTRIES = 1 << 22  # scores held at a time
+
+
+class ScoredPairs(NamedTuple):
+    """Unordered pairs of rows, shape (L, 2) with u < v, and their scores, shape (L,); best first."""
+
+    pairs: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def best_absent(
+    scorer: PairScorer,
+    graph: Graph,
+    nodes: NDArray[np.int64],
+    roles: NDArray[np.uint8],
+    k: int | None,
+    top: int | None,
+    on_progress: Progress,
+) -> ScoredPairs:
+    """Return the best-scored pairs that no edge joins; O(N^2) scores, of which one block is held.
+
+    Parameters
+    ----------
+    scorer : PairScorer
+        Over the rows of `graph`.
+    graph : Graph
+        Its edges are left out.
+    nodes : int64 array
+        Rows that may be an end, rising.
+    roles : uint8 array of shape (len(nodes),)
+        Which ends of a pair they may be.
+    k, top : int, optional
+        A pair is kept if either end is among the `k` best of the other; of all only the best `top`.
+    on_progress : callable
+        Called with ("links", nodes done, nodes considered).
+
+    Returns
+    -------
+    ScoredPairs
+        Ties in order of the rows.
+    """
+    n = graph.n_nodes
+    width = min(k or top or 0, max(len(nodes) - 1, 0))
+    found = np.empty(0, dtype=np.int64)
+    done = 0
+    on_progress("links", done, len(nodes))
+    for begin in range(0, n if width else 0, max(_BLOCK_ENTRIES // n, 1)):
+        end = min(begin + max(_BLOCK_ENTRIES // n, 1), n)
+        members = slice(*np.searchsorted(nodes, (begin, end)))
+        block = nodes[members]
+        if not len(block):
+            continue
+        allowed = _allowed(graph, nodes, roles, members)
+        scores = np.where(allowed, scorer.rows(begin, end)[block - begin][:, nodes], -np.inf)
+        partner = np.argsort(-scores, axis=1, kind="stable")[:, :width]
+        row, place = np.nonzero(np.take_along_axis(allowed, partner, axis=1))
+        u, v = block[row], nodes[partner[row, place]]
+        found = np.union1d(found, np.minimum(u, v) * n + np.maximum(u, v))
+        if top is not None and len(found) > 2 * top:
+            found = np.sort(_ranked(scorer, found, n, top).codes)
+        done += len(block)
+        on_progress("links", done, len(nodes))
+    ranked = _ranked(scorer, found, n, top)
+    return ScoredPairs(np.column_stack(np.divmod(ranked.codes, max(n, 1))), ranked.scores)
+
+
+class _Ranked(NamedTuple):
+    codes: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def _ranked(scorer: PairScorer, codes: NDArray[np.int64], n: int, top: int | None) -> _Ranked:
+    """Return the codes u N + v of the best `top` pairs, best first, and their scores; ties by code."""
+    scores = scorer.pairs(np.column_stack(np.divmod(codes, max(n, 1))))
+    order = np.argsort(-scores, kind="stable")[:top]
+    return _Ranked(codes[order], scores[order])
+
+
+def _allowed(
+    graph: Graph, nodes: NDArray[np.int64], roles: NDArray[np.uint8], members: slice
+) -> NDArray[np.bool_]:
+    """Return which of `nodes` each of the members may be linked to; shape (members, len(nodes))."""
+    absent: NDArray[np.bool_] = graph.adjacency[nodes[members]][:, nodes].toarray() == 0
+    absent[np.arange(len(absent)), np.arange(len(nodes))[members]] = False
+    source, target = (roles & IS_SOURCE) != 0, (roles & IS_TARGET) != 0
+    suited = np.logical_and.outer(source[members], target) | np.logical_and.outer(target[members], source)
+    allowed: NDArray[np.bool_] = absent & suited
+    return allowed

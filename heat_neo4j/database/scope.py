@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,6 +11,7 @@ from heat_neo4j.database.failures import one_line
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS as BOOKKEEPING_LABELS
 from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+from heat_neo4j.database.suggestion import did_you_mean
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Scope"]
@@ -121,14 +121,11 @@ def _unknown_names(projection: Projection, known: Mapping[str, Any], database: s
     for kind, names, there in wanted:
         for name in names:
             if name not in there:
-                yield f"no {kind} {name!r} in database {database!r}{_suggestion(name, there)}"
+                hint = did_you_mean(name, there) or _there_are(there)
+                yield f"no {kind} {name!r} in database {database!r}{hint}"
 
 
-def _suggestion(name: str, there: Sequence[str]) -> str:
-    folded = {other.casefold(): other for other in sorted(there)}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1)
-    if close:
-        return f": did you mean {folded[close[0]]!r}?"
+def _there_are(there: Sequence[str]) -> str:
     if not there:
         return ", which has none at all"
     shown = ", ".join(sorted(there)[:_NAMES_SHOWN])

@@ -6,13 +6,17 @@ from types import TracebackType
 from typing import Any, Self
 
 import neo4j
+import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.database import gds
 from heat_neo4j.database.checking import ProjectionReport, check_projection
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
 from heat_neo4j.database.counts import ProjectionCounts, count_projection
 from heat_neo4j.database.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.properties import read_property
 from heat_neo4j.database.reader import read_graph
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.store_writes import StoreWrites
@@ -116,6 +120,44 @@ class Neo4jStore(StoreWrites):
             If the server is lost or refuses.
         """
         return read_graph(self._connection, projection, on_progress)
+
+    def read_property(self, graph: Graph, name: str) -> list[Any]:
+        """Read one property of a graph's nodes as it is stored, whatever its type.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `read_graph` of this database.
+        name : str
+            The node property.
+
+        Returns
+        -------
+        list
+            One value per row; None where a node has none.
+
+        Raises
+        ------
+        ValueError
+            If the graph came from no database.
+        ProjectionError
+            If no node of the graph has the property, or nodes have been deleted since it was read.
+        ConnectionFailed
+            If the server is lost or refuses.
+        """
+        return read_property(self._connection, graph, name)
+
+    def gds_version(self) -> str | None:
+        """Return the version of Graph Data Science on the server; None without it."""
+        return gds.has_gds(self._connection)
+
+    def fastrp(self, graph: Graph, n_components: int, seed: int, *, attributes: bool) -> NDArray[np.float64]:
+        """Embed any graph by the server's FastRP, for comparison; see `database.gds.fastrp`."""
+        return gds.fastrp(self._connection, graph, n_components, seed, attributes=attributes)
+
+    def node2vec(self, graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:
+        """Embed any graph by the server's node2vec, for comparison; see `database.gds.node2vec`."""
+        return gds.node2vec(self._connection, graph, n_components, seed)
 
     def check(self, projection: Projection, *, on_progress: Progress = no_progress) -> ProjectionReport:
         """Read everything that `read_graph` would, and report what there is and all that would be wrong.

@@ -1,4 +1,4 @@
-"""Install the jars of a release: exactly those of its lock file, from Maven Central, by jgo."""
+"""Install the jars of a lock file: exactly those, from Maven Central, by jgo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.locking import held
 from heat_neo4j.local_server.releases import Release
 
-__all__ = ["LockedJar", "install_jars", "read_lock"]
+__all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock"]
 
 DOWNLOADS = 8
 """Files fetched at once; most are small, so the time goes into round trips."""
@@ -57,6 +57,11 @@ class LockedJar:
 def read_lock(release: Release) -> list[LockedJar]:
     """Return the jars of a release, in the order of the class path, from the lock file in this package."""
     text = files("heat_neo4j.local_server").joinpath("locks", release.lock_name).read_text(encoding="utf-8")
+    return parse_lock(text)
+
+
+def parse_lock(text: str) -> list[LockedJar]:
+    """Return the jars that the text of a lock file lists, in its order."""
     return [
         LockedJar(
             entry["groupId"],
@@ -70,17 +75,25 @@ def read_lock(release: Release) -> list[LockedJar]:
 
 
 def install_jars(release: Release, cache: Path, *, on_progress: Progress) -> list[Path]:
-    """Return the class path of a release, downloading what the cache lacks.
+    """Return the class path of a release, downloading what the cache lacks; see `install`."""
+    return install(read_lock(release), cache, name=f"Neo4j {release.version}", on_progress=on_progress)
 
-    Every file is compared with its SHA-256 on every call (0.2 s of CPU): what runs is what was locked. A
-    download is checked before it is moved into the cache, so a killed one leaves nothing that looks whole.
+
+def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: Progress) -> list[Path]:
+    """Return the files of `jars`, downloading what the cache lacks.
+
+    Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release): what runs is what
+    was locked. A download is checked before it is moved into the cache, so a killed one leaves nothing that
+    looks whole.
 
     Parameters
     ----------
-    release : Release
+    jars : sequence of LockedJar
         What to install.
     cache : Path
         Root of a folder in Maven layout, shared by all releases.
+    name : str
+        What the jars are, for progress and messages: ``"Neo4j 5.26.30"``.
     on_progress : Progress
         Told about each file while there is something to download; units are files.
 
@@ -94,14 +107,13 @@ def install_jars(release: Release, cache: Path, *, on_progress: Progress) -> lis
     LocalServerError
         If a file cannot be had, or is not the one that was locked.
     """
-    jars = read_lock(release)
     if _missing(jars, cache):
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            with held(cache / "install.lock", what="installing Neo4j", timeout=INSTALL_TIMEOUT):
-                _download(_missing(jars, cache), cache, f"download Neo4j {release.version}", on_progress)
+            with held(cache / "install.lock", what=f"installing {name}", timeout=INSTALL_TIMEOUT):
+                _download(_missing(jars, cache), cache, f"download {name}", on_progress)
         except OSError as error:
-            raise LocalServerError(f"cannot install Neo4j into {cache}: {error}") from error
+            raise LocalServerError(f"cannot install {name} into {cache}: {error}") from error
     return [cache / jar.path for jar in jars]
 
 

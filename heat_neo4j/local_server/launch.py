@@ -57,6 +57,8 @@ def launch(
         If it does not come up; nothing is left running.
     """
     password = folder.ensure_password()
+    # As Neo4j's own start script does: a plugin that extends the server must be on its class path too.
+    class_path = [*jars, *sorted((folder.path / "plugins").glob("*.jar"))]
     before = folder.read_record()
     remembered = (before.bolt_port, before.http_port) if before else None
     for attempt in range(PORT_ATTEMPTS):
@@ -65,7 +67,7 @@ def launch(
         if not folder.has_data:
             set_initial_password(folder, java, jars, password)
         arguments = [
-            *java_options(jars, memory),
+            *java_options(class_path, memory),
             release.main_class,
             f"--home-dir={folder.path}",
             f"--config-dir={conf}",

@@ -1,0 +1,2 @@
+// Version of GDS, where it is installed.
+RETURN gds.version() AS version

@@ -1,0 +1,236 @@
+"""Embeddings by Neo4j's Graph Data Science (GDS), where a server has it: what ours is compared with.
+
+Each runs on exactly the `Graph` that is given, which may exist nowhere but in this process: it is sent to the
+server as the parameters of one query and becomes a projection in the memory of GDS. All of it happens in
+transactions in which the server refuses every write, and the projection is dropped again, also after an error
+or Ctrl-C. A client that is killed outright, or interrupted again while it drops, leaves one behind:
+``CALL gds.graph.list()`` shows it as ``heat-...``, and a restart of the server removes it.
+
+GDS makes a projection by one statement, so its parameters limit the size. Counted from the formats, not
+measured: an edge takes some 10 bytes on the way (19 with a weight) and 60 (90) of the server's heap until the
+projection stands; an attribute value 9 and 30 in a dense matrix, and 15 and 120 in a sparse one, whose zeros
+are not sent. GDS itself keeps attributes dense, at 8 bytes each.
+
+On a cluster, connect by ``bolt://`` to the member that runs GDS: a projection is on one member only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._validation import check_integer
+from heat_neo4j.database.connection import Connection, Parameters, Transaction
+from heat_neo4j.database.failures import one_line
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import HeatError, ProjectionError
+from heat_neo4j.graph import Graph
+
+__all__ = ["fastrp", "has_gds", "node2vec"]
+
+Array = NDArray[np.float64]
+
+_PROPERTY_RATIO = 0.5
+_WALKS = {"iterations": 5, "walkLength": 80, "walksPerNode": 10}
+_CAUSE = re.compile(r"Caused by: (?:[\w.$]+: )?(.+)", re.DOTALL)
+
+
+def has_gds(connection: Connection) -> str | None:
+    """Return the version of GDS on the server, such as ``"2.13.9"``; None if it is not installed.
+
+    Raises
+    ------
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    doing = "looking for GDS"
+    (found,) = connection.read(load_statement("gds/installed"), doing=doing)
+    if not found["installed"]:
+        return None
+    (answer,) = connection.read(load_statement("gds/version"), doing=doing)
+    return str(answer["version"])
+
+
+def fastrp(connection: Connection, graph: Graph, n_components: int, seed: int, *, attributes: bool) -> Array:
+    """Return the FastRP embedding of a graph, to be compared by the cosine.
+
+    The defaults of GDS: iteration weights 0, 1, 1 and no self-influence. The same seed gives the same bits.
+
+    Parameters
+    ----------
+    connection : Connection
+        To a server with GDS.
+    graph : Graph
+        What to embed; weights count unless all are equal.
+    n_components : int
+        Length K of the vectors.
+    seed : int
+        0 or more.
+    attributes : bool
+        Whether half of each vector comes from the attributes (``propertyRatio`` 0.5), as they are.
+
+    Returns
+    -------
+    float64 array of shape (N, K)
+        Rows as in the graph. A node without an edge is the zero vector (with attributes, in one half).
+
+    Raises
+    ------
+    ValueError
+        If `attributes` is asked of a graph without.
+    ProjectionError
+        If the server has no GDS, or GDS refuses, such as for want of memory.
+    ConnectionFailed
+        If the server is lost.
+
+    References
+    ----------
+    H. Chen et al., "Fast and Accurate Network Embeddings via Very Sparse Random Projection" (CIKM 2019).
+    """
+    configuration = _configuration(n_components, seed)
+    if attributes:
+        if graph.n_attributes == 0:
+            raise ValueError("the graph has no attributes")
+        configuration |= {"featureProperties": ["features"], "propertyRatio": _PROPERTY_RATIO}
+    return _embed(connection, graph, "fastrp", configuration, attributes=attributes)
+
+
+def node2vec(connection: Connection, graph: Graph, n_components: int, seed: int) -> Array:
+    """Return the node2vec embedding of a graph, to be compared by the cosine or by Euclidean distance.
+
+    10 walks of length 80 per node, as in HEAT, and 5 iterations where GDS has 1, which does clearly better;
+    else the defaults of GDS: window 10, 5 negatives, in-out and return factor 1. One thread of the server
+    works on it: with several, GDS gives other vectors every time, whatever the seed.
+
+    Parameters
+    ----------
+    connection : Connection
+        To a server with GDS.
+    graph : Graph
+        What to embed; weights count unless all are equal. Attributes do not.
+    n_components : int
+        Length K of the vectors.
+    seed : int
+        0 or more; the same seed gives the same bits.
+
+    Returns
+    -------
+    float64 array of shape (N, K)
+        Rows as in the graph. A node without an edge keeps the random vector that it started from.
+
+    Raises
+    ------
+    ProjectionError
+        If the server has no GDS, or GDS refuses, such as for want of memory.
+    ConnectionFailed
+        If the server is lost.
+
+    References
+    ----------
+    A. Grover and J. Leskovec, "node2vec: Scalable Feature Learning for Networks" (KDD 2016).
+    """
+    configuration = _configuration(n_components, seed) | _WALKS | {"concurrency": 1}
+    return _embed(connection, graph, "node2vec", configuration, attributes=False)
+
+
+def _configuration(n_components: int, seed: int) -> dict[str, Any]:
+    return {
+        "embeddingDimension": check_integer("n_components", n_components, minimum=1),
+        "randomSeed": check_integer("seed", seed, minimum=0),
+    }
+
+
+def _embed(
+    connection: Connection,
+    graph: Graph,
+    algorithm: str,
+    configuration: Mapping[str, Any],
+    *,
+    attributes: bool,
+) -> Array:
+    """Project `graph`, stream the vectors of an algorithm, and drop the projection whatever happens."""
+    name = f"heat-{uuid.uuid4().hex}"
+    doing = f"running {algorithm} of GDS on projection {name}"
+    projection = {"name": name, **_edges(graph), **_features(graph if attributes else None)}
+    if projection["weights"]:
+        configuration = {**configuration, "relationshipWeightProperty": "weight"}
+    call = {"name": name, "configuration": configuration}
+    interrupts: list[BaseException] = []
+
+    def work(transaction: Transaction) -> Array:
+        try:
+            transaction.run(load_statement("gds/drop"), {"name": name})  # of an attempt that is repeated
+            transaction.run(load_statement("gds/project"), projection)
+            vectors = np.empty((graph.n_nodes, configuration["embeddingDimension"]))
+            for record in transaction.stream(load_statement(f"gds/{algorithm}"), call):
+                vectors[record["row"]] = record["embedding"]
+            return vectors
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            # To roll back, the driver waits for the statement to end, and then reports only how it ended.
+            interrupts.append(interrupt)
+            connection.read(load_statement("gds/terminate"), {"doing": doing}, doing=doing)
+            raise
+
+    try:
+        vectors = connection.read_transaction(work, doing=doing)
+        _drop(connection, name)
+        return vectors
+    except BaseException as error:
+        with contextlib.suppress(HeatError):  # no GDS, or no server any more: no projection either
+            _drop(connection, name)
+        if interrupts:
+            raise interrupts[0] from None
+        if isinstance(error, ProjectionError):
+            raise _explained(connection, algorithm, error) from error
+        raise
+
+
+def _drop(connection: Connection, name: str) -> None:
+    connection.read(load_statement("gds/drop"), {"name": name}, doing=f"dropping projection {name}")
+
+
+def _edges(graph: Graph) -> dict[str, Any]:
+    """Return each edge once, as columns; weights only where they differ."""
+    upper = sparse.coo_array(sparse.triu(graph.adjacency, k=1))
+    weighted = upper.nnz > 0 and upper.data.min() < upper.data.max()
+    return {
+        "n": graph.n_nodes,
+        "sources": upper.row.tolist(),
+        "targets": upper.col.tolist(),
+        "weights": upper.data.tolist() if weighted else [],
+    }
+
+
+def _features(graph: Graph | None) -> Parameters:
+    """Return attributes as one value per node: a list, or of sparse ones a map from column to value."""
+    if graph is None or graph.attributes is None:
+        return {"features": [], "columns": None}
+    values = graph.attributes
+    if isinstance(values, np.ndarray):
+        return {"features": values.tolist(), "columns": None}
+    names = [str(column) for column in range(graph.n_attributes)]
+    rows = []
+    for begin, end in zip(values.indptr[:-1], values.indptr[1:], strict=True):
+        columns = values.indices[begin:end].tolist()
+        rows.append({names[c]: x for c, x in zip(columns, values.data[begin:end].tolist(), strict=True)})
+    return {"features": rows, "columns": names}
+
+
+def _explained(connection: Connection, algorithm: str, error: ProjectionError) -> HeatError:
+    """Return what GDS said as one line, with what to do where that is known."""
+    said = one_line(error.__cause__ or error)
+    reason = found[1] if (found := _CAUSE.search(said)) else said
+    where = f"GDS at {connection.address}"
+    if reason.startswith("There is no procedure"):
+        return ProjectionError(f"{where} is not installed: {algorithm} needs its plugin")
+    advice = ""
+    if "memory" in reason.lower():
+        advice = "; give the server more heap (server.memory.heap.max_size), or take fewer components"
+    return ProjectionError(f"{where} refused {algorithm}: {reason}{advice}")

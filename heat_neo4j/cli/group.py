@@ -140,8 +140,8 @@ class HeatGroup(LazyGroup):
         try:
             with interrupts.remembered():
                 return super().invoke(ctx)
-        except (click.exceptions.Exit, BrokenPipeError):
-            raise  # not errors: --help has been shown, or the reader of our output has gone
+        except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, BrokenPipeError):
+            raise  # not errors: help is shown as it is, or the reader of our output has gone
         except (Exception, KeyboardInterrupt) as error:
             if ctx.meta.get(VERBOSITY, 0) >= 2:
                 click.echo("".join(traceback.format_exception(error)), err=True, nl=False)

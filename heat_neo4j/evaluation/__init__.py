@@ -1,8 +1,31 @@
-"""Is an embedding any good: link prediction and network reconstruction."""
+"""Is an embedding any good, and better than the simple thing: methods side by side, on the same splits."""
 
 from __future__ import annotations
 
+from heat_neo4j.evaluation.classes import (
+    NodeClasses,
+    classes_from_labels,
+    classes_from_values,
+    evaluate_classes,
+)
+from heat_neo4j.evaluation.guard import LeakError
 from heat_neo4j.evaluation.links import link_auroc
+from heat_neo4j.evaluation.pairs import evaluate_alpha, evaluate_links, evaluate_reconstruction
 from heat_neo4j.evaluation.reconstruction import reconstruction_auroc
+from heat_neo4j.evaluation.report import Evaluation
+from heat_neo4j.evaluation.settings import EvaluationError
 
-__all__ = ["link_auroc", "reconstruction_auroc"]
+__all__ = [
+    "Evaluation",
+    "EvaluationError",
+    "LeakError",
+    "NodeClasses",
+    "classes_from_labels",
+    "classes_from_values",
+    "evaluate_alpha",
+    "evaluate_classes",
+    "evaluate_links",
+    "evaluate_reconstruction",
+    "link_auroc",
+    "reconstruction_auroc",
+]

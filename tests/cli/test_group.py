@@ -138,3 +138,22 @@ def test_without_a_command_the_help_is_shown():
     result = CliRunner().invoke(heat, [])
     assert result.exit_code == 0
     assert "Commands:" in result.stdout
+
+
+def test_a_group_without_a_command_shows_its_help_as_it_is():
+    result = CliRunner().invoke(heat, ["evaluate"])
+    assert result.exit_code == 2
+    assert result.output.startswith("Usage: heat evaluate")
+    assert "\n  links " in result.output
+
+
+def test_what_is_not_a_number_is_told_of_auto_too():
+    result = CliRunner().invoke(heat, ["embed", "--alpha", "aut"])
+    assert result.exit_code == 2
+    assert "'aut' is not a valid float range; or give auto" in result.output
+
+
+def test_a_time_for_choosing_nothing_is_refused():
+    result = CliRunner().invoke(heat, ["embed", "--choose-seconds", "5"])
+    assert result.exit_code == 2
+    assert "--choose-seconds: no parameter is auto, so nothing is chosen" in result.output

@@ -1,0 +1,158 @@
+"""The rows of a table: HEAT, and what it must beat, each as a function of the graph it may see and a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.baselines import (
+    BaselineUnavailableError,
+    adamic_adar,
+    adjacency_svd,
+    attribute_cosine,
+    attribute_svd,
+    degree_product,
+    poincare_embedding,
+)
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import to_klein
+from heat_neo4j.scorers import DistanceScorer, PairScorer
+
+__all__ = [
+    "HEAT_ROW",
+    "EmbeddingScorer",
+    "Features",
+    "Method",
+    "Unseeded",
+    "feature_methods",
+    "fit_heat",
+    "link_methods",
+]
+
+Array = NDArray[np.float64]
+
+HEAT_ROW = "HEAT"
+"""Name of the row of the estimator that is evaluated."""
+
+GENSIM_ROW = "Nickel & Kiela (gensim)"
+
+Method = Callable[[Graph, int], PairScorer]
+"""Called with the graph it may learn from and a seed; returns what scores its pairs of nodes.
+
+`BaselineUnavailableError` leaves the row empty but for its message.
+"""
+
+Features = Callable[[Graph, int], Array]
+"""Called with a graph and a seed; returns one row of features per node (no columns: classes' sizes alone).
+
+`BaselineUnavailableError` leaves the row empty but for its message.
+"""
+
+
+class EmbeddingScorer(DistanceScorer):
+    """A `DistanceScorer` that knows its points: the compiled sweep over all pairs takes them.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, d + 1)
+        Points on the hyperboloid, time last.
+    """
+
+    def __init__(self, embedding: Array) -> None:
+        super().__init__(embedding)
+        self.embedding = embedding
+
+
+@dataclass(frozen=True)
+class Unseeded:
+    """A `Method` that no seed changes: on one and the same graph it need not be repeated.
+
+    Parameters
+    ----------
+    score : callable
+        Called with the graph; returns a scorer.
+    """
+
+    score: Callable[[Graph], PairScorer]
+
+    def __call__(self, graph: Graph, seed: int) -> PairScorer:
+        """Score by the graph alone."""
+        return self.score(graph)
+
+
+def fit_heat(model: HEAT, graph: Graph, seed: int, on_progress: Progress = no_progress) -> Array:
+    """Return the embedding of a clone of `model` with `seed`, trained on nothing but `graph`.
+
+    Raises
+    ------
+    NothingToLearnError
+        If the graph offers no pair to learn from.
+    """
+    twin: Any = clone(model).set_params(random_state=seed)
+    return np.asarray(twin.fit(graph, on_progress=on_progress).embedding_)
+
+
+def link_methods(n_components: int, on_progress: Progress = no_progress) -> dict[str, Method]:
+    """Return the baselines for tasks on pairs; embeddings get as many dimensions as given.
+
+    Parameters
+    ----------
+    n_components : int
+        Dimension, or rank.
+    on_progress : callable
+        Called during long training, with stages such as "seed 0: gensim".
+    """
+    return {
+        "degree product": Unseeded(degree_product),
+        "Adamic-Adar": Unseeded(adamic_adar),
+        "attribute cosine": Unseeded(_attribute_cosine),
+        "SVD of the adjacency": Unseeded(partial(adjacency_svd, n_components=n_components)),
+        GENSIM_ROW: partial(_poincare_scorer, n_components=n_components, on_progress=on_progress),
+    }
+
+
+def feature_methods(n_components: int, on_progress: Progress = no_progress) -> dict[str, Features]:
+    """Return the baselines for node classification; parameters as for `link_methods`."""
+    return {
+        "SVD of the attributes": partial(_attribute_svd, n_components=n_components),
+        GENSIM_ROW: partial(_poincare_features, n_components=n_components, on_progress=on_progress),
+        "majority class": _nothing,
+    }
+
+
+def _attribute_cosine(graph: Graph) -> PairScorer:
+    scorer = attribute_cosine(graph)
+    if scorer is None:
+        raise BaselineUnavailableError("the graph has no attributes")
+    return scorer
+
+
+def _poincare_scorer(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> PairScorer:
+    return EmbeddingScorer(_poincare(graph, seed, n_components, on_progress))
+
+
+def _attribute_svd(graph: Graph, seed: int, n_components: int) -> Array:
+    return attribute_svd(graph, n_components, seed)
+
+
+def _poincare_features(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
+    return to_klein(_poincare(graph, seed, n_components, on_progress))
+
+
+def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
+    def report(stage: str, done: int, total: int) -> None:
+        on_progress(f"seed {seed}: {stage}", done, total)
+
+    return poincare_embedding(graph, n_components, seed, report)
+
+
+def _nothing(graph: Graph, seed: int) -> Array:
+    return np.empty((graph.n_nodes, 0))

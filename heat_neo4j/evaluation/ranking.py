@@ -1,0 +1,361 @@
+"""All figures of one scorer on one task: exact on small graphs, by stratified sampling on large ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.evaluation.reconstruction import reconstruction_auroc
+from heat_neo4j.evaluation.thresholds import ThresholdCounter
+from heat_neo4j.graph import Graph
+from heat_neo4j.metrics import (
+    auroc,
+    average_precision,
+    expected_calibration_error,
+    node_ranking,
+    precision_recall_curve,
+    roc_curve,
+)
+from heat_neo4j.scorers import PairScorer
+from heat_neo4j.splits import EdgeSplit
+
+__all__ = ["DEFAULT_LIMITS", "Limits", "PairFigures", "measure_links", "measure_reconstruction"]
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+_TOP = (10, 100, 1000)
+_SCORES_PER_BLOCK = 1 << 19  # of a block of rows
+_DRAWS = 1_000_000  # random pairs at a time
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Up to which size figures are exact, and how much is sampled above.
+
+    Parameters
+    ----------
+    exact_nodes : int
+        Every pair is scored up to this many nodes. On two busy cores a sweep over 12 thousand nodes took 4
+        to 27 s for a method, as long as sampling would and far less than training there; it grows with the
+        square.
+    exact_distance_nodes : int
+        Up to so many, the AUROC of reconstruction of an embedding is exact all the same: it has a compiled
+        sweep of its own.
+    edges, non_edges, nodes : int
+        Most edges, non-edges and nodes (each ranks all others) that are drawn on larger graphs.
+    """
+
+    exact_nodes: int = 10_000
+    exact_distance_nodes: int = 30_000
+    edges: int = 1_000_000
+    non_edges: int = 10_000_000
+    nodes: int = 1_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class PairFigures:
+    """What one scorer reached.
+
+    Parameters
+    ----------
+    metrics : mapping of str to float
+        ``auroc``, ``average_precision``, ``mean_rank``, ``mean_average_precision``, ``precision_at_10`` ...
+    errors : mapping of str to float
+        Standard errors by sampling, of the metrics that are not exact.
+    roc, precision_recall : tuple of two float64 arrays
+        (false positive rate, true positive rate) and (recall, precision).
+    """
+
+    metrics: Mapping[str, float]
+    errors: Mapping[str, float] = field(default_factory=dict)
+    roc: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
+    precision_recall: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
+
+
+def measure_links(
+    scorer: PairScorer, split: EdgeSplit, seed: int, limits: Limits = DEFAULT_LIMITS
+) -> PairFigures:
+    """Return how well a scorer finds held-out edges.
+
+    AUROC and average precision: held-out edges against the split's non-edges, one for one; always exact.
+    If the scorer has probabilities, their expected calibration error on the same pairs, and that of the same
+    probabilities restated for the true share of held-out edges among all pairs that training does not have.
+    Rankings, of each held-out pair in both directions: among the nodes that are neither the node itself nor
+    linked to it in training, see `metrics.node_ranking`. Precision at k: the share of held-out edges among
+    the k best-scored pairs that training does not have; equal scores in the order (u, v). It needs every
+    pair, so it is left out above `limits.exact_nodes`, as is a k for which there are too few pairs.
+
+    Parameters
+    ----------
+    scorer : PairScorer
+        Made from nothing but `split.train`.
+    split : EdgeSplit
+        What is held out.
+    seed : int
+        Of the nodes that are drawn above `limits.exact_nodes`.
+    limits : Limits
+        What is exact.
+
+    Raises
+    ------
+    ValueError
+        If the scorer is of another size than the graph or gives a score that is not finite.
+    """
+    n = _checked_size(scorer, split.train)
+    edge_scores = _finite(scorer.pairs(split.test_edges))
+    other_scores = _finite(scorer.pairs(split.test_non_edges))
+    metrics = {
+        "auroc": auroc(edge_scores, other_scores),
+        "average_precision": average_precision(edge_scores, other_scores),
+    }
+    probability = getattr(scorer, "probability", None)
+    if probability is not None:
+        metrics |= _calibration(probability(edge_scores), probability(other_scores), split)
+    sweep = _Sweep(scorer, split.train.adjacency, _matrix(split.test_edges, n), limits, seed)
+    rankings, errors = sweep.rankings()
+    roc = roc_curve(edge_scores, other_scores)
+    return PairFigures(metrics | rankings, errors, roc, precision_recall_curve(edge_scores, other_scores))
+
+
+def _calibration(edges: Array, others: Array, split: EdgeSplit) -> dict[str, float]:
+    p = np.concatenate((edges, others))
+    is_edge = np.repeat((1.0, 0.0), (len(edges), len(others)))
+    n = split.train.n_nodes
+    non_edges = n * (n - 1) // 2 - split.train.n_edges - len(edges)
+    rarer = non_edges / len(edges)
+    return {
+        "calibration_error": expected_calibration_error(p, is_edge),
+        "calibration_error_true_share": expected_calibration_error(
+            p / (p + (1.0 - p) * rarer), is_edge, weights=np.where(is_edge, 1.0, non_edges / len(others))
+        ),
+    }
+
+
+def measure_reconstruction(
+    scorer: PairScorer, graph: Graph, seed: int, limits: Limits = DEFAULT_LIMITS
+) -> PairFigures:
+    """Return how well a scorer tells all edges of a graph from all pairs that are none.
+
+    As `measure_links`, with every edge in the place of a held-out one and nothing left out of the rankings.
+    AUROC and average precision are over all pairs. Above `limits.exact_nodes` they are estimated from two
+    strata, edges and uniformly drawn non-edges, with standard errors (AUROC: DeLong; average precision:
+    linearised; rankings: over the nodes drawn). Where one drawn non-edge stands for more pairs than there are
+    edges above it, average precision is known only roughly, and leans high beyond its standard error.
+
+    Parameters
+    ----------
+    scorer : PairScorer
+        Of the graph.
+    graph : Graph
+        What is to be reconstructed.
+    seed : int
+        Of what is drawn.
+    limits : Limits
+        What is exact.
+
+    Raises
+    ------
+    ValueError
+        If the graph has no edge or no non-edge, or as for `measure_links`.
+    """
+    n, n_edges = _checked_size(scorer, graph), graph.n_edges
+    n_non_edges = n * (n - 1) // 2 - n_edges
+    if n_edges == 0 or n_non_edges == 0:
+        raise ValueError(f"reconstruction needs edges and non-edges, got {n_edges} and {n_non_edges}")
+    source, target = sparse.triu(graph.adjacency, k=1).nonzero()
+    edges = np.column_stack((source, target)).astype(np.int64)
+    nothing = sparse.csr_array((n, n))
+    sweep = _Sweep(scorer, nothing, graph.adjacency, limits, seed)
+    rng = np.random.default_rng([seed, 1])
+    if n > limits.exact_nodes and n_edges > limits.edges:
+        edges = edges[np.sort(rng.choice(n_edges, limits.edges, replace=False))]
+    counter = ThresholdCounter(_finite(scorer.pairs(edges)))
+    rankings, errors = sweep.rankings(None if n > limits.exact_nodes else counter)
+    if n > limits.exact_nodes:
+        _count_sample(scorer, graph, counter, limits.non_edges, rng)
+    counts = counter.counts(n_edges, n_non_edges)
+    metrics = {"auroc": counts.auroc, "average_precision": counts.average_precision, **rankings}
+    if n > limits.exact_nodes:
+        errors |= {"auroc": counts.auroc_error, "average_precision": counts.average_precision_error}
+    embedding = getattr(scorer, "embedding", None)
+    if embedding is not None and limits.exact_nodes < n <= limits.exact_distance_nodes:
+        metrics["auroc"] = reconstruction_auroc(embedding, graph)
+        del errors["auroc"]
+    return PairFigures(metrics, errors, counts.roc(), counts.precision_recall())
+
+
+class _Sweep:
+    """Every node, or a sample of nodes, ranks its candidates; of every node, also the best pairs of all."""
+
+    def __init__(
+        self,
+        scorer: PairScorer,
+        known: sparse.csr_array,
+        partners: sparse.csr_array,
+        limits: Limits,
+        seed: int,
+    ) -> None:
+        self._scorer, self._known, self._partners = scorer, known, partners
+        self._limits, self._seed = limits, seed
+
+    def rankings(self, counter: ThresholdCounter | None = None) -> tuple[dict[str, float], dict[str, float]]:
+        """Return metrics and their standard errors; `counter` is shown every pair that is neither."""
+        n = self._scorer.n_nodes
+        if n > self._limits.exact_nodes:
+            return self._sampled()
+        best, ranks = _BestPairs(max(_TOP), n), _Ranks()
+        rows = max(_SCORES_PER_BLOCK // n, 1)
+        for begin in range(0, n, rows):
+            end = min(begin + rows, n)
+            block = _finite(self._scorer.rows(begin, end))
+            others = []
+            for u, scores in zip(range(begin, end), block, strict=True):
+                partners, is_open, is_other = self._candidates(u)
+                if partners.size:
+                    ranks.add(scores[is_other], scores[partners])
+                best.add(u, scores, is_open)
+                others.append(scores[u + 1 :][is_other[u + 1 :]])
+            if counter is not None:
+                counter.add(np.concatenate(others))
+        return {**ranks.means(), **self._precision(best)}, {}
+
+    def _sampled(self) -> tuple[dict[str, float], dict[str, float]]:
+        able = np.flatnonzero(np.diff(self._partners.indptr))
+        chosen = able
+        if able.size > self._limits.nodes:
+            rng = np.random.default_rng([self._seed, 0])
+            chosen = np.sort(rng.choice(able, self._limits.nodes, replace=False))
+        ranks = _Ranks()
+        for u in chosen.tolist():
+            scores = _finite(self._scorer.rows(u, u + 1))[0]
+            partners, _, is_other = self._candidates(u)
+            ranks.add(scores[is_other], scores[partners])
+        return ranks.means(), ranks.errors(able.size)
+
+    def _candidates(self, u: int) -> tuple[Pairs, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the partners of u, which nodes are candidates, and which of these are no partners."""
+        is_open = np.ones(self._scorer.n_nodes, dtype=np.bool_)
+        is_open[u] = False
+        is_open[_row(self._known, u)] = False
+        partners = _row(self._partners, u)
+        is_other = is_open.copy()
+        is_other[partners] = False
+        return partners, is_open, is_other
+
+    def _precision(self, best: _BestPairs) -> dict[str, float]:
+        u, v = best.pairs()
+        hits = np.asarray(self._partners[u, v]) != 0
+        return {f"precision_at_{k}": float(hits[:k].mean()) for k in _TOP if len(hits) >= k}
+
+
+class _Ranks:
+    """Ranks and average precisions, node by node."""
+
+    def __init__(self) -> None:
+        self._sums: list[float] = []
+        self._counts: list[int] = []
+        self._precisions: list[float] = []
+
+    def add(self, others: Array, partners: Array) -> None:
+        ranking = node_ranking(others, partners)
+        self._sums.append(float(ranking.ranks.sum()))
+        self._counts.append(len(partners))
+        self._precisions.append(ranking.average_precision)
+
+    def means(self) -> dict[str, float]:
+        return {
+            "mean_rank": float(np.sum(self._sums) / np.sum(self._counts)),
+            "mean_average_precision": float(np.mean(self._precisions)),
+        }
+
+    def errors(self, n_able: int) -> dict[str, float]:
+        """Return standard errors for a sample of `n_able` nodes; mean rank is a ratio of two sums."""
+        size = len(self._sums)
+        if size == n_able or size < 2:
+            return {}
+        means, counts = self.means(), np.array(self._counts, dtype=np.float64)
+        residuals = (np.array(self._sums) - means["mean_rank"] * counts) / counts.mean()
+        unseen = 1.0 - size / n_able
+        return {
+            "mean_rank": float(np.sqrt(unseen * np.var(residuals, ddof=1) / size)),
+            "mean_average_precision": float(np.sqrt(unseen * np.var(self._precisions, ddof=1) / size)),
+        }
+
+
+class _BestPairs:
+    """The best-scored pairs (u, v), u < v, met so far; of equal scores, the first in the order (u, v)."""
+
+    def __init__(self, most: int, n: int) -> None:
+        self._most, self._n = most, n
+        self._least = -np.inf
+        self._scores: Array = np.empty(0)
+        self._codes: Pairs = np.empty(0, dtype=np.int64)
+
+    def add(self, u: int, scores: Array, is_open: NDArray[np.bool_]) -> None:
+        """Show the scores of a node; nodes come in ascending order."""
+        # Pairs come in order, so that one that equals the least of a full list has come too late.
+        found = u + 1 + np.flatnonzero((scores[u + 1 :] > self._least) & is_open[u + 1 :])
+        if not found.size:
+            return
+        self._scores = np.concatenate((self._scores, scores[found]))
+        self._codes = np.concatenate((self._codes, u * self._n + found))
+        if self._scores.size > 4 * self._most:
+            self._trim()
+
+    def pairs(self) -> tuple[Pairs, Pairs]:
+        """Return both ends of the best pairs, best first."""
+        self._trim()
+        return self._codes // self._n, self._codes % self._n
+
+    def _trim(self) -> None:
+        order = np.argsort(-self._scores, kind="stable")[: self._most]  # codes are ascending among equals
+        self._scores, self._codes = self._scores[order], self._codes[order]
+        if order.size == self._most:
+            self._least = float(self._scores[-1])
+
+
+def _count_sample(
+    scorer: PairScorer, graph: Graph, counter: ThresholdCounter, wanted: int, rng: np.random.Generator
+) -> None:
+    """Show `counter` so many non-edges, drawn uniformly and independently."""
+    n = graph.n_nodes
+    source, target = graph.adjacency.nonzero()
+    edges = source.astype(np.int64) * n + target  # ascending, as rows and their indices are
+    while wanted > 0:
+        size = min(_DRAWS, 2 * wanted + 100)
+        u, v = rng.integers(n, size=size), rng.integers(n, size=size)
+        codes = u * n + v
+        places = np.minimum(np.searchsorted(edges, codes), len(edges) - 1)
+        kept = np.flatnonzero((u != v) & (edges[places] != codes))[:wanted]
+        counter.add(_finite(scorer.pairs(np.column_stack((u[kept], v[kept])))))
+        wanted -= kept.size
+
+
+def _matrix(pairs: Pairs, n: int) -> sparse.csr_array:
+    """Return the symmetric matrix of some pairs."""
+    u, v = np.concatenate((pairs, pairs[:, ::-1])).T
+    return sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
+
+
+def _row(matrix: sparse.csr_array, u: int) -> Pairs:
+    return np.asarray(matrix.indices[matrix.indptr[u] : matrix.indptr[u + 1]], dtype=np.int64)
+
+
+def _checked_size(scorer: PairScorer, graph: Graph) -> int:
+    if scorer.n_nodes != graph.n_nodes:
+        raise ValueError(f"the scorer has {scorer.n_nodes} nodes, the graph {graph.n_nodes}")
+    return graph.n_nodes
+
+
+def _finite(scores: Array) -> Array:
+    if not np.isfinite(scores).all():
+        raise ValueError("a scorer gave a score that is NaN or infinite")
+    return scores

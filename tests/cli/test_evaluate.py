@@ -1,0 +1,193 @@
+"""``heat evaluate`` on files: what it prints, what it refuses. (Live: integration/test_evaluate.py)"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j import baselines
+from heat_neo4j.cli import heat
+
+QUICK = ("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1")
+
+
+@pytest.fixture(autouse=True)
+def _few_epochs(monkeypatch):
+    monkeypatch.setattr(baselines, "_EPOCHS", 2)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Three groups of nodes, links within, attributes and classes that go with them."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 20)
+    u, v = np.triu_indices(60, k=1)
+    linked = rng.random(len(u)) < np.where(group[u] == group[v], 0.3, 0.02)
+    lines = [f"n{a},n{b},1,2024-{1 + (a + b) % 12:02}-01" for a, b in zip(u[linked], v[linked], strict=True)]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target,weight,time", *lines]) + "\n")
+    values = rng.normal(size=(60, 3)) + np.eye(3)[group]
+    rows = [f"n{node},{','.join(map(str, row))}" for node, row in enumerate(values)]
+    (tmp_path / "attributes.csv").write_text("\n".join([",x,y,z", *rows]) + "\n")
+    rows = [f"n{node},{'abc'[own]}" for node, own in enumerate(group)]
+    (tmp_path / "labels.csv").write_text("\n".join([",class", *rows]) + "\n")
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(heat, ["evaluate", *arguments], prog_name="heat")
+    assert result.exit_code == code, result.output
+    return result
+
+
+def named(files, *names):
+    return [part for name in names for part in (f"--{name}", str(files / f"{name}.csv"))]
+
+
+def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
+    picture = files / "links.png"
+    result = run(
+        "links", *named(files, "edges", "attributes"), *QUICK, "--seeds", "2", "--picture", str(picture)
+    )
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("Graph         60 nodes, ")
+    assert lines[1].startswith("Task          link prediction: ")
+    assert lines[3] == "Figures       mean ± standard deviation of 2 seeds, from 0 on"
+    header = lines[5].split()
+    assert header == [
+        "method",
+        "AUROC",
+        "AP",
+        "mean",
+        "rank",
+        "mAP",
+        "P@10",
+        "P@100",
+        "ECE",
+        "seconds",
+    ]
+    assert [line[:23].rstrip() for line in lines[6:13]] == [
+        "HEAT", "HEAT, combined score", "degree product", "Adamic-Adar", "attribute cosine",
+        "SVD of the adjacency", "Nickel & Kiela (gensim)",
+    ]  # fmt: skip
+    assert [line.count("±") for line in lines[6:13]] == [7, 7, 6, 6, 6, 6, 6]
+    notes = result.stdout[result.stdout.index("Notes") :]
+    assert "HEAT loses to " in notes or "HEAT beats every baseline on AUROC: " in notes
+    assert f"picture in {picture}" in notes
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "seed 1: Adamic-Adar: done in " in result.stderr
+    assert "seed 1: gensim: 2 in " in result.stderr
+
+
+def test_a_run_that_loses_says_so(files):
+    weak = ("--walks-per-node", "1", "--walk-length", "2", "--learning-rate", "1e-9", *QUICK[:2])
+    result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1")
+    assert "HEAT loses to Adamic-Adar on AUROC: 0." in result.stdout
+    assert "Figures       of seed 0" in result.stdout
+
+
+def test_json_is_one_document_with_every_seed(files):
+    arguments = ("links", *named(files, "edges"), *QUICK, "--seeds", "2", "--seed", "5", "--json")
+    result = run(*arguments)
+    assert result.stderr == ""
+    document = json.loads(result.stdout)
+    assert (document["task"], document["seeds"]) == ("links", [5, 6])
+    heat_row, *others = document["methods"]
+    auroc = heat_row["metrics"]["auroc"]
+    assert auroc["mean"] == pytest.approx(np.mean(auroc["values"]))
+    assert auroc["sd"] == pytest.approx(np.std(auroc["values"], ddof=1))
+    assert len(heat_row["seconds"]) == 2
+    cosine = next(row for row in others if row["method"] == "attribute cosine")
+    assert (cosine["missing"], cosine["metrics"]) == ("the graph has no attributes", {})
+    again = json.loads(run(*arguments).stdout)
+    assert [row["metrics"] for row in again["methods"]] == [row["metrics"] for row in document["methods"]]
+
+
+def test_a_baseline_that_is_not_there_is_a_line_of_the_table(files, monkeypatch):
+    monkeypatch.setattr(baselines, "find_spec", lambda name: None)
+    for command, more in (("links", ()), ("classes", named(files, "labels"))):
+        shown = run(command, *named(files, "edges"), *more, *QUICK, "--seeds", "1").stdout
+        line = "Nickel & Kiela (gensim)  not installed: pip install 'heat-neo4j[baselines]'"
+        assert line in shown.splitlines()
+
+
+def test_the_latest_edges_are_held_out(files):
+    result = run("links", *named(files, "edges"), *QUICK, "--seeds", "1", "--no-baselines", "--temporal")
+    assert "the latest edges are held out, from 2024-1" in result.stdout
+    assert "Adamic-Adar" not in result.stdout
+    text = (files / "edges.csv").read_text()
+    bare = "\n".join(line.rsplit(",", 1)[0] for line in text.splitlines())
+    (files / "edges.csv").write_text(bare + "\n")
+    result = run("links", *named(files, "edges"), *QUICK, "--temporal", code=4)
+    assert result.stderr.splitlines()[-1].startswith("heat: --temporal needs times: ")
+
+
+def test_reconstruction(files):
+    picture = files / "r.svg"
+    result = run("reconstruction", *named(files, "edges"), *QUICK, "--seeds", "2", "--picture", str(picture))
+    assert "network reconstruction: all edges against all other pairs" in result.stdout
+    row = next(line for line in result.stdout.splitlines() if line.startswith("Adamic-Adar"))
+    assert row.count("± 0.0") == 6  # no seed changes it
+    assert picture.exists()
+
+
+def test_classes(files):
+    picture = files / "c.pdf"
+    arguments = ("classes", *named(files, "edges", "attributes", "labels"), *QUICK, "--seeds", "2")
+    result = run(*arguments, "--label-shares", "0.1", "--label-shares", "0.3", "--picture", str(picture))
+    assert "node classification: 3 classes, one for each of 60 nodes" in result.stdout
+    assert "F1 micro                 10 % " in result.stdout
+    assert "F1 macro                 10 % " in result.stdout
+    for name in ("HEAT", "SVD of the attributes", "Nickel & Kiela (gensim)", "majority class"):
+        tables = result.stdout[: result.stdout.index("Notes")]
+        assert sum(line.startswith(name) for line in tables.splitlines()) == (3 if name == "HEAT" else 2)
+    assert "HEAT beats every baseline on F1 " in result.stdout or "HEAT loses to " in result.stdout
+    assert picture.exists()
+
+
+def test_alpha(files):
+    picture = files / "a.png"
+    arguments = ("alpha", *named(files, "edges", "attributes"), *QUICK, "--seeds", "1")
+    result = run(*arguments, "--alphas", "0", "--alphas", "0.5", "--picture", str(picture))
+    lines = result.stdout.splitlines()
+    assert [line.split()[0] for line in lines[5:8]] == ["alpha", "0", "0.5"]
+    assert "best alpha by AUROC: " in result.stdout
+    assert picture.exists()
+    result = run("alpha", *named(files, "edges"), *QUICK, code=4)
+    assert result.stderr.startswith("heat: the graph cannot be evaluated: the graph has no attributes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("links", "--picture", "x.txt"), 2, "--picture must end in .png, .svg, .pdf, got 'x.txt'"),
+        (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
+        (("links", "--attributes", "a", "--attributes", "b"), 2, "with --edges, --attributes names one file"),
+        (("links", "--attributes", "none.csv"), 2, "names a file, and 'none.csv' is none"),
+        (("classes",), 2, "with --edges, name the file of classes with --labels"),
+        (("classes", "--classes", "x"), 2, "with --edges, classes are in the file --labels"),
+        (("links", "--share", "1"), 2, "--share"),
+    ],
+)
+def test_what_contradicts_itself_is_refused_at_once(files, arguments, code, words):
+    result = run(*arguments, *named(files, "edges"), *QUICK, code=code)
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_without_files_it_asks_for_classes_and_a_server(files):
+    assert "give either --classes PROPERTY or --classes-from-labels" in run("classes", code=2).stderr
+    both = run("classes", "--classes", "x", "--classes-from-labels", code=2)
+    assert "give either --classes PROPERTY" in both.stderr
+    told = run("classes", "--classes", "x", "--attributes", "x", code=2)
+    assert "'x' is both the class and an attribute" in told.stderr
+    assert run("links", code=2).stderr.startswith("heat: no server given")
+
+
+def test_a_graph_that_cannot_be_cut_is_one_line(files):
+    (files / "edges.csv").write_text("a,b\nc,d\n")
+    result = run("links", *named(files, "edges"), *QUICK, code=4)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("heat: the graph cannot be evaluated: no edge of Graph(4 nodes, 2 edges")

@@ -15,6 +15,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.options import WriteOptions
 from heat_neo4j.database.payload import Links, check_coordinates, check_links
 from heat_neo4j.database.published import read_embedding
+from heat_neo4j.database.published_links import StoredLinks, read_links
 from heat_neo4j.database.removal import ClearReport, clear
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.writer import Run
@@ -155,6 +156,30 @@ class StoreWrites:
             If the model has nothing published, or a node has no coordinates of the published run.
         """
         return read_embedding(self._connection, graph, (names or WriteNames()).model)
+
+    def read_links(self, graph: Graph, model: str = "heat") -> StoredLinks | None:
+        """Return the published predicted links between rows of `graph`.
+
+        Parameters
+        ----------
+        graph : Graph
+            As read from this database. Links to nodes that are not in it are left out.
+        model : str
+            Whose links.
+
+        Returns
+        -------
+        StoredLinks or None
+            Nearest first; None if the model has none published.
+
+        Raises
+        ------
+        ProjectionError
+            If the links are published anew while they are read.
+        ConnectionFailed
+            If the server is lost or refuses.
+        """
+        return read_links(self._connection, graph, model)
 
     def runs(self, model: str | None = None) -> list[RunRecord]:
         """Return the runs in this database (of one `model`, if given), latest first."""

@@ -10,7 +10,7 @@ from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.demo.stdlib import ImportGraph
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.plots import plot_disk
+from heat_neo4j.plots import plot_disk, save_picture
 
 __all__ = ["draw_modules"]
 
@@ -40,12 +40,12 @@ def draw_modules(
         Told about the stages of training.
     """
     flat = clone(model).set_params(n_components=2).fit(graph, on_progress=on_progress)
-    figure = plot_disk(
+    picture = plot_disk(
         flat.embedding_,
         graph,
         names=imports.keys,
         groups=[module["package"] for module in imports.modules],
         title=f"The standard library of Python {imports.version} in the hyperbolic plane",
         caption=CAPTION,
-    ).figure
-    figure.savefig(path)  # type: ignore[union-attr]  # a whole figure, since plot_disk made it
+    )
+    save_picture(picture, path)

@@ -63,7 +63,7 @@ def test_the_whole_demo_on_a_server_of_its_own(heat_home_folder, tmp_path):
     assert status.password_file.read_text().strip() not in shown
     with Image.open(picture) as image:
         assert image.size > (1000, 1000)
-        assert len(image.convert("RGB").getcolors(1 << 24)) > 1000
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 50  # a palette of our own tints
 
 
 @pytest.mark.live

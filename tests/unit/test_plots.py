@@ -10,6 +10,7 @@ from heat_neo4j import plots
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import distance, from_poincare, lift, to_poincare
+from heat_neo4j.plots import style
 
 N = 60
 
@@ -77,17 +78,15 @@ def test_only_the_largest_groups_get_a_colour(points, graph):
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["big", "middle", "others"]
     assert axes.get_title(loc="left") == "A title"
     assert "A caption" in [text.get_text() for text in axes.texts]
+    nothing = plots.plot_disk(points, graph, groups=["big"] * 30 + [None] * 30).get_legend()
+    assert [text.get_text() for text in nothing.get_texts()] == ["big", "others"]
     assert plots.plot_disk(points, graph).get_legend() is None
 
 
 def test_names_are_drawn_as_they_are(points, graph, tmp_path):
     groups = ["_private", "$a$ \\frac{"] * (N // 2)
     axes = plots.plot_disk(points, graph, names=["$x^$ _{"] * N, groups=groups, n_labels=3)
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "$a$ \\frac{",
-        "_private",
-        "others",
-    ]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["$a$ \\frac{", "_private"]
     axes.figure.savefig(tmp_path / "names.png")
 
 
@@ -119,8 +118,60 @@ def test_wrong_arguments_are_named(points, graph):
         plots.plot_disk(points, graph, groups=["a"])
 
 
+def test_predicted_links_are_dashed_geodesics(points, graph):
+    predicted = np.array([[3, 40], [7, 8]])
+    axes = plots.plot_disk(points, graph, predicted=predicted)
+    (dashed,) = [each for each in axes.collections if each.get_linestyle()[0][1] is not None]
+    for (u, v), curve in zip(predicted, dashed.get_segments(), strict=True):
+        np.testing.assert_allclose(curve, plots.geodesics(points[[u]], points[[v]])[0], atol=1e-12)
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["predicted links"]
+    none = plots.plot_disk(points, graph, predicted=np.empty((0, 2), dtype=np.int64))
+    assert none.get_legend() is None
+    one = plots.plot_disk(points, graph, groups=["x"] * N, predicted=predicted[:1]).get_legend()
+    assert [text.get_text() for text in one.get_texts()] == ["x", "predicted link"]
+
+
+def test_predicted_links_to_nowhere_are_refused(points, graph):
+    with pytest.raises(ValueError, match="predicted names rows that are not among the 60 nodes"):
+        plots.plot_disk(points, graph, predicted=np.array([[0, N]]))
+    with pytest.raises(ValueError, match=r"whole numbers of shape \(m, 2\), got shape \(2, 3\)"):
+        plots.plot_disk(points, graph, predicted=np.zeros((2, 3), dtype=np.int64))
+    with pytest.raises(ValueError, match="whole numbers"):
+        plots.plot_disk(points, graph, predicted=np.zeros((2, 2)))
+
+
+def test_of_many_relationships_an_even_sample_is_drawn(points, graph):
+    def drawn(most):
+        *lines, _ = plots.plot_disk(points, graph, n_edges=most).collections
+        return {tuple(curve[[0, -1]].ravel()) for each in lines for curve in each.get_segments()}
+
+    assert len(drawn(20)) == 20
+    assert drawn(20) < drawn(graph.n_edges)
+    assert len(drawn(graph.n_edges)) == graph.n_edges
+
+
+def test_a_node_without_a_name_takes_no_label_from_another(points, graph):
+    hub = int(np.argmax(graph.degrees))
+    some = ["" if row == hub else f"some node {row}" for row in range(N)]
+    axes = plots.plot_disk(points, graph, names=some, n_labels=5)
+    labels = [text.get_text() for text in axes.texts if text.get_text().startswith("some node")]
+    assert len(labels) == 5
+    assert f"some node {hub}" not in labels
+
+
+def test_a_long_legend_takes_more_rows_and_stays_in_the_picture(points, graph):
+    groups = [f"a group with quite a long name, number {row % 10}" for row in range(N)]
+    axes = plots.plot_disk(points, graph, groups=groups, caption="A caption")
+    axes.figure.draw_without_rendering()
+    legend, frame = axes.get_legend().get_window_extent(), axes.figure.bbox
+    assert frame.x0 <= legend.x0 < legend.x1 <= frame.x1
+    (caption,) = [text for text in axes.texts if text.get_text() == "A caption"]
+    assert caption.get_window_extent().y1 <= legend.y0
+    assert caption.get_window_extent().y0 >= frame.y0
+
+
 def test_without_matplotlib_the_way_to_get_it_is_said(points, graph, monkeypatch):
-    monkeypatch.setattr(plots, "find_spec", lambda name: None)
+    monkeypatch.setattr(style, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"a picture needs matplotlib: pip install 'heat-neo4j\[plot\]'"):
         plots.plot_disk(points, graph)
     assert importlib.util.find_spec("matplotlib")

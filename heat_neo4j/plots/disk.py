@@ -1,0 +1,247 @@
+"""The Poincare disk: a 2-dimensional embedding with its relationships and predicted links."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import check_points, from_klein, radius, to_klein, to_poincare
+from heat_neo4j.plots.labels import Box, by_importance, draw_labels
+from heat_neo4j.plots.style import COLOURS, FACE, INK, PALE, REST, check_installed, name_legend, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["geodesics", "plot_disk"]
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+_POINTS_PER_GEODESIC = 24
+_DASHES = (0, (3, 2))
+_RECTANGLE = (0.02, 0.137, 0.96, 0.825)  # of the disk in its figure; text above and below
+_LEGEND_WIDTH = 125  # characters in a row
+_LEGEND_ROW = 0.022  # height of a row, in shares of the axes
+_MOST_VECTORS = 3_000  # more lines than this are stored as pixels in .svg and .pdf, which stay small so
+
+
+def plot_disk(
+    embedding: Array,
+    graph: Graph,
+    *,
+    names: Sequence[str] = (),
+    groups: Sequence[str | None] = (),
+    predicted: NDArray[np.integer[Any]] | None = None,
+    n_labels: int = 48,
+    n_groups: int = 10,
+    n_edges: int = 50_000,
+    title: str = "",
+    caption: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a 2-dimensional embedding in the Poincare disk.
+
+    Relationships are geodesics (circle arcs that meet the rim at right angles), thin rings mark whole
+    hyperbolic distances from the centre, the area of a node grows with the square root of its degree.
+    Predicted links are geodesics too, dashed.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, 3)
+        Points of the hyperboloid, time last, fitted with two components. (An embedding of more
+        dimensions has no faithful picture; fit another one for it.)
+    graph : Graph
+        The relationships to draw.
+    names : sequence of str
+        One per node, for the labels, "" for a node without one; empty for none.
+    groups : sequence of str or None
+        One per node: the `n_groups` largest groups get a colour, the others and None share grey.
+    predicted : integer array of shape (m, 2), optional
+        Rows of the two nodes of each predicted link.
+    n_labels : int
+        Most nodes to label: the hub of each coloured group, then those of highest degree whose label
+        finds room.
+    n_groups : int
+        Most groups to colour, up to 10.
+    n_edges : int
+        Most relationships to draw; of more, so many are drawn, spread evenly over all.
+    title, caption : str
+        Lines above and below the disk.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure of 11 x 12.5 inches if not given (``plot_disk(...).figure.savefig``).
+
+    Raises
+    ------
+    ValueError
+        If the embedding is not of two dimensions, lengths disagree, or a predicted link has no such node.
+    ConfigError
+        If matplotlib is not installed.
+    """
+    check_installed()
+    check_points(embedding)
+    if embedding.shape != (graph.n_nodes, 3):
+        raise ValueError(f"embedding must have shape ({graph.n_nodes}, 3), got {embedding.shape}")
+    for argument, values in (("names", names), ("groups", groups)):
+        if len(values) not in (0, graph.n_nodes):
+            raise ValueError(f"{argument} must have one entry per node: {len(values)} for {graph.n_nodes}")
+    links = _checked_links(predicted, graph.n_nodes)
+    axes = new_axes(11.0, 12.8, dots_per_inch=92, rectangle=_RECTANGLE) if ax is None else ax
+    legend = _legend_of([group for group in groups if group is not None], min(n_groups, len(COLOURS)))
+    colours = [REST if group is None else legend.get(group, REST) for group in groups] or [
+        COLOURS[0]
+    ] * graph.n_nodes
+    rings = np.tanh(np.arange(1, int(radius(embedding).max(initial=0.0)) + 1) / 2)
+    _draw_disk(axes, rings)
+    _draw_edges(axes, embedding, graph, colours, n_edges)
+    _draw_predicted(axes, embedding, links)
+    points = to_poincare(embedding)
+    _draw_nodes(axes, points, graph.degrees, colours)
+    if names:
+        taken: list[Box] = [(-0.02, -size - 0.01, 0.02, -size + 0.01) for size in rings.tolist()]
+        order = by_importance(graph.degrees, colours)
+        draw_labels(axes, points, names, colours, order, n_labels, taken)
+    entries = [(name, _dot(colour)) for name, colour in legend.items()]
+    if legend and REST in colours:
+        entries.append(("others", _dot(REST)))
+    if len(links):
+        entries.append((f"predicted link{'s' if len(links) > 1 else ''}", _dash()))
+    _draw_text(axes, title, caption, entries)
+    return axes
+
+
+def geodesics(start: Array, end: Array, n_points: int = _POINTS_PER_GEODESIC) -> Array:
+    """Return points along geodesics of the Poincare disk.
+
+    In the Klein disk a geodesic is the straight chord, so the chord is cut up there and mapped back.
+
+    Parameters
+    ----------
+    start, end : float64 arrays of shape (M, d + 1)
+        Points of the hyperboloid.
+    n_points : int
+        Points per geodesic, both ends included.
+
+    Returns
+    -------
+    float64 array of shape (M, n_points, d)
+        Poincare coordinates.
+    """
+    share = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, n_points))  # closer steps near the rim
+    a, b = to_klein(start)[:, None, :], to_klein(end)[:, None, :]
+    return to_poincare(from_klein(a + share[None, :, None] * (b - a)))
+
+
+def _checked_links(predicted: NDArray[np.integer[Any]] | None, n: int) -> Pairs:
+    """Return the predicted links as an array of shape (m, 2)."""
+    if predicted is None:
+        return np.empty((0, 2), dtype=np.int64)
+    links = np.asarray(predicted)
+    if links.ndim != 2 or links.shape[1] != 2 or not np.issubdtype(links.dtype, np.integer):
+        raise ValueError(f"predicted must hold whole numbers of shape (m, 2), got shape {links.shape}")
+    if links.size and not 0 <= links.min() <= links.max() < n:
+        raise ValueError(f"predicted names rows that are not among the {n} nodes")
+    return links.astype(np.int64)
+
+
+def _legend_of(groups: Sequence[str], n_groups: int) -> dict[str, str]:
+    """Colour of each of the largest groups; ties by name."""
+    counts = sorted(Counter(groups).items(), key=lambda entry: (-entry[1], entry[0]))
+    return {
+        name: colour for (name, size), colour in zip(counts[:n_groups], COLOURS, strict=False) if size > 1
+    }
+
+
+def _draw_disk(ax: Axes, rings: Array) -> None:
+    """Draw the rim, and circles of the given sizes, numbered: whole hyperbolic distances from the centre."""
+    from matplotlib.patches import Circle
+
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    ax.set(xlim=(-1.02, 1.02), ylim=(-1.02, 1.02))
+    ax.add_patch(Circle((0, 0), 1.0, facecolor=FACE, edgecolor=INK, linewidth=1.1, zorder=0))
+    ax.apply_aspect()  # now, because labels are measured before anything is drawn
+    for ring, size in enumerate(rings.tolist(), start=1):
+        ax.add_patch(Circle((0, 0), size, fill=False, edgecolor=PALE, linewidth=0.6, alpha=0.6, zorder=1))
+        box = {"facecolor": FACE, "edgecolor": "none", "pad": 1.0}
+        ax.text(0, -size, f"{ring}", color=PALE, fontsize=8, ha="center", va="center", zorder=6, bbox=box)
+
+
+def _draw_edges(ax: Axes, embedding: Array, graph: Graph, colours: Sequence[str], most: int) -> None:
+    """Draw relationships, in colour if both ends have the same; the more there are, the paler."""
+    from matplotlib.collections import LineCollection
+
+    entries = graph.adjacency.tocoo()
+    once = entries.row < entries.col
+    source, target = entries.row[once], entries.col[once]
+    if len(source) > most:
+        chosen = np.linspace(0, len(source) - 1, most).round().astype(np.int64)
+        source, target = source[chosen], target[chosen]
+    if not len(source):
+        return
+    within = np.array([colours[a] == colours[b] != REST for a, b in zip(source, target, strict=True)])
+    curves = geodesics(embedding[source], embedding[target])
+    alpha = float(np.clip(6.0 / np.sqrt(len(source)), 0.03, 0.5))
+    pixels = len(source) > _MOST_VECTORS
+    lines = LineCollection(list(curves[~within]), colors=REST, linewidths=0.6, alpha=1.2 * alpha, zorder=2)
+    ax.add_collection(lines).set_rasterized(pixels)
+    shades = [colours[row] for row in source[within]]
+    lines = LineCollection(list(curves[within]), colors=shades, linewidths=0.7, alpha=2.0 * alpha, zorder=2)
+    ax.add_collection(lines).set_rasterized(pixels)
+
+
+def _draw_predicted(ax: Axes, embedding: Array, links: Pairs) -> None:
+    """Draw predicted links, dashed, over the relationships; the more there are, the paler."""
+    from matplotlib.collections import LineCollection
+
+    if not len(links):
+        return
+    curves = geodesics(embedding[links[:, 0]], embedding[links[:, 1]])
+    alpha = float(np.clip(12.0 / np.sqrt(len(links)), 0.2, 0.9))
+    lines = LineCollection(
+        list(curves), colors=INK, linewidths=0.9, linestyles=_DASHES, alpha=alpha, zorder=2.5
+    )
+    ax.add_collection(lines)
+
+
+def _draw_nodes(ax: Axes, points: Array, degrees: NDArray[np.int64], colours: Sequence[str]) -> None:
+    order = np.argsort(-degrees, kind="stable")  # small nodes on top of large ones
+    x, y = points[order].T
+    sizes, shades = 8.0 + 13.0 * np.sqrt(degrees[order]), [colours[row] for row in order]
+    ax.scatter(x, y, s=sizes, c=shades, alpha=0.92, edgecolors="white", linewidths=0.5, zorder=3)
+
+
+def _dot(colour: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, marker="o", linestyle="", markersize=7)
+
+
+def _dash() -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=INK, linewidth=1.1, linestyle=_DASHES)
+
+
+def _draw_text(ax: Axes, title: str, caption: str, entries: Sequence[tuple[str, Any]]) -> None:
+    """Write the title above, and below the disk the legend, in as many rows as it needs, and the caption."""
+    heading = ax.set_title(title, loc="left", fontsize=18, color=INK, fontweight="bold", pad=8)
+    heading.set_parse_math(False)
+    rows = -(-sum(len(name) + 6 for name, _ in entries) // _LEGEND_WIDTH)
+    if entries:
+        layout = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.005), "ncols": -(-len(entries) // rows)}
+        handles = [handle for _, handle in entries]
+        labels = ["entry"] * len(entries)  # the names themselves only below
+        style = {"frameon": False, "fontsize": 9.5, "handletextpad": 0.3, "columnspacing": 1.2}
+        name_legend(
+            ax.legend(handles, labels, handlelength=1.6, **style, **layout), [name for name, _ in entries]
+        )
+    low = -0.05 - _LEGEND_ROW * max(rows - 1, 0)
+    text = ax.text(
+        0.0, low, caption, transform=ax.transAxes, fontsize=9.5, color=PALE, va="top", linespacing=1.5
+    )
+    text.set_parse_math(False)

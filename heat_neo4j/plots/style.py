@@ -1,0 +1,229 @@
+"""What all pictures share: colours, fonts, axes of a new figure, legends, and saving to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from heat_neo4j.errors import ConfigError
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "COLOURS",
+    "FACE",
+    "FORMATS",
+    "INK",
+    "PALE",
+    "REST",
+    "add_legend",
+    "add_title",
+    "check_installed",
+    "dress",
+    "name_legend",
+    "new_axes",
+    "save_picture",
+]
+
+COLOURS = (
+    "#3567b0", "#e0802c", "#3a9a58", "#c9403f", "#7c5fb0",
+    "#1f9fb5", "#cf6fae", "#8a6a4a", "#9aa02c", "#d9a520",
+)  # fmt: skip
+"""Of groups and curves, the first for the first."""
+
+REST = "#a9afba"
+"""Of what belongs to no group."""
+
+INK = "#23272f"
+PALE = "#8d94a0"
+FACE = "#fbfaf7"
+
+FORMATS = (".png", ".svg", ".pdf")
+"""Endings that `save_picture` takes."""
+
+_LETTER = 9.5
+_LETTERS_PER_INCH = 12.0
+_HANDLE = 6  # letters that a legend's sign takes, and the space after its text
+_LARGE = 250_000  # bytes
+_STRENGTHS = (0.06, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
+
+
+def check_installed() -> None:
+    """Check that matplotlib is there, before long work whose end would be a picture.
+
+    Raises
+    ------
+    ConfigError
+        If it is not.
+    """
+    if find_spec("matplotlib") is None:
+        raise ConfigError("a picture needs matplotlib: pip install 'heat-neo4j[plot]'")
+
+
+def new_axes(
+    width: float,
+    height: float,
+    *,
+    dots_per_inch: int = 160,
+    rectangle: tuple[float, float, float, float] | None = None,
+) -> Axes:
+    """Return the axes of a new figure, whose size is in inches.
+
+    Parameters
+    ----------
+    width, height : float
+        Of the figure.
+    dots_per_inch : int
+        Of a picture of pixels.
+    rectangle : tuple of float, optional
+        Left, bottom, width and height of the axes as shares of the figure; else what labels leave room for.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=dots_per_inch, facecolor="white")
+    if rectangle is None:
+        figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)  # inches
+    axes: Axes = figure.add_subplot() if rectangle is None else figure.add_axes(rectangle)
+    return axes
+
+
+def dress(ax: Axes, *, x: str, y: str) -> None:
+    """Give axes of a diagram their names, background and grid."""
+    ax.set_facecolor(FACE)
+    ax.set_axisbelow(True)
+    ax.grid(color=PALE, linewidth=0.6, alpha=0.3)
+    ax.set_xlabel(x, color=INK, fontsize=10.5)
+    ax.set_ylabel(y, color=INK, fontsize=10.5)
+    ax.tick_params(colors=INK, labelsize=_LETTER, color=PALE)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(PALE)
+
+
+def add_legend(ax: Axes, entries: Mapping[str, Artist], **layout: Any) -> None:
+    """Draw a legend: in rows above the axes, or where `layout` says."""
+    if layout:
+        chosen = {"frameon": True, "framealpha": 0.85, "edgecolor": "none", "facecolor": FACE, **layout}
+    else:
+        columns = _columns([len(name) for name in entries], ax.get_window_extent().width / ax.figure.dpi)
+        chosen = {"frameon": False, "loc": "lower left", "bbox_to_anchor": (-0.01, 1.0), "ncols": columns}
+    handles, labels = list(entries.values()), ["entry"] * len(entries)  # the names themselves only below
+    name_legend(ax.legend(handles=handles, labels=labels, fontsize=_LETTER, **chosen), list(entries))
+
+
+def name_legend(legend: Any, names: Sequence[str]) -> None:
+    """Write names as they are: as a label, ``_ast`` would be taken for hidden and ``$`` for a formula."""
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(name)
+        text.set_parse_math(False)
+        text.set_color(INK)
+
+
+def _columns(lengths: Sequence[int], inches: float) -> int:
+    """Return how many columns of a legend fit side by side, for names of so many characters."""
+    for columns in range(len(lengths), 1, -1):
+        widths = [int(part.max()) + _HANDLE for part in np.array_split(np.array(lengths), columns)]
+        if sum(widths) <= inches * _LETTERS_PER_INCH:
+            return columns
+    return 1
+
+
+def add_title(ax: Axes, title: str) -> None:
+    """Write a title over a diagram that has a figure of its own."""
+    if title:
+        text = ax.figure.suptitle(title, x=0.015, ha="left", fontsize=14, color=INK, fontweight="bold")
+        text.set_parse_math(False)
+
+
+def save_picture(ax: Axes, path: str | Path) -> None:
+    """Save the figure of `ax`; the same figure gives the same bytes.
+
+    A .png of more than 250 kB, such as a disk of thousands of arcs, is stored with a palette of tints of the
+    colours used here, which takes a quarter of the room.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Any axes of the figure.
+    path : str or Path
+        Where to. The ending (`FORMATS`) decides about the format; a file that is there is replaced, and
+        nothing is left half-written.
+
+    Raises
+    ------
+    ConfigError
+        If the ending is another one, or the file cannot be written.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise ConfigError(f"a picture's name must end in {', '.join(FORMATS)}, got {target.name!r}")
+    picture = _rendered(ax, target.suffix.lower()[1:])
+    part: Path | None = None
+    try:
+        with NamedTemporaryFile(dir=target.absolute().parent, prefix=".heat-", delete=False) as file:
+            part = Path(file.name)
+            file.write(picture)
+        part.chmod(0o666 & ~_mask())
+        part.replace(target)
+    except OSError as error:
+        raise ConfigError(f"picture {str(target)!r} cannot be written: {error.strerror or error}") from error
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)
+
+
+def _rendered(ax: Axes, kind: str) -> bytes:
+    """Return the figure as the bytes of a file without a date or random names."""
+    from matplotlib import rc_context
+
+    undated: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    buffer = BytesIO()
+    with rc_context({"svg.hashsalt": "heat"}):
+        ax.figure.savefig(buffer, format=kind, metadata=undated)  # type: ignore[union-attr]
+    picture = buffer.getvalue()
+    return _with_palette(picture) if kind == "png" and len(picture) > _LARGE else picture
+
+
+def _with_palette(picture: bytes) -> bytes:
+    """Return a .png with each pixel in the nearest tint: palettes made from the picture drop rare hues."""
+    from PIL import Image
+
+    with Image.open(BytesIO(picture)) as image:
+        pixels = np.asarray(image.convert("RGB"), dtype=np.int64)
+    tints = _tints()
+    packed = pixels[..., 0] << 16 | pixels[..., 1] << 8 | pixels[..., 2]
+    colours, place = np.unique(packed, return_inverse=True)
+    _, nearest = cKDTree(tints).query(np.stack((colours >> 16, colours >> 8 & 255, colours & 255), axis=1))
+    indexed = Image.fromarray(np.asarray(nearest)[place].reshape(packed.shape).astype(np.uint8), mode="P")
+    indexed.putpalette(tints.astype(np.uint8).tobytes())
+    buffer = BytesIO()
+    indexed.save(buffer, format="png", optimize=True)
+    return buffer.getvalue()
+
+
+def _tints() -> NDArray[np.float64]:
+    """Return white, and every colour from faint to full on the background, and darkened as labels are."""
+    from matplotlib.colors import to_rgb
+
+    face, paints = np.array(to_rgb(FACE)), np.array([to_rgb(colour) for colour in (*COLOURS, REST, INK)])
+    strength = np.array(_STRENGTHS)[:, None, None]
+    tints = [np.ones((1, 3)), face[None], *(strength * paints + (1.0 - strength) * face)]
+    tints += [0.6 * paints, 0.3 * paints + 0.5 * face]
+    return np.asarray(np.round(255.0 * np.concatenate(tints)))
+
+
+def _mask() -> int:
+    """Return the process's file mode mask, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

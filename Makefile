@@ -7,12 +7,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint unit bench clean
+.PHONY: demo test lint unit bench results clean
 
 demo: $(INSTALLED)
 	$(BIN)/heat demo
 
 test: lint
+	sh tests/browser/install.sh
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 unit: $(INSTALLED)
@@ -24,14 +25,16 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 
 bench: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python -m tests.benchmarks
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[local,plot,fast]" --group test --group lint
+	$(BIN)/python -m pip install --quiet --editable ".[local,plot,fast,baselines]" --group test --group lint
 	touch $@
+
+results: $(INSTALLED)
+	$(BIN)/python -m tests.benchmarks.results
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,276 @@
+// The page at work: its state, what can be done to it, and when it is drawn.
+
+const MOST_ZOOM = 60;
+const GLIDE_SECONDS = 0.65;
+const STEP_LENGTH = 0.4; // of an arrow key, in hyperbolic distance
+const STILL_SECONDS = 0.14; // without a move, after which all edges are drawn
+const FEWEST_EDGES = 250, FEWEST_AT_REST = 4000; // in a frame
+const MOST_AT_REST = 80000; // the nearest to the focus; more would only make it grey
+const SMOOTH = 0.021, ROUGH = 0.034; // seconds that a frame takes: more edges below, fewer above
+const MOST_DASHED = 500;
+
+function start() {
+  const data = readData();
+  document.title = data.title;
+  const scene = makeScene(data);
+  // Without a graphics processor (or if told so) the plain canvas is by far quicker than an imitated processor.
+  const wanted = location.hash.slice(1), webgl = wanted === "webgl" || (wanted !== "canvas" && hasGraphicsProcessor());
+  const painter = (webgl && makeWebglPainter(byId("graph"), scene)) || makeCanvasPainter(byId("graph"), scene);
+  const labels = makeLabels(byId("ground"), byId("labels"), scene);
+  let selected = -1, hovered = -1, pointed = [0, 0], linksOn = true;
+  let near = new Set(), colours = null, animation = null;
+  let queued = false, dirty = true, repaint = true, movedAt = -1, lastFrame = -1;
+  let budget = 2500, wasMove = false, chosen = [], drawn = 0, complete = false;
+  const frames = { moving: [], all: 0 }; // seconds between frames while something moved, the last 600
+
+  // ---- drawing
+
+  function changed(move = true) {
+    if (move) { dirty = true; movedAt = performance.now() / 1000; }
+    repaint = true;
+    if (!queued) { queued = true; requestAnimationFrame(draw); }
+  }
+
+  function draw(milliseconds) {
+    queued = false;
+    const now = milliseconds / 1000, since = lastFrame >= 0 ? now - lastFrame : 0;
+    if (animation) animation(now);
+    const moving = performance.now() / 1000 - movedAt < STILL_SECONDS;
+    if (since && wasMove) {
+      frames.moving.push(since);
+      if (frames.moving.length > 600) frames.moving.shift();
+      // Work that the machine does in good time may grow; what makes it late shrinks at once.
+      if (since > ROUGH) budget = Math.max(FEWEST_EDGES, budget * Math.max(0.3, ROUGH / since));
+      else if (since < SMOOTH) budget = Math.min(MOST_AT_REST, budget * 1.12);
+    }
+    wasMove = dirty;
+    if (dirty) {
+      scene.project();
+      chosen = scene.nearestEdges(Math.floor(budget));
+      painter.edges(chosen, 0, chosen.length);
+      drawn = chosen.length;
+      complete = false;
+      labels.ground(colours);
+      dirty = false;
+      repaint = true;
+    } else if (!moving && !complete) {
+      if (drawn === chosen.length) chosen = scene.nearestEdges(MOST_AT_REST);
+      const to = Math.min(chosen.length, drawn + Math.max(FEWEST_AT_REST, Math.floor(3 * budget)));
+      painter.edges(chosen, drawn, to);
+      drawn = to;
+      complete = drawn >= chosen.length;
+      repaint = true;
+    }
+    if (repaint) {
+      painter.screen(linksOn && !moving ? dashedLinks() : [], markedArcs());
+      labels.names(colours, { selected, hovered, near, moving: moving && data.count > 5000 });
+      repaint = false;
+    }
+    frames.all++;
+    const more = animation || !complete;
+    lastFrame = more ? now : -1;
+    if (more && !queued) { queued = true; requestAnimationFrame(draw); }
+  }
+
+  // Predicted links, those nearest to the focus; they come back when the move is over, for dashes are slow to draw.
+  function dashedLinks() {
+    const { links } = data, { gap, size } = scene, found = [];
+    for (let e = 0; e < links.count; e++) {
+      const a = links.source[e], b = links.target[e], close = gap[a] * gap[b];
+      if (close > 0.01 && size[a] && size[b]) found.push({ a, b, close: close * (links.probability ? links.probability[e] : 1) });
+    }
+    found.sort((one, other) => other.close - one.close);
+    const kept = found.slice(0, MOST_DASHED), strength = Math.min(0.5, 5 / Math.sqrt(kept.length + 1));
+    return kept.map(({ a, b, close }) => ({ a, b, alpha: strength * (0.3 + 0.7 * Math.sqrt(Math.min(close, 1))) }));
+  }
+  // What belongs to the selected node, or to that under the pointer.
+  function markedArcs() {
+    const i = hovered >= 0 ? hovered : selected;
+    if (i < 0) return { edges: [], links: [] };
+    const arcs = (pairs, of) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]),
+      (e) => ({ a: i, b: otherEnd(pairs, e, i) })).filter(({ b }) => scene.size[b]);
+    return { edges: arcs(data.edges, data.edgesOf).slice(0, 2000), links: linksOn ? arcs(data.links, data.linksOf) : [] };
+  }
+
+  function resize() {
+    const density = Math.min(devicePixelRatio || 1, 2);
+    scene.resize(innerWidth, innerHeight);
+    painter.resize(density);
+    labels.resize(density);
+    changed();
+  }
+  function recolour() {
+    const style = getComputedStyle(document.documentElement), value = (name) => style.getPropertyValue(`--${name}`).trim();
+    const pen = document.createElement("canvas").getContext("2d");
+    const rgb = (css) => {
+      pen.fillStyle = css;
+      return [1, 3, 5].map((at) => parseInt(pen.fillStyle.slice(at, at + 2), 16));
+    };
+    const css = Object.fromEntries(["ink", "soft", "hair", "disk", "accent"].map((name) => [name, value(name)]));
+    const names = data.legend.length
+      ? data.legend.map(({ other }, k) => (other ? "rest" : `c${k}`)) : ["c0"];
+    const palette = names.map((name) => value(name)), disk = rgb(css.disk), ink = rgb(css.ink);
+    const mixed = (colour) => `rgb(${rgb(colour).map((c, k) => Math.round(0.55 * c + 0.45 * ink[k])).join(" ")})`;
+    colours = {
+      css, palette: palette.map(rgb), text: palette.map(mixed), line: rgb(value("line")), link: rgb(css.accent),
+      mark: ink, disk,
+    };
+    painter.recolour(colours);
+    panel.recolour(palette);
+    changed();
+  }
+
+  // ---- what can be done
+
+  function animate(seconds, advance) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) { animation = null; advance(1); changed(); return; }
+    let from = -1;
+    animation = (now) => {
+      if (from < 0) from = now;
+      const share = Math.min(1, (now - from) / seconds);
+      advance(share < 0.5 ? 4 * share ** 3 : 1 - 4 * (1 - share) ** 3);
+      if (share === 1) animation = null;
+      changed();
+    };
+    changed();
+  }
+  // Along the geodesic from where node i is now to the middle of the disk, and that to the middle of the window.
+  function glideTo(i) {
+    const [hx, hy] = scene.onHyperboloid(i), across = Math.hypot(hx, hy), far = Math.asinh(across);
+    const from = scene.view, shift = scene.shift;
+    animate(GLIDE_SECONDS * Math.min(2, 0.7 + far / 8), (share) => {
+      scene.view = across > 0 ? composed(step(-hx / across, -hy / across, far * share), from) : from;
+      scene.shift = [shift[0] * (1 - share), shift[1] * (1 - share)];
+    });
+  }
+
+  // Beyond the last node there is nothing, and in the end not even numbers: one can walk a little past it.
+  function goTo(view) {
+    if (farness(view) < scene.farthest + 3 || farness(view) < farness(scene.view)) scene.view = view;
+  }
+
+  const act = {
+    select(i, glide = true) {
+      selected = i;
+      near = new Set();
+      if (i >= 0 && data.neighbours) {
+        const { width, partner } = data.neighbours;
+        for (let k = i * width; k < (i + 1) * width; k++) near.add(partner[k]);
+      }
+      const of = ({ start, places }) => (i < 0 ? [] : Array.from(places.subarray(start[i], start[i + 1])));
+      const links = of(data.linksOf).map((e) => [otherEnd(data.links, e, i), e])
+        .sort(([, e], [, f]) => data.links.distance[e] - data.links.distance[f]);
+      const edges = of(data.edgesOf).map((e) => otherEnd(data.edges, e, i)).sort((a, b) => data.degree[b] - data.degree[a]);
+      panel.select(i, links, edges);
+      act.hover(-1);
+      if (i >= 0 && glide) glideTo(i);
+      changed(false);
+    },
+    hover(i) {
+      if (hovered === i) return;
+      hovered = i;
+      byId("labels").classList.toggle("over", i >= 0);
+      changed(false);
+    },
+    point(place) {
+      if (place) pointed = place;
+      const i = place ? scene.nodeAt(...place, 6) : -1;
+      act.hover(i);
+      panel.tooltip(i, pointed);
+    },
+    click(place, reach) {
+      const i = scene.nodeAt(...place, reach);
+      panel.tooltip(-1, place);
+      if (i >= 0) act.select(i);
+    },
+    walk(view) {
+      animation = null;
+      goTo(view);
+      panel.tooltip(-1, pointed);
+      act.hover(-1);
+      changed();
+    },
+    rest() { changed(false); },
+    step([x, y]) {
+      let done = 0;
+      animate(0.16, (share) => {
+        goTo(composed(step(x, y, STEP_LENGTH * (share - done)), scene.view));
+        done = share;
+      });
+    },
+    zoom(factor, [x, y]) {
+      const before = scene.zoom, [cx, cy] = scene.centre();
+      scene.zoom = Math.max(0.5, Math.min(MOST_ZOOM, before * factor));
+      const ratio = scene.zoom / before; // what is under the pointer stays there
+      scene.shift = [scene.shift[0] + (x - cx) * (1 - ratio), scene.shift[1] + (y - cy) * (1 - ratio)];
+      panel.tooltip(-1, pointed);
+      changed();
+    },
+    toggle(group) { scene.shown[group] ^= 1; panel.pressed(scene.shown); changed(); },
+    only(group) {
+      const others = data.legend.some((_, k) => k !== group && scene.shown[k]);
+      data.legend.forEach((_, k) => { scene.shown[k] = k === group || !others ? 1 : 0; });
+      panel.pressed(scene.shown);
+      changed();
+    },
+    selectMiddle() { act.select(scene.nodeNearestCentre()); },
+    escape() {
+      if (!byId("keys").hidden) act.help();
+      else act.select(-1);
+    },
+    help() {
+      byId("keys").hidden = !byId("keys").hidden;
+      byId("help").setAttribute("aria-expanded", String(!byId("keys").hidden));
+    },
+    reset() {
+      scene.shown.fill(1);
+      panel.pressed(scene.shown);
+      const { view, zoom, shift } = scene, [hx, hy] = [view[0] * view[2] - view[1] * view[3], view[0] * view[3] + view[1] * view[2]];
+      const across = 2 * Math.hypot(hx, hy), far = Math.asinh(across), turn = Math.atan2(view[1], view[0]);
+      animate(GLIDE_SECONDS, (share) => {
+        const back = across > 0 ? composed(step(-2 * hx / across, -2 * hy / across, far * share), view) : view;
+        scene.view = composed([Math.cos(turn * share), -Math.sin(turn * share), 0, 0], back);
+        if (share === 1) scene.view = IDENTITY;
+        scene.zoom = zoom ** (1 - share);
+        scene.shift = [shift[0] * (1 - share), shift[1] * (1 - share)];
+      });
+    },
+  };
+
+  const panel = makePanel(data, act);
+  panel.heading();
+  panel.legend();
+  const interaction = makeInteraction(byId("labels"), scene, act);
+  byId("close").addEventListener("click", () => act.select(-1));
+  byId("reset").addEventListener("click", () => { act.select(-1); act.reset(); });
+  byId("closer").addEventListener("click", () => act.zoom(1.25, [scene.width / 2, scene.height / 2]));
+  byId("farther").addEventListener("click", () => act.zoom(0.8, [scene.width / 2, scene.height / 2]));
+  byId("help").addEventListener("click", act.help);
+  byId("links").addEventListener("click", () => {
+    linksOn = !linksOn;
+    byId("links").setAttribute("aria-pressed", String(linksOn));
+    changed(false);
+  });
+  addEventListener("resize", resize);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+  scene.resize(innerWidth, innerHeight);
+  resize();
+  recolour();
+
+  // For tests and for whoever wants to look inside: reads, and the acts that a person has.
+  window.heat = Object.freeze({
+    state: () => ({
+      selected, hovered, view: [...scene.view], zoom: scene.zoom, shift: [...scene.shift], radius: scene.radius,
+      shown: [...scene.shown], labels: [...labels.shown], still: !animation && !interaction.busy && complete && !queued,
+      painter: painter.kind, edgesDrawn: drawn, edgeBudget: Math.floor(budget),
+    }),
+    project: (i) => ({ x: scene.x[i], y: scene.y[i], size: scene.size[i], disk: [scene.disk[2 * i], scene.disk[2 * i + 1]] }),
+    frames: () => ({ moving: [...frames.moving], all: frames.all }),
+    distance: (i, j) => distance(data.points[2 * i], data.points[2 * i + 1], data.points[2 * j], data.points[2 * j + 1]),
+    select: act.select,
+    reset: act.reset,
+    geometry: Object.freeze({ normalised, composed, inverse, moved, translation, step, circle, geodesic, distance }),
+  });
+}
+
+start();

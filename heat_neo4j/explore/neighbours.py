@@ -1,0 +1,90 @@
+"""The nearest neighbours of every node, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, nearest_absent
+from heat_neo4j._points import columns_of
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._validation import check_integer
+from heat_neo4j.training import resolve_threads, use_threads
+
+__all__ = ["Neighbours", "nearest_neighbours"]
+
+_BLOCK_ROWS = 1024  # nodes between two progress reports
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The k nearest neighbours of each node, nearest first.
+
+    Parameters
+    ----------
+    partner : int64 array of shape (N, k)
+        Rows of the neighbours.
+    distance : float64 array of shape (N, k)
+        Hyperbolic distances, rising; ties in order of the partner's row.
+    """
+
+    partner: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+
+def nearest_neighbours(
+    embedding: NDArray[np.float64],
+    k: int = 10,
+    *,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> Neighbours:
+    """Return the k nearest neighbours of every point, linked or not, by an exact search.
+
+    O(N k) memory and O(N^2 d) time; the same bits for any number of threads.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, d + 1)
+        Points of the hyperboloid, time last.
+    k : int
+        How many, at least 1; N - 1 if there are no more.
+    n_threads : int, optional
+        Threads to use; all cores when None.
+    on_progress : callable
+        Called with ("neighbours", nodes done, N).
+
+    Returns
+    -------
+    Neighbours
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is out of range or the points are not on the hyperboloid.
+    """
+    check_integer("k", k, minimum=1)
+    threads = check_integer("n_threads", resolve_threads(n_threads), minimum=1)
+    n = len(embedding)
+    spatial, time = columns_of(embedding, n)
+    width = min(k, n - 1)
+    if width < 1:
+        return Neighbours(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
+    # The kernel leaves out pairs that are linked; of none, every other node is a candidate.
+    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
+    distance, partner = np.empty((n, width)), np.empty((n, width), dtype=np.int64)
+    before = use_threads(threads)
+    try:
+        on_progress("neighbours", 0, n)
+        for begin in range(0, n, _BLOCK_ROWS):
+            end = min(begin + _BLOCK_ROWS, n)
+            distance[begin:end], partner[begin:end] = nearest_absent(
+                spatial, time, *no_links, roles, begin, end, width, False, np.inf
+            )
+            on_progress("neighbours", end, n)
+    finally:
+        use_threads(before)
+    return Neighbours(partner, distance)

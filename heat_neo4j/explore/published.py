@@ -1,0 +1,165 @@
+"""What the page shows of a published model, read from its database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j import picture_data
+from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.database import Neo4jStore
+from heat_neo4j.explore.neighbours import Neighbours, nearest_neighbours
+from heat_neo4j.explore.page import build_page
+from heat_neo4j.links import PredictedLinks
+from heat_neo4j.picture_data import PublishedModel
+
+__all__ = ["N_NEIGHBOURS", "PageData", "read_page_data"]
+
+N_NEIGHBOURS = 10
+_LONGEST_TEXT = 240
+
+
+@dataclass(frozen=True, eq=False)
+class PageData:
+    """A published model, ready to become a page.
+
+    Parameters
+    ----------
+    model : PublishedModel
+        Run, graph and published coordinates.
+    flat : float64 array of shape (N, 3)
+        Points of the hyperbolic plane: the published ones, or those of a second embedding.
+    neighbours : Neighbours
+        By the published coordinates, in all their dimensions.
+    links : PredictedLinks or None
+        The published ones.
+    names : sequence of str
+        One per node, or none at all.
+    groups : sequence of str or None
+        One per node, or none at all.
+    properties : mapping of str to sequence
+        Raw values, one per node.
+    """
+
+    model: PublishedModel
+    flat: NDArray[np.float64]
+    neighbours: Neighbours
+    links: PredictedLinks | None
+    names: Sequence[str]
+    groups: Sequence[str | None]
+    properties: Mapping[str, Sequence[Any]]
+
+    @property
+    def trained(self) -> bool:
+        """Whether `flat` was trained for the page, because the published embedding has more dimensions."""
+        return self.flat is not self.model.embedding
+
+    @property
+    def note(self) -> str:
+        """What a viewer must know of where the picture comes from."""
+        run = self.model.run
+        origin = f"Model {run.model}, run {run.run_id}"
+        if self.trained:
+            dimension = self.model.embedding.shape[1] - 1
+            origin = (
+                f"Drawn in 2 dimensions, trained for this page; neighbours and links are those of model "
+                f"{run.model} in {dimension} dimensions"
+            )
+        return "; ".join((origin, *self.model.notes))
+
+    def page(self, title: str = "") -> str:
+        """Return the page.
+
+        Raises
+        ------
+        ConfigError
+            If the drawing library is missing or was changed.
+        """
+        return build_page(
+            self.flat,
+            self.model.graph,
+            names=self.names,
+            groups=self.groups,
+            properties=self.properties,
+            neighbours=self.neighbours,
+            predicted=self.links,
+            title=title or f"Model {self.model.run.model}",
+            note=self.note,
+        )
+
+
+def read_page_data(
+    store: Neo4jStore,
+    model: str = "heat",
+    *,
+    caption: str | None = None,
+    color_by: str | None = None,
+    show: Sequence[str] = (),
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> PageData:
+    """Read a published model and what belongs to it; embed its graph in the plane if it has more dimensions.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    model : str
+        Name of the model.
+    caption : str, optional
+        Property that names the nodes; the projection's key if not given, else nodes are numbered.
+    color_by : str, optional
+        Property whose values make the groups; the nodes' labels if not given.
+    show : sequence of str
+        Properties to show of each node, beside `color_by`.
+    n_threads : int, optional
+        Threads to use; all cores when None.
+    on_progress : callable
+        Told about the stages.
+
+    Returns
+    -------
+    PageData
+
+    Raises
+    ------
+    ProjectionError
+        As `picture_data.read_published` and `picture_data.embed_in_plane`, or if no node has a property asked
+        for.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    published = picture_data.read_published(store, model, on_progress=on_progress)
+    links = picture_data.read_links(store, published)
+    caption = caption or published.run.projection.get("key")
+    columns = {
+        name: store.read_property(published.graph, name)
+        for name in dict.fromkeys((caption, color_by, *show))
+        if name is not None
+    }
+    neighbours = nearest_neighbours(
+        published.embedding, N_NEIGHBOURS, n_threads=n_threads, on_progress=on_progress
+    )
+    return PageData(
+        model=published,
+        flat=picture_data.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress),
+        neighbours=neighbours,
+        links=links,
+        names=[] if caption is None else _names(columns[caption]),
+        groups=(
+            picture_data.label_groups(published.graph)
+            if color_by is None
+            else picture_data.texts(columns[color_by], _LONGEST_TEXT)
+        ),
+        properties={name: columns[name] for name in (color_by, *show) if name is not None},
+    )
+
+
+def _names(values: Sequence[Any]) -> list[str]:
+    """Return a name for each node, by number for one without."""
+    texts = picture_data.texts(values, _LONGEST_TEXT)
+    return [text or f"node {row}" for row, text in enumerate(texts)]

@@ -1,0 +1,103 @@
+"""A real browser without a window: Chromium as the system has it, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+SIZE = {"width": 1200, "height": 800}
+PATIENCE = 120.0  # seconds; a CI machine may be busy with other things
+
+
+def browser_path() -> str:
+    """Return where the browser is: HEAT_BROWSER, or the first of the usual names on the PATH."""
+    found = os.environ.get("HEAT_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.fail(
+            f"no browser: install Chromium (one of {', '.join(NAMES)} on the PATH) or set HEAT_BROWSER",
+            pytrace=False,
+        )
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = browser_path()
+    with sync_playwright() as playwright:
+        # WebGL without a graphics processor is for the tests of that painter only.
+        opened = playwright.chromium.launch(executable_path=executable, args=["--enable-unsafe-swiftshader"])
+        yield opened
+        opened.close()
+
+
+class Walk:
+    """An open page, what it complained of and what it asked the network for."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.refused: list[str] = []
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("requestfailed", lambda request: self.refused.append(f"{request.url} {request.failure}"))
+        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
+
+    def _note(self, message: Any) -> None:
+        if "GPU stall due to ReadPixels" not in message.text:  # of an imitated graphics processor
+            self.complaints.append(message.text)
+
+    def ask(self, script: str, value: Any = None) -> Any:
+        return self.page.evaluate(script, value)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = self.ask("() => heat.state()")
+        return state
+
+    def node(self, row: int) -> dict[str, Any]:
+        found: dict[str, Any] = self.ask("(row) => heat.project(row)", row)
+        return found
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        """Wait; the page's security policy forbids Playwright's own way of waiting."""
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, f"waited in vain; the page says {self.state}"
+            self.page.wait_for_timeout(30)
+
+    def still(self) -> None:
+        """Wait until all is drawn and nothing moves."""
+        self.until(lambda: self.state["still"])
+
+    def select(self, row: int) -> None:
+        self.ask("(row) => heat.select(row)", row)
+        self.still()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Walk]]:
+    """Give a function that opens a page's HTML and waits until it stands still."""
+    opened = []
+
+    def open_it(html: str, painter: str = "", **settings: Any) -> Walk:
+        path = tmp_path / f"page{len(opened)}.html"
+        path.write_text(html, encoding="utf-8")
+        walk = Walk(browser.new_page(viewport=SIZE, **settings))
+        opened.append(walk)
+        walk.page.goto(f"{path.as_uri()}{painter and f'#{painter}'}")
+        walk.until(lambda: walk.ask("() => Boolean(window.heat && heat.state().still)"))
+        return walk
+
+    yield open_it
+    for walk in opened:
+        walk.page.close()

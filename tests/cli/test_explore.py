@@ -1,0 +1,58 @@
+"""``heat explore`` as a user meets it before any server is asked."""
+
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j.cli import explore as explore_module
+from heat_neo4j.cli import heat
+from heat_neo4j.explore import library
+
+NOWHERE = ("--uri", "bolt://127.0.0.1:1", "--username", "neo4j")
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(
+        heat, ["explore", *arguments], prog_name="heat", env={"NEO4J_PASSWORD": "secret"}
+    )
+
+
+def test_the_help_names_its_options():
+    shown = invoke("--help").stdout
+    for name in ("--model", "--output", "--caption", "--color-by", "--show", "--open / --no-open", "--json"):
+        assert name in shown
+
+
+def test_a_folder_that_is_not_there_is_found_before_the_server_is_asked(tmp_path):
+    result = invoke("--output", str(tmp_path / "no" / "page.html"), *NOWHERE)
+    assert result.exit_code == 2
+    assert f"--output: there is no folder '{tmp_path / 'no'}'" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_missing_library_is_found_before_the_server_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(library, "_FOLDER", tmp_path / "gone")
+    result = invoke("--output", str(tmp_path / "page.html"), *NOWHERE)
+    assert result.exit_code == 2
+    assert "twgl.js 7.0.0 is missing or changed: install heat-neo4j again" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_no_server_is_one_line_and_leaves_no_file(tmp_path):
+    result = invoke("--output", str(tmp_path / "page.html"), *NOWHERE)
+    assert result.exit_code == 3
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    target = tmp_path / "page.html"
+    target.write_text("old")
+
+    def full(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(explore_module.ConfigError, match=r"page\.html: cannot be written: No space left"):
+        explore_module._save(target, "new")
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]

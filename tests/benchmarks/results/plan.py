@@ -1,0 +1,80 @@
+"""Which jobs RESULTS.md is made of, the ones it cannot do without first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tests.benchmarks.results.graphs import GRAPHS
+from tests.benchmarks.results.jobs import CHOOSE, Job, names_of_baselines
+from tests.datasets import DATASETS
+
+__all__ = ["ABLATION", "ALPHAS", "CLASS_METHODS", "DIMENSIONS", "SEEDS", "SLOW_SEEDS", "all_jobs"]
+
+DIMENSIONS = (5, 10, 25, 50)
+SEEDS = (0, 1, 2, 3, 4)
+SLOW_SEEDS = {"ppi": (0,)}
+"""Seeds for gensim, which takes a quarter of an hour on PPI."""
+ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
+ABLATION: Mapping[str, Mapping[str, Any]] = {
+    "learning rate .02": {"learning_rate": 0.02},
+    "learning rate .1": {"learning_rate": 0.1},
+    "two passes": {"n_epochs": 2},
+    "20 walks a node": {"walks_per_node": 20},
+    "window 2": {"window_size": 2},
+    "window 5": {"window_size": 5},
+    "25 negatives": {"n_negatives": 25},
+    "noise exponent 0": {"negative_exponent": 0.0},
+    "noise exponent .75": {"negative_exponent": 0.75},
+    "noise exponent 1": {"negative_exponent": 1.0},
+    "sigma .7": {"sigma": 0.7},
+    "sigma 1.4": {"sigma": 1.4},
+    "alpha .35": {"alpha": 0.35},
+}
+"""One parameter changed at a time; the rest at their defaults."""
+CLASS_METHODS = ("HEAT", "SVD of the attributes", "Nickel & Kiela (gensim)")
+
+
+def seeds_of(method: str, dataset: str) -> tuple[int, ...]:
+    """Return the seeds that a baseline is run with."""
+    return SLOW_SEEDS.get(dataset, SEEDS) if "gensim" in method else SEEDS
+
+
+def all_jobs() -> Iterator[Job]:
+    """Yield every job, each once."""
+    seen = set()
+    for job in _in_order():
+        if job not in seen:
+            seen.add(job)
+            yield job
+
+
+def _in_order() -> Iterator[Job]:
+    for seed in SEEDS:
+        for dataset in DATASETS:
+            yield from (Job.of("chosen", dataset, seed, choose=names) for names in ([], list(CHOOSE)))
+        for dimension in DIMENSIONS:
+            for dataset in DATASETS:
+                for alpha in (0.0, 0.2):
+                    for task in ("links", "reconstruction"):
+                        yield Job.of(task, dataset, seed, n_components=dimension, alpha=alpha)
+        for dataset in (*DATASETS, *GRAPHS):
+            for method in names_of_baselines():
+                if "gensim" not in method:
+                    yield Job.of("baseline", dataset, seed, method=method)
+        yield from (Job.of("chosen", dataset, seed, choose=[]) for dataset in GRAPHS)
+        for dataset in ("cora_ml", "ppi"):
+            for method in CLASS_METHODS:
+                if "gensim" not in method:
+                    yield Job.of("classes", dataset, seed, method=method)
+    for seed in SEEDS:
+        for dataset in DATASETS:
+            yield from (Job.of("links", dataset, seed, n_components=10, alpha=alpha) for alpha in ALPHAS)
+            yield from (Job.of("links", dataset, seed, **changed) for changed in ABLATION.values())
+    for dataset in DATASETS:
+        for method in CLASS_METHODS:
+            for seed in seeds_of(method, dataset):
+                if "gensim" in method:
+                    yield Job.of("baseline", dataset, seed, method=method)
+                    if dataset != "citeseer":
+                        yield Job.of("classes", dataset, seed, method=method)

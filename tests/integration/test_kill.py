@@ -158,7 +158,10 @@ def test_a_server_killed_while_it_writes(throwaway_server):
         ):
             store.write_embedding(graph, random_points(N, 1), names=NAMES, batch_size=BATCH)
     local.start()
-    with open_cypher(server) as cypher, Neo4jStore.connect(server.uri, auth=auth) as store:
+    # On a busy machine a restart takes longer than the driver's 30 seconds.
+    patient = neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180)
+    with open_cypher(server) as cypher, patient:
+        store = Neo4jStore(patient)
         published = assert_whole(cypher, [0])
         dead = store.runs(NAMES.model)[0]
         assert (dead.status, dead.error) == ("incomplete", None)

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from ast import literal_eval
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,7 +18,8 @@ import heat_neo4j
 from heat_neo4j import errors
 from heat_neo4j.cli import heat
 from heat_neo4j.config import read_config
-from tests.live_graph import open_cypher
+from tests.benchmarks.results.document import BEGIN, END
+from tests.live_graph import open_cypher, snapshot
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,6 +27,7 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "cypher/README.md")
 COMMAND = re.compile(r"^heat (?:.*\\\n)*.*$", re.MULTILINE)
 CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
 PAPERS = 60
+STEPS = (3, 6, 9, 12, 15, 21, 27)  # of edges; so many that some can be held out twice
 FIELDS = ("biology", "physics", "music")
 
 
@@ -37,6 +40,11 @@ def section(title):
 def blocks(language, text=README):
     """Return the contents of all code blocks of one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def commands_of(title):
+    """Return all ``heat`` commands of a section."""
+    return [command for block in blocks("sh", section(title)) for command in COMMAND.findall(block)]
 
 
 def table(text, heading):
@@ -74,8 +82,7 @@ class Reader:
 
     def run_commands(self, title):
         """Run all ``heat`` commands of a section; return {command: what it said}."""
-        commands = [command for block in blocks("sh", section(title)) for command in COMMAND.findall(block)]
-        return {" ".join(command.split()): self.run("sh", "-c", command) for command in commands}
+        return {" ".join(command.split()): self.run("sh", "-c", command) for command in commands_of(title)}
 
     def run_python(self, title):
         """Run the Python blocks of a section; return what each said."""
@@ -103,8 +110,9 @@ def reader(server, tmp_path):
         attributes += f"p{i},{2000 + i % 3 * 8 + i % 5},{8 + i % 3 * 10 + i % 7}\n"
         labels += f"p{i},{FIELDS[i % 3]}\n"
     for i in range(2, PAPERS + 1):
-        for step in (3, 6, 15):
-            edges += f"p{i},p{(i + step - 1) % PAPERS + 1},{1 + step % 2}\n"
+        for step in STEPS:
+            target = (i + step - 1) % PAPERS + 1
+            edges += f"p{i},p{target},{1 + step % 2},{2000 + i // 3}-0{1 + step % 9}-01\n"
     for name, text in (("edges.csv", edges), ("attributes.csv", attributes), ("labels.csv", labels)):
         assert f"`{name}`\n\n```csv" in README
         (tmp_path / name).write_text(text)
@@ -129,13 +137,17 @@ def test_own_data_from_beginning_to_end(reader, cypher, store, server):
 
     check_tables(cypher)
 
-    from_files, live = reader.run_python("From Python")
+    from_files, live, chosen = reader.run_python("From Python")
     assert from_files.startswith(f"({PAPERS}, 11)\np")
     assert len(from_files.splitlines()) == 6
     assert [line.split()[0] for line in live.splitlines()] == [
         row["node"]
         for row in store.query("nearest", model="heat", label="Paper", property="id", value="p1", k=5)
     ]
+    parameters, *methods = chosen.splitlines()
+    assert set(literal_eval(parameters)) == {"alpha"}
+    assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
+    assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
 
     nearest, links = blocks("cypher", section("Ask in Cypher"))
     values = {"model": "heat", "label": "Paper", "property": "id", "value": "p1", "k": 3}
@@ -144,10 +156,12 @@ def test_own_data_from_beginning_to_end(reader, cypher, store, server):
 
     follow_the_schedule(reader, server)
     assert len(store.runs("heat")) == 5
+    measure(reader, cypher)
+    look(reader)
 
     said = reader.run_commands("Safety")
     first, second = said.values()
-    assert first.startswith("would remove 5 runs, coordinates of 60 nodes, ")
+    assert first.startswith("would remove 6 runs, coordinates of 60 nodes, ")
     assert second == first.replace("would remove", "removed")
     assert cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []
@@ -188,15 +202,61 @@ def follow_the_schedule(reader, server):
     reader.run("sh", "-c", here, without=CONNECTION)
     assert "Published     poincare coordinates of 60 nodes" in (reader.folder / "heat.log").read_text()
     said = reader.run("heat", "check", without=CONNECTION)
-    assert "Nodes         60: Paper 60\nRelationships 179: CITES 179\n" in said
+    assert "Nodes         60: Paper 60\nRelationships 415: CITES 415\n" in said
+
+
+def measure(reader, cypher):
+    """Run what measures and chooses, with the README's heat.toml; it writes nothing until `heat embed`."""
+    before = snapshot(cypher)
+    commands = commands_of("Is it any good?")
+    assert [command.split()[1:3] for command in commands] == [
+        ["evaluate", "links"], ["evaluate", "links"], ["evaluate", "reconstruction"], ["evaluate", "classes"],
+        ["evaluate", "alpha"], ["evaluate", "links"], ["embed", "--alpha"],
+    ]  # fmt: skip
+    links, temporal, reconstruction, classes, alphas, auto = (
+        reader.run("sh", "-c", command) for command in commands[:-1]
+    )
+    (shown,) = blocks("text", section("Is it any good?"))
+    printed = links[links.index("\nmethod ") + 1 :].partition("\n\n")[0]
+    cells = [[re.split(r" {2,}", line) for line in text.splitlines()] for text in (shown, printed)]
+    assert [row[0] for row in cells[0]] == [row[0] for row in cells[1]]
+    assert cells[0][0] == cells[1][0][: len(cells[0][0])]
+    assert "ECE" in cells[1][0]
+    assert "\nNotes  " in links
+    assert "latest edges are held out" in temporal
+    assert "Task          network reconstruction" in reconstruction
+    assert "Task          node classification: 3 classes" in classes
+    assert re.findall(r"^(0\S*) ", alphas, re.MULTILINE) == ["0", "0.2", "0.5"]
+    assert "chosen for seed 1: alpha " in auto
+    assert snapshot(cypher) == before
+
+    said = reader.run("sh", "-c", commands[-1])
+    assert "\nScore         combined; " in said
+    assert "\nChosen        alpha " in said
+    (row,) = cypher(
+        "MATCH (m:HeatModel {name: 'heat'})-[:HEAT_PUBLISHED]->(r:HeatRun) "
+        "RETURN DISTINCT r.parameters AS p, keys(m) AS keys"
+    )
+    assert {"choice", "link_score"} <= set(json.loads(row["p"]))
+    assert {"linkRadius", "linkTemperature"}.isdisjoint(row["keys"])
+
+
+def look(reader):
+    """Run what makes pictures."""
+    page, *pictures = reader.run_commands("Pictures").values()
+    assert page.startswith("Page  ")
+    assert len(pictures) == 2
+    html = (reader.folder / "heat-explore.html").read_text(encoding="utf-8")
+    assert html.lower().startswith("<!doctype html>")
+    assert '"p1"' in html
+    for name in ("heat-disk.png", "heat-reliability.png"):
+        assert (reader.folder / name).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.live
 def test_files_and_database_give_the_same_bits(reader, cypher):
     reader.run("sh", "-c", next(iter(COMMAND.findall(blocks("sh", section("Your own data"))[1]))))
-    said = reader.run_python("From Python")
-    assert len(said) == 2
-    first, second = blocks("python", section("From Python"))
+    first, second = blocks("python", section("From Python"))[:2]
     keep = "\nimport numpy\nnumpy.save('{}.npy', model.embedding_)\n"
     for place, block in enumerate((first, second)):
         reader.run(sys.executable, "-c", block + keep.format(place))
@@ -248,6 +308,11 @@ def test_what_a_document_points_to_is_there(document):
     assert set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)) <= goals
     modules = set(re.findall(r"python -m ((?:heat_neo4j|tests)[\w.]*)", text))
     assert [module for module in sorted(modules) if find_spec(module) is None] == []
+
+
+def test_there_is_one_place_for_the_digest_of_results():
+    assert README.count(BEGIN) == README.count(END) == 1
+    assert BEGIN in section("Benchmarks").partition(END)[0]
 
 
 def test_the_changelog_begins_with_this_version():

@@ -14,7 +14,7 @@ COMMANDS = {
     "estimate": "Say what a run would need: memory, time, bytes written.",
     "embed": "Read a graph, embed it, write coordinates and predicted links.",
     "links": "Predict links from the published embedding and write them.",
-    "plot": "Draw a published model: disk, loss, distances, reliability, degree.",
+    "plot": "Draw a published model: disk, loss, distances and more.",
     "evaluate": "Measure an embedding on your graph, beside simpler methods.",
     "explore": "Make a web page of the disk to walk in.",
     "runs": "List the runs in the database, or show one.",

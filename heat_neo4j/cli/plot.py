@@ -74,7 +74,7 @@ def _picture_options(name: str) -> Decorator[Any]:
     cls=HeatSubgroup, example="heat plot disk --caption name --color-by field --links 50\nheat plot loss"
 )
 def plot() -> None:
-    """Draw a published model: disk, loss, distances, reliability, degree.
+    """Draw a published model: disk, loss, distances and more.
 
     Each picture is of a model that `heat embed` has published, of its run, and of the graph as it is now.
     Nothing is written to the database. It needs the extra 'plot'.

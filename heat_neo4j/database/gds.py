@@ -16,7 +16,6 @@ On a cluster, connect by ``bolt://`` to the member that runs GDS: a projection i
 
 from __future__ import annotations
 
-import contextlib
 import re
 import uuid
 from collections.abc import Mapping
@@ -37,6 +36,7 @@ __all__ = ["fastrp", "has_gds", "node2vec"]
 
 Array = NDArray[np.float64]
 
+_CONNECTIONS = 5  # that an interrupt may have left unusable, at the very most
 _PROPERTY_RATIO = 0.5
 _WALKS = {"iterations": 5, "walkLength": 80, "walksPerNode": 10}
 _CAUSE = re.compile(r"Caused by: (?:[\w.$]+: )?(.+)", re.DOTALL)
@@ -183,13 +183,24 @@ def _embed(
         _drop(connection, name)
         return vectors
     except BaseException as error:
-        with contextlib.suppress(HeatError):  # no GDS, or no server any more: no projection either
-            _drop(connection, name)
+        _drop_after_failure(connection, name)
         if interrupts:
             raise interrupts[0] from None
         if isinstance(error, ProjectionError):
             raise _explained(connection, algorithm, error) from error
         raise
+
+
+def _drop_after_failure(connection: Connection, name: str) -> None:
+    """Drop the projection, by another connection if an interrupt has left one unusable."""
+    for _ in range(_CONNECTIONS):
+        try:
+            _drop(connection, name)
+        except BufferError:  # interrupted while it received: the driver now throws that connection away
+            continue
+        except HeatError:  # no GDS, or no server any more: no projection either
+            pass
+        return
 
 
 def _drop(connection: Connection, name: str) -> None:

@@ -132,7 +132,8 @@ def test_a_value_out_of_range_in_heat_toml_names_its_option(tmp_path):
     result = CliRunner().invoke(heat, ["embed", "--config", str(named)], prog_name="heat")
     assert result.exit_code == 2
     assert result.stderr == (
-        "heat: Invalid value for '--alpha': 1.4 is not in the range 0<=x<=1 (see `heat embed --help`)\n"
+        "heat: Invalid value for '--alpha': 1.4 is not in the range 0<=x<=1; or give auto "
+        "(see `heat embed --help`)\n"
     )
 
 

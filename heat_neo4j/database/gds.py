@@ -16,9 +16,11 @@ On a cluster, connect by ``bolt://`` to the member that runs GDS: a projection i
 
 from __future__ import annotations
 
+import contextlib
 import re
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,6 @@ __all__ = ["fastrp", "has_gds", "node2vec"]
 
 Array = NDArray[np.float64]
 
-_CONNECTIONS = 5  # that an interrupt may have left unusable, at the very most
 _PROPERTY_RATIO = 0.5
 _WALKS = {"iterations": 5, "walkLength": 80, "walksPerNode": 10}
 _CAUSE = re.compile(r"Caused by: (?:[\w.$]+: )?(.+)", re.DOTALL)
@@ -162,45 +163,31 @@ def _embed(
     if projection["weights"]:
         configuration = {**configuration, "relationshipWeightProperty": "weight"}
     call = {"name": name, "configuration": configuration}
-    interrupts: list[BaseException] = []
 
     def work(transaction: Transaction) -> Array:
-        try:
-            transaction.run(load_statement("gds/drop"), {"name": name})  # of an attempt that is repeated
-            transaction.run(load_statement("gds/project"), projection)
-            vectors = np.empty((graph.n_nodes, configuration["embeddingDimension"]))
-            for record in transaction.stream(load_statement(f"gds/{algorithm}"), call):
-                vectors[record["row"]] = record["embedding"]
-            return vectors
-        except (KeyboardInterrupt, SystemExit) as interrupt:
-            # To roll back, the driver waits for the statement to end, and then reports only how it ended.
-            interrupts.append(interrupt)
-            connection.read(load_statement("gds/terminate"), {"doing": doing}, doing=doing)
-            raise
-
-    try:
-        vectors = connection.read_transaction(work, doing=doing)
-        _drop(connection, name)
+        transaction.run(load_statement("gds/drop"), {"name": name})  # of an attempt that is repeated
+        transaction.run(load_statement("gds/project"), projection)
+        vectors = np.empty((graph.n_nodes, configuration["embeddingDimension"]))
+        for record in transaction.stream(load_statement(f"gds/{algorithm}"), call):
+            vectors[record["row"]] = record["embedding"]
         return vectors
-    except BaseException as error:
-        _drop_after_failure(connection, name)
-        if interrupts:
-            raise interrupts[0] from None
-        if isinstance(error, ProjectionError):
-            raise _explained(connection, algorithm, error) from error
-        raise
 
-
-def _drop_after_failure(connection: Connection, name: str) -> None:
-    """Drop the projection, by another connection if an interrupt has left one unusable."""
-    for _ in range(_CONNECTIONS):
+    # In a thread of its own: Ctrl-C in the midst of an answer would leave the driver's connection unusable.
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(connection.read_transaction, work, doing=doing)
         try:
-            _drop(connection, name)
-        except BufferError:  # interrupted while it received: the driver now throws that connection away
-            continue
-        except HeatError:  # no GDS, or no server any more: no projection either
-            pass
-        return
+            return running.result()
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            with contextlib.suppress(HeatError):  # by a name of its own, lest it end itself
+                connection.read(load_statement("gds/terminate"), {"doing": doing}, doing=f"ending: {doing}")
+            ended = running.exception()
+            raise interrupt from (None if ended is interrupt else ended)
+        except ProjectionError as error:
+            raise _explained(connection, algorithm, error) from error
+        finally:
+            wait([running])
+            with contextlib.suppress(HeatError):  # no GDS, or no server any more: no projection either
+                _drop(connection, name)
 
 
 def _drop(connection: Connection, name: str) -> None:

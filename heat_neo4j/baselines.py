@@ -16,7 +16,7 @@ from sklearn.decomposition import TruncatedSVD
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import from_poincare, lift
-from heat_neo4j.scorers import NodeProductScorer, SparseProductScorer, VectorScorer
+from heat_neo4j.scorers import NodeScorer, SparseProductScorer, VectorScorer
 
 __all__ = [
     "BaselineUnavailableError",
@@ -36,9 +36,9 @@ class BaselineUnavailableError(ValueError):
     """A baseline cannot be had, on this graph or on this machine; the message says why."""
 
 
-def degree_product(graph: Graph) -> NodeProductScorer:
+def degree_product(graph: Graph) -> NodeScorer:
     """Score by deg(u) deg(v), "preferential attachment"."""
-    return NodeProductScorer(graph.degrees.astype(np.float64))
+    return NodeScorer(graph.degrees.astype(np.float64), np.multiply)
 
 
 def adamic_adar(graph: Graph) -> SparseProductScorer:

@@ -28,7 +28,7 @@ from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import radius
 from heat_neo4j.metrics import auroc
-from heat_neo4j.scorers import DistanceScorer, NodeSumScorer, PairScorer
+from heat_neo4j.scorers import DistanceScorer, NodeScorer, PairScorer
 
 __all__ = ["FEATURES", "LinkScore", "fit_link_score", "link_score"]
 
@@ -210,8 +210,8 @@ def link_score(held_out: HeldOut) -> LinkScore:
 def _columns(embedding: Array, graph: Graph) -> dict[str, _Column]:
     columns = {
         "distance": _Column(DistanceScorer(embedding), log=False),
-        "radii": _Column(NodeSumScorer(radius(embedding)), log=False),
-        "degrees": _Column(NodeSumScorer(np.log1p(graph.degrees)), log=False),
+        "radii": _Column(NodeScorer(radius(embedding), np.add), log=False),
+        "degrees": _Column(NodeScorer(np.log1p(graph.degrees), np.add), log=False),
         "common_neighbours": _Column(adamic_adar(graph), log=True),
         "paths_of_three": _Column(paths_of_three(graph), log=True),
     }

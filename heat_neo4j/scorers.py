@@ -17,8 +17,7 @@ from heat_neo4j._points import columns_of
 __all__ = [
     "DistanceScorer",
     "EuclideanScorer",
-    "NodeProductScorer",
-    "NodeSumScorer",
+    "NodeScorer",
     "PairScorer",
     "SparseProductScorer",
     "VectorScorer",
@@ -57,6 +56,7 @@ class DistanceScorer:
     """
 
     def __init__(self, embedding: Array) -> None:
+        self.embedding = embedding  # the compiled sweep over all pairs takes it
         self._columns = columns_of(embedding, len(embedding))
 
     @property
@@ -77,17 +77,19 @@ class DistanceScorer:
         return self.pairs(np.column_stack((u, v))).reshape(end - begin, n)
 
 
-class NodeProductScorer:
-    """The product of a value of one node and that of the other: degrees, say.
+class NodeScorer:
+    """A value of one node combined with that of the other: the product of degrees, say, or the sum of radii.
 
     Parameters
     ----------
     values : float64 array of shape (N,)
         One value per node.
+    combine : numpy.ufunc
+        Takes the two values; symmetric, such as `numpy.multiply` or `numpy.add`.
     """
 
-    def __init__(self, values: Array) -> None:
-        self._values = np.asarray(values, dtype=np.float64)
+    def __init__(self, values: Array, combine: np.ufunc) -> None:
+        self._values, self._combine = np.asarray(values, dtype=np.float64), combine
 
     @property
     def n_nodes(self) -> int:
@@ -96,37 +98,11 @@ class NodeProductScorer:
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return np.asarray(self._values[pairs[:, 0]] * self._values[pairs[:, 1]])
+        return np.asarray(self._combine(self._values[pairs[:, 0]], self._values[pairs[:, 1]]))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        return np.multiply.outer(self._values[begin:end], self._values)
-
-
-class NodeSumScorer:
-    """The sum of a value of one node and that of the other: radii, say.
-
-    Parameters
-    ----------
-    values : float64 array of shape (N,)
-        One value per node.
-    """
-
-    def __init__(self, values: Array) -> None:
-        self._values = np.asarray(values, dtype=np.float64)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
-        return len(self._values)
-
-    def pairs(self, pairs: Pairs) -> Array:
-        """Return the scores of pairs, shape (m,)."""
-        return np.asarray(self._values[pairs[:, 0]] + self._values[pairs[:, 1]])
-
-    def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        return np.add.outer(self._values[begin:end], self._values)
+        return np.asarray(self._combine.outer(self._values[begin:end], self._values))
 
 
 class SparseProductScorer:

@@ -28,7 +28,6 @@ from heat_neo4j.scorers import DistanceScorer, PairScorer
 
 __all__ = [
     "HEAT_ROW",
-    "EmbeddingScorer",
     "Features",
     "Method",
     "Unseeded",
@@ -55,20 +54,6 @@ Features = Callable[[Graph, int], Array]
 
 `BaselineUnavailableError` leaves the row empty but for its message.
 """
-
-
-class EmbeddingScorer(DistanceScorer):
-    """A `DistanceScorer` that knows its points: the compiled sweep over all pairs takes them.
-
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, d + 1)
-        Points on the hyperboloid, time last.
-    """
-
-    def __init__(self, embedding: Array) -> None:
-        super().__init__(embedding)
-        self.embedding = embedding
 
 
 @dataclass(frozen=True)
@@ -136,7 +121,7 @@ def _attribute_cosine(graph: Graph) -> PairScorer:
 
 
 def _poincare_scorer(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> PairScorer:
-    return EmbeddingScorer(_poincare(graph, seed, n_components, on_progress))
+    return DistanceScorer(_poincare(graph, seed, n_components, on_progress))
 
 
 def _attribute_svd(graph: Graph, seed: int, n_components: int) -> Array:

@@ -13,10 +13,10 @@ from heat_neo4j._progress import Progress
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.calibration import CalibrationError, HeldOut, embed_without, link_probability
 from heat_neo4j.estimator import HEAT
-from heat_neo4j.evaluation.methods import HEAT_ROW, EmbeddingScorer, Method
+from heat_neo4j.evaluation.methods import HEAT_ROW, Method
 from heat_neo4j.graph import Graph
 from heat_neo4j.link_score import link_score
-from heat_neo4j.scorers import PairScorer
+from heat_neo4j.scorers import DistanceScorer, PairScorer
 from heat_neo4j.tuning import Choice, choose_parameters
 
 __all__ = ["COMBINED_ROW", "OwnRows", "ProbableScorer"]
@@ -85,7 +85,7 @@ class OwnRows:
         return rows
 
     def _distance(self, graph: Graph, seed: int) -> PairScorer:
-        return EmbeddingScorer(self._fit(graph, seed).embedding_)
+        return DistanceScorer(self._fit(graph, seed).embedding_)
 
     def _probable_distance(self, graph: Graph, seed: int) -> PairScorer:
         scorer = self._distance(graph, seed)

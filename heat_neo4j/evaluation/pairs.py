@@ -13,7 +13,7 @@ from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
-from heat_neo4j.evaluation.methods import HEAT_ROW, EmbeddingScorer, Method, Unseeded, fit_heat, link_methods
+from heat_neo4j.evaluation.methods import HEAT_ROW, Method, Unseeded, fit_heat, link_methods
 from heat_neo4j.evaluation.own import OwnRows
 from heat_neo4j.evaluation.ranking import (
     DEFAULT_LIMITS,
@@ -33,7 +33,7 @@ from heat_neo4j.evaluation.settings import (
     sizes_of,
 )
 from heat_neo4j.graph import Graph
-from heat_neo4j.scorers import PairScorer
+from heat_neo4j.scorers import DistanceScorer, PairScorer
 from heat_neo4j.splits import EdgeSplit, split_edges
 
 __all__ = ["Splitter", "evaluate_alpha", "evaluate_links", "evaluate_reconstruction"]
@@ -225,7 +225,7 @@ def _heat(model: HEAT, on_progress: Progress, name: str) -> Method:
         def report(stage: str, done: int, total: int) -> None:
             on_progress(f"seed {seed}: {name} {stage}", done, total)
 
-        return EmbeddingScorer(fit_heat(model, graph, seed, report))
+        return DistanceScorer(fit_heat(model, graph, seed, report))
 
     return score
 

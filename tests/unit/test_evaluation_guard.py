@@ -17,7 +17,7 @@ from heat_neo4j.evaluation.classes import NodeClasses
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
 from heat_neo4j.evaluation.ranking import measure_links
 from heat_neo4j.graph import Graph
-from heat_neo4j.scorers import NodeProductScorer
+from heat_neo4j.scorers import NodeScorer
 from heat_neo4j.splits import split_edges
 
 
@@ -153,7 +153,7 @@ def test_a_method_that_changes_the_graph_is_caught(what: str) -> None:
             graph.attributes[5, 1] = 0.0
         else:
             graph.labels["A"][0] = False
-        return NodeProductScorer(np.ones(40))
+        return NodeScorer(np.ones(40), np.multiply)
 
     with pytest.raises(LeakError, match="'meddling' changed the training graph"):
         evaluate_links(graph, MODEL, seeds=(0,), methods={"meddling": meddle})

@@ -25,7 +25,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import pair_distances
 from heat_neo4j.link_score import fit_link_score
 from heat_neo4j.metrics import auroc, expected_calibration_error
-from heat_neo4j.scorers import NodeProductScorer
+from heat_neo4j.scorers import NodeScorer
 from heat_neo4j.splits import split_edges
 from heat_neo4j.tuning import choose_parameters
 
@@ -128,7 +128,10 @@ def test_reconstruction_is_of_the_whole_graph_and_does_not_repeat_what_no_seed_c
         calls.append(1)
         return adamic_adar(graph)
 
-    methods = {"unseeded": Unseeded(score), "seeded": lambda graph, seed: NodeProductScorer(np.arange(40.0))}
+    methods = {
+        "unseeded": Unseeded(score),
+        "seeded": lambda graph, seed: NodeScorer(np.arange(40.0), np.multiply),
+    }
     found = evaluate_reconstruction(graph, MODEL, seeds=(0, 1, 2), methods=methods)
     assert len(calls) == 1
     assert found.row("unseeded").figures["auroc"].sd == 0.0

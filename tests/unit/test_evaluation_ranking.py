@@ -8,17 +8,16 @@ from scipy import sparse
 
 from heat_neo4j.baselines import adamic_adar, adjacency_svd, attribute_cosine, degree_product
 from heat_neo4j.evaluation import ranking, reconstruction_auroc
-from heat_neo4j.evaluation.methods import EmbeddingScorer
 from heat_neo4j.evaluation.ranking import Limits, measure_links, measure_reconstruction
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import lift
-from heat_neo4j.scorers import NodeProductScorer, PairScorer
+from heat_neo4j.scorers import DistanceScorer, NodeScorer, PairScorer
 from heat_neo4j.splits import split_edges
 from tests import naive_evaluation
 
 SCORERS = {
-    "distance": lambda graph: EmbeddingScorer(points(graph.n_nodes)),
-    "many ties": lambda graph: EmbeddingScorer(
+    "distance": lambda graph: DistanceScorer(points(graph.n_nodes)),
+    "many ties": lambda graph: DistanceScorer(
         lift(np.random.default_rng(1).integers(-1, 2, size=(graph.n_nodes, 2)).astype(float))
     ),
     "degrees": degree_product,
@@ -77,7 +76,7 @@ def test_reconstruction_figures_equal_the_slow_twin(make) -> None:
 
 def test_reconstruction_agrees_with_the_compiled_sweep_and_its_curves_with_it() -> None:
     graph = a_graph(300, 2000)
-    found = measure_reconstruction(EmbeddingScorer(points(300)), graph, seed=0)
+    found = measure_reconstruction(DistanceScorer(points(300)), graph, seed=0)
     assert found.metrics["auroc"] == pytest.approx(reconstruction_auroc(points(300), graph), abs=1e-13)
     false, true = found.roc
     assert (false[0], true[0], false[-1], true[-1]) == (0, 0, 1, 1)
@@ -91,7 +90,7 @@ def test_the_best_pairs_are_kept_through_many_trims(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(ranking, "_TOP", (2, 7))
     graph = a_graph(60, 400)
     split = split_edges(graph, random_state=1)
-    for scorer in (NodeProductScorer(np.ones(60)), NodeProductScorer(np.arange(60.0) // 7)):
+    for scorer in (NodeScorer(np.ones(60), np.multiply), NodeScorer(np.arange(60.0) // 7, np.multiply)):
         found = measure_links(scorer, split, seed=0).metrics
         score, known = naive_evaluation.scores_of(scorer), naive_evaluation.edge_set(split.train)
         held_out = {(int(u), int(v)) for u, v in split.test_edges}
@@ -125,7 +124,7 @@ def test_sampled_figures_are_right_on_average_and_their_errors_honest(name: str,
 
 def test_what_is_not_sampled_has_no_error() -> None:
     graph = a_graph(80, 300)
-    scorer = EmbeddingScorer(points(80))
+    scorer = DistanceScorer(points(80))
     exact = measure_reconstruction(scorer, graph, seed=0).metrics
     limits = Limits(exact_nodes=10, exact_distance_nodes=100, nodes=1000, non_edges=500)
     found = measure_reconstruction(scorer, graph, 0, limits)
@@ -141,7 +140,7 @@ def test_what_is_not_sampled_has_no_error() -> None:
 
 def test_the_seed_alone_decides_what_is_drawn() -> None:
     graph = a_graph(80, 300)
-    scorer = EmbeddingScorer(points(80))
+    scorer = DistanceScorer(points(80))
     first, same, other = (measure_reconstruction(scorer, graph, seed, SMALL) for seed in (1, 1, 2))
     assert (first.metrics, first.errors) == (same.metrics, same.errors)
     assert all(first.metrics[name] != other.metrics[name] for name in first.metrics)
@@ -151,14 +150,14 @@ def test_drawn_pairs_are_uniform_over_the_non_edges(monkeypatch: pytest.MonkeyPa
     graph = a_graph(12, 30)
     met: list[np.ndarray] = []
 
-    class Watched(NodeProductScorer):
+    class Watched(NodeScorer):
         def pairs(self, pairs: np.ndarray) -> np.ndarray:
             met.append(np.sort(pairs, axis=1))
             return super().pairs(pairs)
 
     limits = Limits(exact_nodes=2, exact_distance_nodes=2, non_edges=36_000)
     monkeypatch.setattr(ranking, "_DRAWS", 7_000)
-    measure_reconstruction(Watched(np.arange(12.0)), graph, 0, limits)
+    measure_reconstruction(Watched(np.arange(12.0), np.multiply), graph, 0, limits)
     drawn, counts = np.unique(np.concatenate(met[1:]), axis=0, return_counts=True)
     assert counts.sum() == 36_000
     assert len(drawn) == 66 - 30
@@ -171,11 +170,11 @@ def test_scorers_that_do_not_fit_are_refused() -> None:
     split = split_edges(graph)
     for measure, subject in ((measure_links, split), (measure_reconstruction, graph)):
         with pytest.raises(ValueError, match="the scorer has 44 nodes, the graph 45"):
-            measure(NodeProductScorer(np.ones(44)), subject, 0)
+            measure(NodeScorer(np.ones(44), np.multiply), subject, 0)
         with pytest.raises(ValueError, match="NaN or infinite"):
-            measure(NodeProductScorer(np.full(45, np.inf)), subject, 0)
+            measure(NodeScorer(np.full(45, np.inf), np.multiply), subject, 0)
     with pytest.raises(ValueError, match="reconstruction needs edges and non-edges"):
-        measure_reconstruction(NodeProductScorer(np.ones(4)), Graph(sparse.csr_array((4, 4))), 0)
+        measure_reconstruction(NodeScorer(np.ones(4), np.multiply), Graph(sparse.csr_array((4, 4))), 0)
 
 
 def test_the_calibration_error_is_that_of_the_test_pairs_and_of_all_pairs() -> None:
@@ -185,13 +184,13 @@ def test_the_calibration_error_is_that_of_the_test_pairs_and_of_all_pairs() -> N
     held_out = {tuple(pair) for pair in split.test_edges.tolist()}
     chance = rng.uniform(0.02, 0.98, size=20)
 
-    class Known(NodeProductScorer):
+    class Known(NodeScorer):
         """Score by a node's number alone; the probability of each score is what the test pairs show."""
 
         def probability(self, scores: np.ndarray) -> np.ndarray:
             return chance[np.abs(scores).astype(np.int64) % 20]
 
-    scorer = Known(np.arange(200.0))
+    scorer = Known(np.arange(200.0), np.multiply)
     figures = measure_links(scorer, split, 0).metrics
     p = {side: scorer.probability(scorer.pairs(pairs)) for side, pairs in
          ((1, split.test_edges), (0, split.test_non_edges))}  # fmt: skip

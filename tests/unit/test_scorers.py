@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j import scorers
-from heat_neo4j.evaluation.methods import EmbeddingScorer
 from heat_neo4j.hyperboloid import distance, lift
 
 N = 23
@@ -18,10 +17,9 @@ VECTORS, WEIGHTS = RNG.normal(size=(N, 4)), np.array([1.0, -2.0, 0.5, 3.0])
 ROWS = sparse.random_array((N, 9), density=0.3, rng=RNG, format="csr")
 BY_HAND = {
     "distance": (scorers.DistanceScorer(POINTS), lambda u, v: -float(distance(POINTS[u], POINTS[v]))),
-    "embedding": (EmbeddingScorer(POINTS), lambda u, v: -float(distance(POINTS[u], POINTS[v]))),
-    "product": (scorers.NodeProductScorer(VALUES), lambda u, v: VALUES[u] * VALUES[v]),
+    "product": (scorers.NodeScorer(VALUES, np.multiply), lambda u, v: VALUES[u] * VALUES[v]),
     "sparse": (scorers.SparseProductScorer(ROWS, ROWS), lambda u, v: (ROWS[[u]] @ ROWS[[v]].T).sum()),
-    "sum": (scorers.NodeSumScorer(VALUES), lambda u, v: VALUES[u] + VALUES[v]),
+    "sum": (scorers.NodeScorer(VALUES, np.add), lambda u, v: VALUES[u] + VALUES[v]),
     "euclidean": (scorers.EuclideanScorer(VECTORS), lambda u, v: -((VECTORS[u] - VECTORS[v]) ** 2).sum()),
     "vectors": (scorers.VectorScorer(VECTORS), lambda u, v: VECTORS[u] @ VECTORS[v]),
     "weighted": (scorers.VectorScorer(VECTORS, WEIGHTS), lambda u, v: (VECTORS[u] * WEIGHTS) @ VECTORS[v]),

@@ -13,6 +13,7 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
 from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, print_json
+from heat_neo4j.cli.pictures import FORMATS, check_output
 from heat_neo4j.local_server import DEFAULT_SERIES, RELEASES
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ __all__ = ["demo"]
 
 SERVER, MODEL = "demo", "stdlib"
 SEED = 0
-FORMATS = (".png", ".svg", ".pdf")
 FEW, HUB = 10, 60  # neighbours: fewer tell too little of a module, and one with more is near everything
 INTRODUCTION = """\
 Which module of Python's standard library imports which? That graph goes into a Neo4j server on this
@@ -90,10 +90,7 @@ def _check(picture: Path, version: str | None, options: Mapping[str, Any]) -> No
 
     check_installed()
     context = click.get_current_context()
-    if picture.suffix.lower() not in FORMATS:
-        raise click.UsageError(f"--picture must end in {', '.join(FORMATS)}, got {picture.name!r}", context)
-    if not picture.absolute().parent.is_dir():
-        raise click.UsageError(f"--picture: there is no folder {str(picture.parent)!r}", context)
+    check_output("--picture", picture, FORMATS)
     if version is not None and options["uri"] is not None:
         raise click.UsageError("--version is for the local server, but --uri or NEO4J_URI names one", context)
 

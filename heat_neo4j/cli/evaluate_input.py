@@ -22,6 +22,7 @@ from heat_neo4j.cli.options import (
     projection_options,
     stack,
 )
+from heat_neo4j.cli.pictures import FORMATS, check_output
 from heat_neo4j.cli.run_options import heat_options
 from heat_neo4j.errors import ProjectionError
 
@@ -240,14 +241,10 @@ def picture_checked(path: Path | None) -> Path | None:
     """
     if path is None:
         return None
-    from heat_neo4j.plots import FORMATS, check_installed
+    from heat_neo4j.plots import check_installed
 
     check_installed()
-    context = click.get_current_context()
-    if path.suffix.lower() not in FORMATS:
-        raise click.UsageError(f"--picture must end in {', '.join(FORMATS)}, got {path.name!r}", context)
-    if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"--picture: there is no folder {str(path.parent)!r}", context)
+    check_output("--picture", path, FORMATS)
     return path
 
 

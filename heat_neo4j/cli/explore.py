@@ -12,6 +12,7 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
 from heat_neo4j.cli.output import Reporter, facts, format_bytes, plural, print_json
+from heat_neo4j.cli.pictures import check_output
 from heat_neo4j.cli.run_options import model_option, threads_option
 from heat_neo4j.errors import ConfigError
 
@@ -81,7 +82,7 @@ def explore(
     neighbours and predicted links. It shows a published model; if that has more than two dimensions, its
     graph is embedded once more in the plane for the picture, while neighbours and links remain the model's.
     """
-    _check_folder(output)
+    check_output("--output", output)
     from heat_neo4j.explore import read_page_data
     from heat_neo4j.explore.library import check_library
 
@@ -100,13 +101,6 @@ def explore(
     _report(data, output.absolute(), as_json=as_json)
     if open_it:
         click.launch(output.absolute().as_uri())
-
-
-def _check_folder(output: Path) -> None:
-    """Find out now what would otherwise go wrong at the end."""
-    if not output.absolute().parent.is_dir():
-        context = click.get_current_context()
-        raise click.UsageError(f"--output: there is no folder {str(output.parent)!r}", context)
 
 
 def _save(output: Path, page: str) -> None:

@@ -19,6 +19,7 @@ from heat_neo4j.cli.options import (
     stack,
 )
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
+from heat_neo4j.cli.pictures import FORMATS, check_output
 from heat_neo4j.cli.run_options import model_option, threads_option
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-FORMATS = (".png", ".svg", ".pdf")
 CAPTION = """\
 A dot is a node, larger the more neighbours it has; an arc is a relationship, drawn as hyperbolic space's straight line.
 Rings mark hyperbolic distances from the centre: general nodes lie inside, special ones outside; the rim is infinitely far."""  # noqa: E501
@@ -38,11 +38,8 @@ MOST_EDGES = 50_000
 
 
 def _checked_output(context: click.Context, _: click.Parameter, path: Path) -> Path:
-    """Find out now what would otherwise go wrong at the end."""
-    if path.suffix.lower() not in FORMATS:
-        raise click.UsageError(f"--output must end in {', '.join(FORMATS)}, got {path.name!r}", context)
-    if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"--output: there is no folder {str(path.parent)!r}", context)
+    with context.scope(cleanup=False):
+        check_output("--output", path, FORMATS)
     return path
 
 

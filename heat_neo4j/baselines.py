@@ -27,6 +27,7 @@ __all__ = [
     "degree_product",
     "paths_of_three",
     "poincare_embedding",
+    "unit_rows",
 ]
 
 _EPOCHS, _NEGATIVES = 50, 10  # of gensim's PoincareModel; Nickel and Kiela's 10 negatives
@@ -71,11 +72,15 @@ def attribute_cosine(graph: Graph) -> SparseProductScorer | None:
     """Score by the cosine of the attributes as they are; None for a graph without attributes."""
     if graph.attributes is None or graph.n_attributes == 0:
         return None
-    values = sparse.csr_array(graph.attributes)
-    lengths = np.sqrt(np.asarray(values.multiply(values).sum(axis=1)).ravel())
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    unit = sparse.csr_array(sparse.diags_array(scale) @ values)
+    unit = unit_rows(sparse.csr_array(graph.attributes))
     return SparseProductScorer(unit, unit)
+
+
+def unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with each row scaled to length 1; rows of zeros stay as they are."""
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ matrix)
 
 
 def adjacency_svd(graph: Graph, n_components: int) -> VectorScorer:

@@ -60,6 +60,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "learning_rate": 'a number or "auto"',
         "batch_size": "a whole number",
         "n_epochs": "a whole number",
+        "refine": "true or false",
         "n_threads": "a whole number",
         "random_state": "a whole number",
     },

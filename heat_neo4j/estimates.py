@@ -36,8 +36,9 @@ class Rates:
     ----------
     read_nodes, read_relationships, read_values : float
         Nodes, relationships and attribute values read from a local server in a second.
-    pair, candidate, coordinate : float
-        Time of a training pair, of each of its 1 + m candidates, and of each coordinate of a candidate.
+    position, context, negative, coordinate : float
+        Time of a position in a walk that is trained, of each of its pairs, of each negative that the pairs
+        share, and of each coordinate of a context or negative.
     walk_step : float
         Time of a step of a walk when the pairs are collected.
     table_entry : float
@@ -51,8 +52,9 @@ class Rates:
     read_nodes: float = 400_000.0
     read_relationships: float = 400_000.0
     read_values: float = 2_000_000.0
-    pair: float = 120e-9
-    candidate: float = 50e-9
+    position: float = 1e-6
+    context: float = 85e-9
+    negative: float = 230e-9
     coordinate: float = 1.1e-9
     walk_step: float = 60e-9
     table_entry: float = 4e-9
@@ -217,7 +219,7 @@ def _training_bytes(size: RunSize) -> float:
         negatives += min(
             LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / max(size.nodes, 1))
         )
-    workspace = (8 + 4 * size.threads) * size.nodes + _points(size)
+    workspace = (16 + 4 * size.threads) * size.nodes + 2 * _points(size)  # moved points, and their late mean
     return pair_set + walker + negatives + workspace + _points(size) + _similarity_bytes(size)
 
 
@@ -236,9 +238,11 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
         + size.relationships / rates.read_relationships
         + values / rates.read_values
     )
-    candidate = rates.candidate + rates.coordinate * size.n_components
-    training = size.pairs * (rates.pair + (1 + size.n_negatives) * candidate) / size.threads
-    walks = size.nodes * size.walks_per_node * size.walk_length * rates.walk_step / size.threads
+    steps = size.nodes * size.walks_per_node * size.walk_length
+    position = rates.position + size.n_negatives * (rates.negative + rates.coordinate * size.n_components)
+    context = rates.context + rates.coordinate * size.n_components
+    training = (size.n_epochs * steps * position + size.pairs * context) / size.threads
+    walks = steps * rates.walk_step / size.threads
     prepared = walks + _table_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:

@@ -15,6 +15,7 @@ from heat_neo4j._random import draw_seed, make_keys
 from heat_neo4j._validation import check_integer, check_positive, check_probability
 from heat_neo4j.graph import Graph
 from heat_neo4j.pairs import collect_pairs
+from heat_neo4j.refinement import refine
 from heat_neo4j.training import Schedule, resolve_threads, start_points, train, use_threads
 from heat_neo4j.walks import make_walks
 
@@ -46,7 +47,7 @@ class HEAT(BaseEstimator):
     window_size : int, default 3
         Largest distance, in steps of a walk, between the two nodes of a pair.
     n_negatives : int, default 10
-        Negatives per pair.
+        Negatives that a pair is contrasted with. All pairs of one source position share them.
     negative_exponent : float, default 0.5
         Negatives are drawn in proportion to (occurrences in walks) ** negative_exponent, [0, 1]. The paper
         has 0.75; 0.5 predicted links better on the three benchmark graphs, on the seeds it was chosen by.
@@ -57,6 +58,9 @@ class HEAT(BaseEstimator):
         walks; at most N / 8 on small graphs.
     n_epochs : int, default 1
         Passes over the walks.
+    refine : bool, default True
+        Whether trained points are moved a little towards their neighbours and to radii that follow the
+        degree too; the paper does not. See `refinement`.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     random_state : int, optional
@@ -104,6 +108,7 @@ class HEAT(BaseEstimator):
         learning_rate: float = 0.05,
         batch_size: int = 320,
         n_epochs: int = 1,
+        refine: bool = True,
         n_threads: int | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -118,6 +123,7 @@ class HEAT(BaseEstimator):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.n_epochs = n_epochs
+        self.refine = refine
         self.n_threads = n_threads
         self.random_state = random_state
 
@@ -183,7 +189,7 @@ class HEAT(BaseEstimator):
             clock.stop("train")
         finally:
             use_threads(before)
-        self.embedding_ = trained.points
+        self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses
         self.n_pairs_ = trained.n_pairs
         self.training_ = {

@@ -103,6 +103,11 @@ class Graph:
         return int(self.adjacency.nnz // 2)
 
     @property
+    def edges(self) -> sparse.coo_array:
+        """Each undirected edge once, with its weight: entries (u, v), u < v, sorted by u, then v."""
+        return sparse.coo_array(sparse.triu(self.adjacency, k=1, format="csr"))
+
+    @property
     def n_attributes(self) -> int:
         """Number of attribute columns F."""
         return 0 if self.attributes is None else int(self.attributes.shape[1])

@@ -14,8 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 __all__ = [
+    "add_to_centroid",
+    "at_radius",
+    "centroids",
     "check_points",
     "distance",
     "exp_map",
@@ -48,24 +52,81 @@ def lift(spatial: Array) -> Array:
     return np.concatenate([spatial, time], axis=-1)
 
 
-def distance(x: Array, y: Array) -> Array:
-    """Return the hyperbolic distance of points, shape (...), exact for near-coincident points too.
+def _excess(x: Array, y: Array) -> Array:
+    """Return z = cosh(d) - 1, shape (...), exact for near-coincident points too.
 
-    z = cosh(d) - 1 is computed as half the Minkowski square of x - y, where the time difference is
+    It is half the Minkowski square of x - y, where the time difference is
     (|s_x|^2 - |s_y|^2) / (t_x + t_y): no two large numbers are subtracted.
     """
     difference = x[..., :-1] - y[..., :-1]
     total = x[..., :-1] + y[..., :-1]
     time = np.sum(difference * total, axis=-1) / (x[..., -1] + y[..., -1])
-    z = np.maximum(0.5 * (np.sum(difference * difference, axis=-1) - time * time), 0.0)
+    return np.asarray(np.maximum(0.5 * (np.sum(difference * difference, axis=-1) - time * time), 0.0))
+
+
+def distance(x: Array, y: Array) -> Array:
+    """Return the hyperbolic distance of points, shape (...), exact for near-coincident points too."""
+    z = _excess(x, y)
     result: Array = np.log1p(z + np.sqrt(z * (z + 2.0)))
     return result
+
+
+def add_to_centroid(centroid: Array, weight: Array, x: Array) -> tuple[Array, Array]:
+    """Return the Lorentz centroid of some points and of one more, and its weight.
+
+    The centroid of x_1, ..., x_n is S / w with S = x_1 + ... + x_n and weight w = sqrt(-<S, S>); of one point
+    it is the point, with weight 1. With another point, w'^2 = (w + 1)^2 + 2 w (cosh(d) - 1), d its distance
+    from the centroid: no two large numbers are subtracted.
+
+    Parameters
+    ----------
+    centroid, x : float64 arrays of shape (..., d + 1)
+        Points on the hyperboloid.
+    weight : float64 array of shape (...)
+        Weights of the centroids.
+
+    References
+    ----------
+    M. Law et al., "Lorentzian Distance Learning for Hyperbolic Representations" (ICML 2019), section 3.
+    """
+    heavier = np.sqrt((weight + 1.0) ** 2 + 2.0 * weight * _excess(centroid, x))
+    spatial = (weight[..., None] * centroid[..., :-1] + x[..., :-1]) / heavier[..., None]
+    return lift(spatial), heavier
+
+
+def centroids(weights: sparse.csr_array, x: Array) -> Array:
+    """Return weighted Lorentz centroids of points: S / sqrt(-<S, S>) with S = sum of w_j x_j.
+
+    Parameters
+    ----------
+    weights : sparse array of shape (M, N)
+        Weights of the points in each centroid, not below 0, not all 0.
+    x : float64 array of shape (N, d + 1)
+        Points on the hyperboloid.
+
+    Returns
+    -------
+    float64 array of shape (M, d + 1)
+    """
+    total = np.asarray(weights @ x)
+    spatial, time = total[:, :-1], total[:, -1]
+    norm = np.linalg.norm(spatial, axis=1)
+    # Never below the squared sum of the weights; far out the difference of large numbers says less.
+    square = np.maximum((time - norm) * (time + norm), np.asarray(weights.sum(axis=1)).ravel() ** 2)
+    return lift(spatial / np.sqrt(square)[:, None])
 
 
 def radius(x: Array) -> Array:
     """Return the hyperbolic distance from the origin, shape (...): arcsinh of the spatial norm."""
     norm: Array = np.linalg.norm(x[..., :-1], axis=-1)
     return np.asarray(np.arcsinh(norm))
+
+
+def at_radius(x: Array, radii: Array) -> Array:
+    """Return the points in the same directions at other distances from the origin, shape (...) of `radii`."""
+    norm = np.linalg.norm(x[..., :-1], axis=-1)
+    scale = np.divide(np.sinh(radii), norm, out=np.zeros_like(norm), where=norm > 0)
+    return lift(x[..., :-1] * scale[..., None])
 
 
 def project_tangent(x: Array, v: Array) -> Array:

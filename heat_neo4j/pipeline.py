@@ -6,13 +6,13 @@ This is what ``heat embed`` and ``heat links`` run, and the unit that a schedule
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from inspect import signature
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
@@ -133,7 +133,8 @@ def predict(
     """Predict links from the published coordinates of a model and publish them in place of the last ones.
 
     The projection is that of the run that wrote the coordinates, and so is the probability of a link at a
-    given distance; if that run fitted none, it is fitted now with that run's parameters.
+    given distance, or the combined score; if that run fitted none, it is fitted now with that run's
+    parameters.
 
     Parameters
     ----------
@@ -171,9 +172,9 @@ def predict(
     points = store.read_embedding(graph, names=names)
     clock.lap("read")
     twin = model_of(source).set_params(n_threads=n_threads)
+    if links.score is None and links.probability and "link_score" in source.parameters:
+        links = replace(links, score="combined")
     law, notes = _law(twin, graph, links, on_progress, source.parameters)
-    if links.score == "distance" and "link_score" in source.parameters:
-        notes = (*notes, "the run ranked its links by the combined score, these are ranked by distance")
     clock.lap("calibrate")
     found = predict_links(
         points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
@@ -260,10 +261,7 @@ def _law(
 
     A law that is `known`, from the parameters of a run, is not fitted again.
     """
-
-    def progress(stage: str, done: int, total: int) -> None:
-        on_progress(f"probability: {stage}", done, total)
-
+    progress = prefixed(on_progress, "probability: ")
     try:
         if links.score == "combined":
             if "link_score" in known:
@@ -281,7 +279,7 @@ def _law(
 
 def _recorded(links: LinkOptions, found: PredictedLinks) -> dict[str, Any]:
     """Return what a run remembers of its links; `predict` of a later day reads the fitted law."""
-    recorded: dict[str, Any] = {"links": asdict(links)}
+    recorded: dict[str, Any] = {"links": {**asdict(links), "score": links.score or "distance"}}
     if found.calibration is not None:
         recorded["calibration"] = asdict(found.calibration)
     if found.score is not None:

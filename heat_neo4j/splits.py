@@ -82,7 +82,7 @@ def split_edges(
     """
     _check_share(share)
     edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
-    upper = _upper(graph)
+    upper = graph.edges
     edges = _pairs(upper)
     place = np.random.default_rng(edge_seed).permutation(len(edges))
     free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
@@ -126,7 +126,7 @@ def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int 
     if not dated.any():
         raise ValueError(f"no edge of {graph!r} has a time")
     edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
-    upper = _upper(graph)
+    upper = graph.edges
     edges = _pairs(upper)
     order = np.lexsort((np.random.default_rng(edge_seed).permutation(len(edges)), graph.edge_times))
     place = np.empty(len(edges), dtype=np.int64)
@@ -142,11 +142,6 @@ def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int 
 def _check_share(share: float) -> None:
     if not 0.0 < share < 1.0:
         raise ValueError(f"share must lie between 0 and 1, got {share}")
-
-
-def _upper(graph: Graph) -> sparse.coo_array:
-    """Return each edge once, (u, v) with u < v, sorted."""
-    return sparse.coo_array(sparse.triu(graph.adjacency, k=1, format="csr"))
 
 
 def _pairs(upper: sparse.coo_array) -> NDArray[np.int64]:

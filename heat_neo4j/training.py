@@ -1,4 +1,4 @@
-"""The training loop: rounds of walks in random order, a falling learning rate, frozen batches."""
+"""The training loop: rounds of walks in random order, a falling rate, frozen batches, a mean at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.pairs import Negatives
 from heat_neo4j._kernels.training import Workspace, train_batches
 from heat_neo4j._random import Keys
-from heat_neo4j.hyperboloid import lift
+from heat_neo4j.hyperboloid import add_to_centroid, lift
 from heat_neo4j.walks import Walks
 
 __all__ = [
@@ -32,6 +32,9 @@ START_WIDTH = 1e-3
 
 _SEGMENT = 10  # source positions that one walk gives to a batch
 _BATCHES_PER_CALL = 128  # between two looks at the callback: about a tenth of a second
+_AVERAGED = 0.5  # last share of the training whose points are averaged
+_SNAPSHOTS = 32  # taken of it, at most
+_ROWS = 1 << 16  # averaged at a time
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,11 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves: points (N, d + 1), mean loss per round of walks, and counters."""
+    """What training leaves: points (N, d + 1), mean loss per round of walks, and counters.
+
+    The points are the centroids of where each node was at times spread over the last half of training
+    (Polyak-Ruppert averaging, on the hyperboloid): what single batches do to a node cancels out.
+    """
 
     points: NDArray[np.float64]
     losses: NDArray[np.float64]
@@ -98,8 +105,8 @@ def make_workspace(
 ) -> Workspace:
     """Allocate the buffers of one batch."""
     segments, positions = _batch_shape(schedule.batch_size, walk_length, n_nodes)
-    candidates = 1 + schedule.n_negatives
-    entries = positions * min(2 * schedule.window_size, walk_length - 1) * candidates
+    candidates = min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives
+    entries = positions * candidates
     return Workspace(
         nodes=np.zeros((segments, walk_length), dtype=np.int32),
         sources=np.zeros((segments, positions), dtype=np.int32),
@@ -132,7 +139,7 @@ def train(
     owners: int,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
-    """Train `points` in place over all walks of all epochs.
+    """Train over all walks of all epochs, from `points` on, which are moved.
 
     Parameters
     ----------
@@ -161,6 +168,7 @@ def train(
     total = rounds * per_round
     rates = schedule.learning_rate * (1.0 - np.arange(total) / total)
     losses = np.zeros(rounds)
+    mean = _LateMean(total)
     n_pairs = n_skipped = done = 0
     for round_ in range(rounds):
         epoch, repetition = divmod(round_, schedule.walks_per_node)
@@ -171,16 +179,49 @@ def train(
             count = min(_BATCHES_PER_CALL, per_round - first)
             loss, trained, skipped = train_batches(
                 points, walks.walker, walks.similarity, negatives, w, starts, repetition * n_nodes, per_walk,
-                first, count, done + 1, rates[done : done + count], schedule.window_size, schedule.sigma, key,
+                first, count, done + 1, rates[done : done + count], schedule.window_size,
+                schedule.n_negatives, schedule.sigma, key,
             )  # fmt: skip
             losses[round_] += loss
             round_pairs += trained
             n_skipped += skipped
             done += count
+            mean.look(points, done)
             on_batch(done, total)
         losses[round_] /= max(round_pairs, 1)
         n_pairs += round_pairs
-    return Trained(points, losses, int(n_pairs), int(n_skipped), int(w.n_damped.sum()))
+    return Trained(mean.points, losses, int(n_pairs), int(n_skipped), int(w.n_damped.sum()))
+
+
+class _LateMean:
+    """Centroid of each node's points at some moments of the last part of the training, its end among them."""
+
+    def __init__(self, n_batches: int) -> None:
+        late = n_batches * (1.0 - _AVERAGED)
+        self._moments = [late + (n_batches - late) * i / _SNAPSHOTS for i in range(1, _SNAPSHOTS + 1)]
+        self._points: NDArray[np.float64] | None = None
+        self._weight = np.empty(0)
+
+    def look(self, points: NDArray[np.float64], done: int) -> None:
+        """Take in the points after `done` batches, if one of the moments has come."""
+        due = len(self._moments)
+        self._moments = [moment for moment in self._moments if moment > done]
+        if len(self._moments) == due:
+            return
+        if self._points is None:
+            self._points, self._weight = points.copy(), np.ones(len(points))
+            return
+        for first in range(0, len(points), _ROWS):
+            rows = slice(first, first + _ROWS)
+            self._points[rows], self._weight[rows] = add_to_centroid(
+                self._points[rows], self._weight[rows], points[rows]
+            )
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """The centroids."""
+        assert self._points is not None  # the last moment is the end
+        return self._points
 
 
 def use_threads(n_threads: int) -> int:

@@ -294,15 +294,15 @@ def _try_to_draw(
 @njit(cache=True, inline="always")
 def draw_negatives(
     slots: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
-    source: Any, state: Any, out: Any,
+    source: Any, state: Any, out: Any, first: Any, count: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Fill `out` from place 1 on with draws from Gamma(source); return the state and the places used.
+    """Put `count` draws from Gamma(source) into `out` from place `first` on; return the state and the end.
 
-    Place 0 is the context's. Fewer are filled only where Gamma(source) is empty. Takes the arrays of
-    `Negatives` one by one: in a hot loop, looking into the tuple costs as much as a draw.
+    There are fewer than asked for only where Gamma(source) is empty. Takes the arrays of `Negatives` one by
+    one: in a hot loop, looking into the tuple costs as much as a draw.
     """
-    used = 1
-    for _ in range(out.shape[0] - 1):
+    used = first
+    for _ in range(count):
         state, v = _try_to_draw(slots, listed_from, listed, listed_slots, words, row_words, source, state)
         if v < 0:
             state = step(state)

@@ -31,6 +31,7 @@ __all__ = ["MAX_STIFFNESS", "Workspace", "train_batches", "weigh"]
 
 MAX_STIFFNESS = 1.0  # at 1 a node reaches the mean of what pulls it; from 2 on frozen batches diverge
 _SERIES = 1e-6
+_SHORT = 1e-3  # squared length of a step
 _OWNER_HASH = np.uint64(0x9E3779B1)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
@@ -54,7 +55,7 @@ class Workspace(NamedTuple):
     n_entries : int64 array of shape (G, O)
         Entries used.
     candidates : int32 array of shape (G, K)
-        A pair's context and negatives.
+        A position's contexts and negatives.
     weights, stiffness : float64 arrays of shape (G, K)
         Their coefficients and |delta - p|.
     losses : float64 array of shape (G,)
@@ -100,15 +101,17 @@ def _owner(node: Any, owners: Any) -> Any:
 
 @njit(cache=True, inline="always")
 def weigh(
-    points: Any, source: Any, candidates: Any, size: Any, scale: Any, weights: Any, stiffness: Any
-) -> Any:
-    """Write each candidate's coefficient and stiffness; return the loss. Candidate 0 is the context.
+    points: Any, source: Any, candidates: Any, n_contexts: Any, size: Any, scale: Any, weights: Any,
+    stiffness: Any,
+) -> Any:  # fmt: skip
+    """Write each candidate's coefficient and stiffness; return the loss, summed over the contexts.
 
-    With p the softmax over -d^2 scale, the descent direction at the source is
-    sum (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate.
+    The first candidates are contexts, the others the negatives that they share. For each context, with p the
+    softmax over -d^2 scale of it and the negatives, the descent direction at the source is
+    sum (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate; a negative's
+    coefficient is the sum over the contexts.
     """
     d = points.shape[1] - 1
-    highest = -np.inf
     for k in range(size):
         node = candidates[k]
         z = points[source, d] * points[node, d] - 1.0
@@ -123,23 +126,40 @@ def weigh(
             z = max(z, 0.0)
             weights[k] = 1.0 - z / 3.0
             stiffness[k] = (z / 3.0 - 2.0) * z * scale
+    highest = -np.inf
+    for k in range(n_contexts, size):
         highest = max(highest, stiffness[k])
-    first = stiffness[0]
-    total = 0.0
-    for k in range(size):
+    total = 0.0  # of the negatives, in units of exp(highest)
+    for k in range(n_contexts, size):
         stiffness[k] = np.exp(stiffness[k] - highest)
         total += stiffness[k]
-    for k in range(size):
-        p = stiffness[k] / total
-        stiffness[k] = 1.0 - p if k == 0 else p
-        weights[k] *= 1.0 - p if k == 0 else -p
-    return np.log(total) - (first - highest)
+    loss = 0.0
+    share = 0.0  # a negative's p summed over the contexts, in units of its own exponential
+    for k in range(n_contexts):
+        ahead = stiffness[k] - highest
+        if ahead > 0.0:  # so that no exponential overflows
+            small = np.exp(-ahead)
+            rest = total * small
+            share += small / (1.0 + rest)
+            away = rest / (1.0 + rest)
+            loss += np.log1p(rest)
+        else:
+            own = np.exp(ahead)
+            share += 1.0 / (own + total)
+            away = total / (own + total)
+            loss += np.log(own + total) - ahead
+        stiffness[k] = away
+        weights[k] *= away
+    for k in range(n_contexts, size):
+        stiffness[k] *= share
+        weights[k] *= -stiffness[k]
+    return loss
 
 
 @njit(cache=True)
 def _segment(
     points: Any, walker: Any, similarity: Any, negatives: Any, w: Any, g: int, owners: int,
-    index: int, start: int, begin: int, end: int, window: int, scale: float, key: Any,
+    index: int, start: int, begin: int, end: int, window: int, n_negatives: int, scale: float, key: Any,
 ) -> None:  # fmt: skip
     """Fill the entries of segment `g`: positions [begin, end) of walk `index`."""
     columns = points.shape[1]
@@ -158,34 +178,37 @@ def _segment(
     for at in range(begin, min(end, length)):
         slot = at - begin
         source = nodes[at]
-        pulls[slot, :] = 0.0
+        count = 0
         for other in range(max(at - window, 0), min(at + window + 1, length)):
-            context = nodes[other]
-            if context == source:
-                continue
-            if not exists[source]:
-                skipped += 1
-                continue
-            candidates[0] = context
-            state, size = draw_negatives(
-                slots, noise, listed_from, listed, listed_slots, words, row_words, source, state, candidates
-            )
-            loss += weigh(points, source, candidates, size, scale, weights, stiffness)
-            trained += 1
-            sources[slot] = source
-            for k in range(size):
-                node = candidates[k]
-                weight = weights[k]
-                for i in range(columns):
-                    pulls[slot, i] += weight * points[node, i]
-                pulls[slot, columns] += stiffness[k]
-                owner = _owner(node, owners)
-                entry = n_entries[owner]
-                entry_node[owner, entry] = node
-                entry_source[owner, entry] = source
-                entry_weight[owner, entry] = weight
-                entry_stiffness[owner, entry] = stiffness[k]
-                n_entries[owner] = entry + 1
+            if nodes[other] != source:
+                candidates[count] = nodes[other]
+                count += 1
+        if count == 0:
+            continue
+        if not exists[source]:
+            skipped += count
+            continue
+        state, size = draw_negatives(
+            slots, noise, listed_from, listed, listed_slots, words, row_words, source, state, candidates,
+            count, n_negatives,
+        )  # fmt: skip
+        loss += weigh(points, source, candidates, count, size, scale, weights, stiffness)
+        trained += count
+        sources[slot] = source
+        pulls[slot, :] = 0.0
+        for k in range(size):
+            node = candidates[k]
+            weight = weights[k]
+            for i in range(columns):
+                pulls[slot, i] += weight * points[node, i]
+            pulls[slot, columns] += stiffness[k]
+            owner = _owner(node, owners)
+            entry = n_entries[owner]
+            entry_node[owner, entry] = node
+            entry_source[owner, entry] = source
+            entry_weight[owner, entry] = weight
+            entry_stiffness[owner, entry] = stiffness[k]
+            n_entries[owner] = entry + 1
     w.losses[g] = loss
     w.tallies[g, 0] = trained
     w.tallies[g, 1] = skipped
@@ -217,9 +240,14 @@ def _step(points: Any, node: int, tangent: Any, rate: float) -> bool:
     for i in range(d + 1):
         tangent[i] = rate * (tangent[i] + inner * x[i])
         square += tangent[i] * tangent[i] if i < d else -tangent[i] * tangent[i]
-    norm = np.sqrt(max(square, 0.0))
-    along = np.cosh(norm)
-    across = np.sinh(norm) / norm if norm > 1e-12 else 1.0
+    square = max(square, 0.0)
+    if square < _SHORT:  # nearly every step; the first term left out is below 1e-16
+        along = 1.0 + square * (1 / 2 + square * (1 / 24 + square * (1 / 720)))
+        across = 1.0 + square * (1 / 6 + square * (1 / 120 + square * (1 / 5040)))
+    else:
+        norm = np.sqrt(square)
+        along = np.cosh(norm)
+        across = np.sinh(norm) / norm
     time = 1.0
     for i in range(d):
         tangent[i] = along * x[i] + across * tangent[i]
@@ -270,7 +298,7 @@ def _publish(points: Any, w: Any) -> None:
 def train_batches(
     points: Any, walker: Any, similarity: Any, negatives: Any, w: Any, starts: Any, first_walk: int,
     segments_per_walk: int, first_batch: int, n_batches: int, batch_stamp: int, rates: Any, window: int,
-    sigma: float, key: Any,
+    n_negatives: int, sigma: float, key: Any,
 ) -> Any:  # fmt: skip
     """Train `n_batches` batches of one round of walks (one walk from each of `starts`, in that order).
 
@@ -292,8 +320,8 @@ def train_batches(
         Number of the first batch in the whole training, unique and above 0.
     rates : float64 array of shape (n_batches,)
         Learning rate of each batch.
-    window, sigma : int, float
-        HEAT's c and sigma.
+    window, n_negatives, sigma : int, int, float
+        HEAT's c, m and sigma.
     key : uint64
         Key of the negatives' random streams.
 
@@ -320,7 +348,7 @@ def train_batches(
             end = min(begin + positions, walker.length)
             _segment(
                 points, walker, similarity, negatives, w, np.int64(g), owners, first_walk + start, start,
-                begin, end, window, scale, key,
+                begin, end, window, n_negatives, scale, key,
             )  # fmt: skip
         rate = rates[b] / (sigma * sigma)
         for owner in prange(owners):

@@ -83,6 +83,13 @@ heat_options: Decorator[Any] = stack(
     _heat_option("--learning-rate", default=0.05, kind=_ABOVE_0, text="First learning rate; falls to 0."),
     _heat_option("--batch-size", default=320, kind=_COUNT, text="Source positions in a batch."),
     _heat_option("--n-epochs", default=1, kind=_COUNT, text="Passes over the walks."),
+    option(
+        "--refine/--no-refine",
+        key="heat.refine",
+        default=True,
+        show_default=True,
+        help="Set trained points right: a little towards their neighbours, and to radii by degree.",
+    ),
     threads_option,
     _heat_option(
         "--random-state",
@@ -151,9 +158,8 @@ link_options: Decorator[Any] = stack(
         "--score",
         key="links.score",
         type=click.Choice(("distance", "combined")),
-        default="distance",
-        show_default=True,
-        help="What ranks the links: distance alone, or together with degrees, common neighbours, attributes.",
+        help="What ranks the links: distance alone, or together with degrees, common neighbours, attributes. "
+        "[default: distance; `heat links`: as the run]",
     ),
 )
 

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from heat_neo4j._validation import check_integer
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
@@ -196,13 +195,13 @@ def _drop(connection: Connection, name: str) -> None:
 
 def _edges(graph: Graph) -> dict[str, Any]:
     """Return each edge once, as columns; weights only where they differ."""
-    upper = sparse.coo_array(sparse.triu(graph.adjacency, k=1))
-    weighted = upper.nnz > 0 and upper.data.min() < upper.data.max()
+    edges = graph.edges
+    weighted = edges.nnz > 0 and edges.data.min() < edges.data.max()
     return {
         "n": graph.n_nodes,
-        "sources": upper.row.tolist(),
-        "targets": upper.col.tolist(),
-        "weights": upper.data.tolist() if weighted else [],
+        "sources": edges.row.tolist(),
+        "targets": edges.col.tolist(),
+        "weights": edges.data.tolist() if weighted else [],
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.estimator import HEAT
@@ -33,7 +33,9 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import to_klein
 
 __all__ = [
+    "ClassScores",
     "NodeClasses",
+    "class_scores",
     "classes_from_labels",
     "classes_from_values",
     "classify",
@@ -45,7 +47,12 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
-_METRICS = ("f1_micro", "f1_macro")
+
+class ClassScores(NamedTuple):
+    """F1 averaged over decisions, and over classes, each in [0, 1]."""
+
+    f1_micro: float
+    f1_macro: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +192,7 @@ def evaluate_classes(
     if not shares or not all(0.0 < share < 1.0 for share in shares) or len(set(shares)) < len(shares):
         raise ValueError(f"shares must lie between 0 and 1, each once, got {list(shares)}")
     baselines = feature_methods(model.n_components, on_progress) if methods is None else methods
-    found: dict[str, dict[float, list[tuple[float, float]]]] = {}
+    found: dict[str, dict[float, list[ClassScores]]] = {}
     seconds: dict[str, list[float]] = {}
     missing: dict[str, str] = {}
     for seed in check_seeds(seeds):
@@ -203,7 +210,7 @@ def evaluate_classes(
             on_progress(f"seed {seed}: {name} classes", 0, len(shares))
             for done, share in enumerate(shares, start=1):
                 with one_blas_thread():
-                    scores = _score(_scaled(features), classes, share, seed)
+                    scores = class_scores(features, classes, share, seed)
                 found.setdefault(name, {}).setdefault(share, []).append(scores)
                 on_progress(f"seed {seed}: {name} classes", done, len(shares))
     names = (HEAT_ROW, *baselines)
@@ -222,6 +229,30 @@ def evaluate_classes(
     if classes.several:
         notes.append("nodes have several classes: each is given as many as it truly has, the likeliest")
     return Evaluation("classes", rows, tuple(seeds), sizes_of(graph), settings, tuple(notes))
+
+
+def class_scores(features: Array, classes: NodeClasses, share: float, seed: int) -> ClassScores:
+    """Learn the classes from the features of some nodes and score them on the others.
+
+    Parameters
+    ----------
+    features : float64 array of shape (N, d)
+        Scaled here to mean 0 and deviation 1 over all nodes.
+    classes : NodeClasses
+        Rows as in `features`.
+    share : float
+        Share of the nodes with a class to learn from, in (0, 1).
+    seed : int
+        Decides which.
+    """
+    train, test = split_nodes(classes.member, share, seed)
+    predicted, truth = classify(_scaled(features), classes.member, train, test), classes.member[test]
+    if not classes.several:
+        predicted, truth = predicted.argmax(axis=1), truth.argmax(axis=1)
+    averages = ("micro", "macro")
+    return ClassScores(
+        *(float(f1_score(truth, predicted, average=average, zero_division=0.0)) for average in averages)
+    )
 
 
 def split_nodes(member: Flags, share: float, seed: int) -> tuple[Rows, Rows]:
@@ -303,15 +334,6 @@ def _binary(features: Array, truth: NDArray[np.int64], train: Rows, test: Rows) 
     return np.asarray(fit.predict_proba(features[test])[:, 1])
 
 
-def _score(features: Array, classes: NodeClasses, share: float, seed: int) -> tuple[float, float]:
-    train, test = split_nodes(classes.member, share, seed)
-    predicted, truth = classify(features, classes.member, train, test), classes.member[test]
-    if not classes.several:
-        predicted, truth = predicted.argmax(axis=1), truth.argmax(axis=1)
-    micro = f1_score(truth, predicted, average="micro", zero_division=0.0)
-    return float(micro), float(f1_score(truth, predicted, average="macro", zero_division=0.0))
-
-
 def _has_several(member: Flags) -> bool:
     return bool((member.sum(axis=1) > 1).any())
 
@@ -322,10 +344,8 @@ def _scaled(features: Array) -> Array:
 
 def _heat(model: HEAT, on_progress: Progress) -> Features:
     def features(graph: Graph, seed: int) -> Array:
-        def report(stage: str, done: int, total: int) -> None:
-            on_progress(f"seed {seed}: {HEAT_ROW} {stage}", done, total)
-
-        return to_klein(fit_heat(model, graph, seed, report))
+        progress = prefixed(on_progress, f"seed {seed}: {HEAT_ROW} ")
+        return to_klein(fit_heat(model, graph, seed, progress))
 
     return features
 
@@ -333,7 +353,7 @@ def _heat(model: HEAT, on_progress: Progress) -> Features:
 def _rows(
     names: Sequence[str],
     shares: Sequence[float],
-    found: Mapping[str, Mapping[float, Sequence[tuple[float, float]]]],
+    found: Mapping[str, Mapping[float, Sequence[ClassScores]]],
     seconds: Mapping[str, Sequence[float]],
     missing: Mapping[str, str],
 ) -> Iterator[Row]:
@@ -342,14 +362,14 @@ def _rows(
             if name in missing:
                 yield Row(name, at=share, missing=missing[name])
                 continue
-            columns = zip(_METRICS, zip(*found[name][share], strict=True), strict=True)
+            columns = zip(ClassScores._fields, zip(*found[name][share], strict=True), strict=True)
             figures = {metric: Figure(tuple(values)) for metric, values in columns}
             yield Row(name, figures, tuple(seconds[name]), share, is_ours=name == HEAT_ROW)
 
 
 def _notes(rows: Sequence[Row], share: float) -> Iterator[str]:
     at_share = [row for row in rows if row.at == share]
-    yield from comparison_notes(at_share, _METRICS, f" at {share:.3g} of the classes")
+    yield from comparison_notes(at_share, ClassScores._fields, f" at {share:.3g} of the classes")
 
 
 def _classes_of(value: Any, name: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.baselines import (
     BaselineUnavailableError,
     adamic_adar,
@@ -133,10 +133,7 @@ def _poincare_features(graph: Graph, seed: int, n_components: int, on_progress: 
 
 
 def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
-    def report(stage: str, done: int, total: int) -> None:
-        on_progress(f"seed {seed}: {stage}", done, total)
-
-    return poincare_embedding(graph, n_components, seed, report)
+    return poincare_embedding(graph, n_components, seed, prefixed(on_progress, f"seed {seed}: "))
 
 
 def _nothing(graph: Graph, seed: int) -> Array:

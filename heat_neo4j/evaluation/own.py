@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from heat_neo4j._progress import Progress
+from heat_neo4j._progress import Progress, prefixed
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.calibration import CalibrationError, HeldOut, embed_without, link_probability
 from heat_neo4j.estimator import HEAT
@@ -125,4 +125,4 @@ class OwnRows:
         return self._held_out
 
     def _stage(self, seed: int, what: str) -> Progress:
-        return lambda stage, done, total: self._on_progress(f"seed {seed}: HEAT {what}{stage}", done, total)
+        return prefixed(self._on_progress, f"seed {seed}: {HEAT_ROW} {what}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
@@ -222,10 +222,8 @@ def _note_on_sample(graph: Graph, limits: Limits) -> Iterator[str]:
 
 def _heat(model: HEAT, on_progress: Progress, name: str) -> Method:
     def score(graph: Graph, seed: int) -> PairScorer:
-        def report(stage: str, done: int, total: int) -> None:
-            on_progress(f"seed {seed}: {name} {stage}", done, total)
-
-        return DistanceScorer(fit_heat(model, graph, seed, report))
+        progress = prefixed(on_progress, f"seed {seed}: {name} ")
+        return DistanceScorer(fit_heat(model, graph, seed, progress))
 
     return score
 

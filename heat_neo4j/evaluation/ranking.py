@@ -170,8 +170,7 @@ def measure_reconstruction(
     n_non_edges = n * (n - 1) // 2 - n_edges
     if n_edges == 0 or n_non_edges == 0:
         raise ValueError(f"reconstruction needs edges and non-edges, got {n_edges} and {n_non_edges}")
-    source, target = sparse.triu(graph.adjacency, k=1).nonzero()
-    edges = np.column_stack((source, target)).astype(np.int64)
+    edges = np.column_stack(graph.edges.coords).astype(np.int64)
     nothing = sparse.csr_array((n, n))
     sweep = _Sweep(scorer, nothing, graph.adjacency, limits, seed)
     rng = np.random.default_rng([seed, 1])

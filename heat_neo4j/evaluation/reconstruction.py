@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from heat_neo4j._kernels.neighbours import count_pairs_above, paired_excess
 from heat_neo4j._points import columns_of
@@ -43,8 +42,8 @@ def reconstruction_auroc(
     non_edges = n * (n - 1) // 2 - n_edges
     if n_edges == 0 or non_edges == 0:
         raise ValueError(f"AUROC needs edges and non-edges, got {n_edges} and {non_edges}")
-    source, target = sparse.triu(graph.adjacency, k=1).nonzero()
-    edge_z = np.sort(paired_excess(spatial, time, source.astype(np.int64), target.astype(np.int64)))
+    source, target = (ends.astype(np.int64) for ends in graph.edges.coords)
+    edge_z = np.sort(paired_excess(spatial, time, source, target))
     doubled = 0
     on_progress("reconstruction", 0, n)
     for begin in range(0, n, _BLOCK):

@@ -49,7 +49,7 @@ def _train_pair(
     stiffness: Any, pull: Any, push: Any,
 ) -> None:  # fmt: skip
     """One step of Riemannian stochastic gradient descent on one pair; the last four are scratch."""
-    weigh(points, source, candidates, size, scale, weights, stiffness)
+    weigh(points, source, candidates, 1, size, scale, weights, stiffness)
     pull[:] = 0.0
     for k in range(size):
         node = candidates[k]
@@ -95,6 +95,8 @@ def _train_round(
                     source,
                     state,
                     candidates,
+                    1,
+                    n_negatives,
                 )
                 _train_pair(
                     points,

@@ -7,12 +7,15 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from heat_neo4j._publishing import SCORES
 from heat_neo4j.cli import COMMANDS, arguments, heat
 from heat_neo4j.cli.group import Option
+from heat_neo4j.cli.run_options import CHOOSABLE
 from heat_neo4j.config import SECTIONS
 from heat_neo4j.database import Projection, WriteNames
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.pipeline import LinkOptions
+from heat_neo4j.tuning import GRIDS
 
 ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter
 
@@ -44,6 +47,21 @@ def test_heat_toml_and_the_commands_know_the_same_keys():
     assert set(options_by_key(*COMMANDS)) == declared
 
 
+def test_auto_and_scores_are_those_of_the_python_api():
+    assert set(CHOOSABLE) == set(GRIDS)
+    for key, parameter in options_by_key("embed").items():
+        takes_auto = key.startswith("heat.") and parsed_or_none(parameter, "auto") == "auto"
+        assert takes_auto == (key.removeprefix("heat.") in GRIDS), key
+    assert tuple(options_by_key("embed")["links.score"].type.choices) == SCORES
+
+
+def parsed_or_none(parameter, value):
+    try:
+        return parameter.type.convert(value, parameter, None)
+    except click.BadParameter:
+        return None
+
+
 @pytest.mark.parametrize(
     ("section", "api"), [("projection", Projection), ("heat", HEAT), ("links", LinkOptions)]
 )
@@ -65,7 +83,7 @@ def test_the_options_make_the_objects_they_describe():
         *("--node-filter", "n.x > 1", "--relationship-filter", "r.w > 2", "--default-weight", "0.5"),
         *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
-        *("--batch-size", "7", "--n-epochs", "2", "--threads", "1", "--seed", "9"),
+        *("--batch-size", "7", "--n-epochs", "2", "--no-refine", "--threads", "1", "--seed", "9"),
         *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
         *("--model", "papers", "--write-property", "p", "--radius-property", "q", "--run-property", "u"),
@@ -78,7 +96,7 @@ def test_the_options_make_the_objects_they_describe():
     assert arguments.heat_from(given).get_params() == {
         "n_components": 3, "alpha": 0.0, "sigma": 2.0, "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
-        "batch_size": 7, "n_epochs": 2, "n_threads": 1, "random_state": 9,
+        "batch_size": 7, "n_epochs": 2, "refine": False, "n_threads": 1, "random_state": 9,
     }  # fmt: skip
     assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)
     assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE")
@@ -154,3 +172,10 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(g
     assert result.exit_code == 2
     assert complaint in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_combined_score_cannot_be_had_without_its_probabilities():
+    with pytest.raises(ValueError, match="brings probabilities"):
+        LinkOptions(score="combined", probability=False)
+    with pytest.raises(ValueError, match="score must be one of distance, combined"):
+        LinkOptions(score="cosine")

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import sparse
 
 from heat_neo4j import hyperboloid as h
 
@@ -46,6 +47,42 @@ def test_distance_agrees_with_its_definition(x):
 def test_radius_is_the_distance_from_the_origin(x):
     origin = h.lift(np.zeros((2, 3)))
     np.testing.assert_allclose(h.radius(x), h.distance(x, origin), rtol=1e-9, atol=1e-9)
+
+
+@given(points(n=4))
+def test_the_centroid_is_the_sum_brought_back_to_the_hyperboloid(x):
+    """The sum's own Minkowski square loses digits far out, so exactness is asked within radius 5."""
+    centroid, weight = x[0], np.ones(())
+    for point in x[1:]:
+        centroid, weight = h.add_to_centroid(centroid, weight, point)
+    h.check_points(centroid[None])
+    if h.radius(x).max() < 5:
+        total = x.sum(axis=0)
+        square = -h.minkowski_inner(total, total)
+        np.testing.assert_allclose(weight, np.sqrt(square), rtol=1e-9)
+        np.testing.assert_allclose(centroid, total / np.sqrt(square), rtol=1e-9, atol=1e-9)
+
+
+@given(points(n=3), arrays(np.float64, 3, elements=st.floats(0.1, 2)))
+def test_weighted_centroids_move_with_the_points(x, weights):
+    """A centroid is no function of where the origin is: a boost of the points is a boost of the centroid."""
+    boost = np.eye(4)
+    boost[np.ix_((0, 3), (0, 3))] = [[np.cosh(0.7), np.sinh(0.7)], [np.sinh(0.7), np.cosh(0.7)]]
+    both = sparse.csr_array(np.array([weights, [0.0, 3.0, 0.0]]))
+    here, there = h.centroids(both, x), h.centroids(both, x @ boost)
+    h.check_points(here)
+    if h.radius(x).max() < 5:
+        np.testing.assert_allclose(here @ boost, there, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(here[1], x[1], rtol=1e-9, atol=1e-9)
+
+
+def test_the_centroid_of_one_point_far_out_is_that_point():
+    x = h.lift(np.sinh(15.0) * np.array([[0.6, 0.8, 0.0]]))
+    centroid, weight = x, np.ones(1)
+    for _ in range(30):
+        centroid, weight = h.add_to_centroid(centroid, weight, x)
+    np.testing.assert_allclose(weight, 31, rtol=1e-14)
+    assert h.distance(centroid, x)[0] < 1e-6
 
 
 @given(points(), arrays(np.float64, (2, 4), elements=coordinate), st.floats(0, 2))

@@ -17,7 +17,7 @@ LAYERS = (
     {"errors", "_display", "_progress", "_validation", "_kernels"},
     {"graph", "_random", "_file_tables", "hyperboloid", "attributes", "local_server"},
     {"similarity", "files", "_points", "config", "metrics", "splits"},
-    {"walks", "database", "plots", "scorers"},
+    {"walks", "database", "plots", "scorers", "refinement"},
     {"pairs", "training", "baselines", "_scored_pairs"},
     {"estimator", "estimates"},
     {"calibration", "tuning", "demo"},

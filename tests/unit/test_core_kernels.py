@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from scipy.special import logsumexp
 
 from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negatives
 from heat_neo4j._kernels.random import draw_slot, step, stream, unit
@@ -101,7 +102,7 @@ def draw_negative(negatives, source, state):
     """Draw one negative as the trainer draws several; -1 if there is none."""
     slots, weights, _, *listed, words, row_words = negatives
     drawn = np.full(2, -1, dtype=np.int32)
-    state, _ = draw_negatives(slots, weights, *listed, words, row_words, source, state, drawn)
+    state, _ = draw_negatives(slots, weights, *listed, words, row_words, source, state, drawn, 1, 1)
     return state, drawn[1]
 
 
@@ -208,7 +209,7 @@ def test_training_agrees_with_the_twin(batch_size):
     new = points.copy()
     loss, trained, skipped = train_batches(
         new, walks.walker, walks.similarity, pairs.negatives, w, starts, 0, per_walk, first, 3, 1,
-        np.array([0.01, 0.008, 0.006]), window, sigma, keys.negatives,
+        np.array([0.01, 0.008, 0.006]), window, m, sigma, keys.negatives,
     )  # fmt: skip
 
     contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
@@ -224,10 +225,9 @@ def test_training_agrees_with_the_twin(batch_size):
             )
             twin = naive.Stream(naive.Stream(keys.negatives, start).state, begin)
             for at in range(begin, min(begin + positions, length, len(nodes))):
-                for near in range(max(at - window, 0), min(at + window + 1, len(nodes))):
-                    if nodes[near] != nodes[at]:
-                        drawn = twin_negatives(pairs.negatives, nodes[at], contexts, twin, m)
-                        batch_pairs.append((nodes[at], [nodes[near], *drawn]))
+                near = [n for n in nodes[max(at - window, 0) : at + window + 1] if n != nodes[at]]
+                shared = twin_negatives(pairs.negatives, nodes[at], contexts, twin, m) if near else []
+                batch_pairs += [(nodes[at], [context, *shared]) for context in near]
         expected, batch_loss = naive.train_batch(expected, batch_pairs, sigma, rate)
         total += batch_loss
         count += len(batch_pairs)
@@ -245,13 +245,31 @@ def test_the_softmax_is_exact_for_near_points(reach):
     points = lift(np.sinh(np.append(0.0, distances))[:, None])
     weights, stiffness = np.empty(4), np.empty(4)
     scale = 1.0 / reach**2
-    loss = weigh(points, 0, np.arange(1, 5, dtype=np.int32), 4, scale, weights, stiffness)
+    loss = weigh(points, 0, np.arange(1, 5, dtype=np.int32), 1, 4, scale, weights, stiffness)
     p = np.exp(-scale * distances**2)
     p /= p.sum()
     away = np.array([1.0, 0, 0, 0]) - p
     assert loss == pytest.approx(-np.log(p[0]), rel=1e-8)
     assert stiffness == pytest.approx(np.abs(away), rel=1e-8)
     assert weights == pytest.approx(away * distances / np.sinh(distances), rel=1e-8)
+
+
+@pytest.mark.parametrize("far", [1.0, 8.0, 18.0])  # at 18, d^2 / 2 sigma^2 reaches 1300: exp(-1300) is 0
+def test_contexts_share_their_negatives(far):
+    distances = far * np.array([0.3, 1.0, 2.0, 0.9, 1.1, 1.7])
+    points = lift(np.sinh(np.append(0.0, distances))[:, None])
+    weights, stiffness = np.empty(6), np.empty(6)
+    loss = weigh(points, 0, np.arange(1, 7, dtype=np.int32), 3, 6, 1.0, weights, stiffness)
+    logits = -(distances**2)
+    away, expected = np.zeros(6), 0.0
+    for context in range(3):
+        among = [context, 3, 4, 5]
+        expected += logsumexp(logits[among]) - logits[context]
+        away[among] -= np.exp(logits[among] - logsumexp(logits[among]))
+        away[context] += 1.0
+    assert loss == pytest.approx(expected, rel=1e-9)
+    assert stiffness == pytest.approx(np.abs(away), rel=1e-6, abs=1e-12)
+    assert weights == pytest.approx(away * distances / np.sinh(distances), rel=1e-6, abs=1e-12)
 
 
 def test_directions_are_the_negative_gradient_of_the_loss():
@@ -284,6 +302,30 @@ def test_training_descends_and_stays_on_the_hyperboloid():
     assert result.losses[-1] < result.losses[0] < np.log(6) + 0.01
     spatial, time = result.points[:, :-1], result.points[:, -1]
     np.testing.assert_allclose(time**2 - (spatial**2).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_the_result_is_the_centroid_of_the_points_of_the_last_half():
+    graph = toy(200)
+    keys = make_keys(0)
+    walks = make_walks(graph, alpha=0.2, walk_length=20, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=28, window_size=3, negative_exponent=0.5, parts=1)
+    schedule = Schedule(28, 3, 5, 1.0, 0.05, 320, 1)
+    moving = start_points(200, 4, keys.start)
+    seen = []
+    result = train(
+        moving, walks, pairs.negatives, schedule, keys, owners=1,
+        on_batch=lambda done, total: seen.append((done / total, moving.copy())),
+    )  # fmt: skip
+    late, moment = [], 1  # of 32
+    for share, points in seen:
+        if share >= 0.5 + moment / 64:
+            late.append(points)
+            moment = int((share - 0.5) * 64) + 1
+    assert len(late) > 20
+    total = np.sum(late, axis=0)
+    square = total[:, -1:] ** 2 - (total[:, :-1] ** 2).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(result.points, total / np.sqrt(square), atol=1e-9)
+    assert np.abs(result.points - moving).max() > 1e-3
 
 
 def assert_follows_law(graph, node, table_limit, draws=40_000):
@@ -343,6 +385,6 @@ def test_small_components_do_not_make_training_diverge():
     u, v = rng.integers(600, 1200, size=(2, 1800))
     rows, columns = np.concatenate((first, u)), np.concatenate((first + 1, v))
     graph = Graph(adjacency=sparse.csr_array((np.ones(2100), (rows, columns)), shape=(1200, 1200)))
-    model = HEAT(2, alpha=0.0, walks_per_node=3, random_state=0).fit(graph)
+    model = HEAT(2, alpha=0.0, walks_per_node=3, refine=False, random_state=0).fit(graph)
     assert model.loss_curve_[-1] < model.loss_curve_[0] < np.log(11)
     assert distance(model.embedding_[first], model.embedding_[first + 1]).max() < 0.4

@@ -113,7 +113,7 @@ def test_threads_share_the_training():
 
 
 def test_the_rates_are_used():
-    slow = replace(RATES, candidate=10 * RATES.candidate)
+    slow = replace(RATES, negative=10 * RATES.negative)
     big = replace(SMALL, nodes=50_000)
     assert estimate(big, slow).seconds["train"] > 5 * estimate(big).seconds["train"]
 

@@ -13,6 +13,8 @@ def test_a_directed_matrix_is_made_symmetric_by_summing():
     graph = Graph(adjacency=directed)
     assert graph.adjacency.toarray().tolist() == [[0, 5, 0, 0], [5, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
     assert (graph.n_nodes, graph.n_edges) == (4, 2)
+    assert (graph.edges.row < graph.edges.col).all()
+    assert graph.edges.nnz == 2
     assert graph.degrees.tolist() == [1, 2, 1, 0]
 
 

@@ -35,14 +35,16 @@ class LinkOptions:
     probability : bool
         Whether each link gets a probability. It is fitted by training once more, without a tenth of the
         edges, so a run takes twice as long with it.
-    score : {"distance", "combined"}
+    score : {"distance", "combined"}, optional
         What ranks the pairs: the distance, or a `LinkScore` of distance, degrees, common neighbours and
-        attributes, which brings probabilities of its own and takes a second training too.
+        attributes, which brings probabilities of its own and takes a second training too. If not given, the
+        distance, or in `pipeline.predict` what ranked the links of the run.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is out of range; found out before a run begins.
+        If a number is out of range, or a combined score is to have no probability; found out before a run
+        begins.
     """
 
     k: int | None = 10
@@ -52,11 +54,13 @@ class LinkOptions:
     min_degree: int = 0
     max_degree: int | None = None
     probability: bool = True
-    score: str = "distance"
+    score: str | None = None
 
     def __post_init__(self) -> None:
-        if self.score not in SCORES:
+        if self.score is not None and self.score not in SCORES:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
+        if self.score == "combined" and not self.probability:
+            raise ValueError("the combined score brings probabilities: leave out one of the two")
         if self.k is None and self.top is None:
             raise ValueError("k or top must be given: without either every absent pair would be a link")
         for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):

@@ -73,23 +73,18 @@ def best_absent(
         u, v = block[row], nodes[partner[row, place]]
         found = np.union1d(found, np.minimum(u, v) * n + np.maximum(u, v))
         if top is not None and len(found) > 2 * top:
-            found = np.sort(_ranked(scorer, found, n, top).codes)
+            found = np.sort(_ranked(scorer, found, n, top).pairs @ (n, 1))
         done += len(block)
         on_progress("links", done, len(nodes))
-    ranked = _ranked(scorer, found, n, top)
-    return ScoredPairs(np.column_stack(np.divmod(ranked.codes, max(n, 1))), ranked.scores)
+    return _ranked(scorer, found, n, top)
 
 
-class _Ranked(NamedTuple):
-    codes: NDArray[np.int64]
-    scores: NDArray[np.float64]
-
-
-def _ranked(scorer: PairScorer, codes: NDArray[np.int64], n: int, top: int | None) -> _Ranked:
-    """Return the codes u N + v of the best `top` pairs, best first, and their scores; ties by code."""
-    scores = scorer.pairs(np.column_stack(np.divmod(codes, max(n, 1))))
+def _ranked(scorer: PairScorer, codes: NDArray[np.int64], n: int, top: int | None) -> ScoredPairs:
+    """Return the best `top` pairs of those with the codes u N + v; ties by code."""
+    pairs = np.column_stack(np.divmod(codes, max(n, 1)))
+    scores = scorer.pairs(pairs)
     order = np.argsort(-scores, kind="stable")[:top]
-    return _Ranked(codes[order], scores[order])
+    return ScoredPairs(pairs[order], scores[order])
 
 
 def _allowed(

@@ -22,13 +22,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from heat_neo4j._progress import Progress, no_progress
-from heat_neo4j.baselines import adamic_adar, attribute_cosine, paths_of_three
+from heat_neo4j.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
 from heat_neo4j.calibration import HeldOut, embed_without
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import radius
+from heat_neo4j.hyperboloid import centroids, radius
 from heat_neo4j.metrics import auroc
-from heat_neo4j.scorers import DistanceScorer, NodeScorer, PairScorer
+from heat_neo4j.refinement import with_neighbours
+from heat_neo4j.scorers import DistanceScorer, NodeScorer, PairScorer, SparseProductScorer
+from heat_neo4j.similarity import scaled
 
 __all__ = ["FEATURES", "LinkScore", "fit_link_score", "link_score"]
 
@@ -44,9 +46,13 @@ FEATURES = (
     "common_neighbours",
     "paths_of_three",
     "attributes",
+    "neighbourhood_distance",
+    "neighbourhood_attributes",
 )
 """What is combined: minus the distance, the sum of the radii, the sum of the logarithms of 1 + degree, the
-logarithms of 1 + Adamic-Adar's score and of 1 + that of paths of length three, the attributes' cosine."""
+logarithms of 1 + Adamic-Adar's score and of 1 + that of paths of length three, the attributes' cosine; and,
+for nodes of which little is known, minus the distance of the centroids of each node with its neighbours, and
+the cosine of scaled attributes, each node's with the mean of its neighbours'."""
 
 
 class _Column(NamedTuple):
@@ -135,12 +141,9 @@ class LinkScore:
             )
         ]
         total = np.full(standard[0].shape, self.intercept)
-        products = combinations_with_replacement(standard, 2)
-        weights = iter(self.weights)
-        for term, weight in zip(standard, weights, strict=False):
-            total += weight * term
-        for (first, second), weight in zip(products, weights, strict=True):
-            total += weight * first * second
+        for factors, weight in zip(_terms(len(standard)), self.weights, strict=True):
+            if weight:
+                total += weight * _product(standard, factors)
         return total
 
     def probability(self, log_odds: ArrayLike) -> Array:
@@ -208,6 +211,7 @@ def link_score(held_out: HeldOut) -> LinkScore:
 
 
 def _columns(embedding: Array, graph: Graph) -> dict[str, _Column]:
+    around = with_neighbours(graph, 1.0)
     columns = {
         "distance": _Column(DistanceScorer(embedding), log=False),
         "radii": _Column(NodeScorer(radius(embedding), np.add), log=False),
@@ -218,7 +222,21 @@ def _columns(embedding: Array, graph: Graph) -> dict[str, _Column]:
     cosine = attribute_cosine(graph)
     if cosine is not None:
         columns["attributes"] = _Column(cosine, log=False)
+    columns["neighbourhood_distance"] = _Column(DistanceScorer(centroids(around, embedding)), log=False)
+    if graph.attributes is not None and cosine is not None:
+        smooth = unit_rows(around @ unit_rows(scaled(graph.attributes)[0]))
+        columns["neighbourhood_attributes"] = _Column(SparseProductScorer(smooth, smooth), log=False)
     return columns
+
+
+def _terms(n_features: int) -> list[tuple[int, ...]]:
+    """Return the features that each term of the polynomial multiplies."""
+    features = range(n_features)
+    return [*((place,) for place in features), *combinations_with_replacement(features, 2)]
+
+
+def _product(standard: Sequence[Array] | Array, factors: tuple[int, ...]) -> Array:
+    return standard[factors[0]] if len(factors) == 1 else standard[factors[0]] * standard[factors[1]]
 
 
 def _fit(columns: Mapping[str, _Column], edges: NDArray[np.int64], others: NDArray[np.int64]) -> LinkScore:
@@ -228,8 +246,7 @@ def _fit(columns: Mapping[str, _Column], edges: NDArray[np.int64], others: NDArr
     centre, width = np.mean(values, axis=1), np.std(values, axis=1)
     width[width == 0.0] = 1.0  # the same for all pairs: 0 once standardised
     standard = (np.array(values) - centre[:, None]) / width[:, None]
-    products = [first * second for first, second in combinations_with_replacement(standard, 2)]
-    terms = np.vstack((standard, products)).T
+    terms = np.column_stack([_product(standard, factors) for factors in _terms(len(columns))])
     weights, intercept = _weights(terms, len(columns), is_edge)
     found, distances = terms @ weights, values[0]
     return LinkScore(
@@ -250,12 +267,14 @@ def _fit(columns: Mapping[str, _Column], edges: NDArray[np.int64], others: NDArr
 def _weights(terms: Array, n_features: int, is_edge: NDArray[np.bool_]) -> tuple[Array, float]:
     """Return the weights of the terms, most of them 0 where few pairs are known, and the intercept.
 
-    Single features, all of them, and all with their products compete in a cross-validation.
+    All features by a strong ridge are taken, unless single features, a weaker ridge, or all features with
+    their products do better in a cross-validation by more than its standard error.
     """
     everything = np.arange(terms.shape[1])
     candidates = [everything[:n_features], everything, *everything[:n_features, None]]
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
-    best, best_quality, best_terms = None, -1.0, everything
+    best, best_terms, best_gain = None, everything, 0.0
+    usual: Array | None = None
     for chosen in candidates:
         for strength in _STRENGTHS:
             # Balanced, so that the odds are even whatever the number of non-edges.
@@ -264,8 +283,12 @@ def _weights(terms: Array, n_features: int, is_edge: NDArray[np.bool_]) -> tuple
                 LogisticRegression(C=strength, class_weight="balanced", solver="newton-cholesky", tol=1e-10),
             )
             scores = cross_val_score(model, terms[:, chosen], is_edge, cv=folds, scoring="roc_auc")
-            if scores.mean() > best_quality:
-                best, best_quality, best_terms = model, scores.mean(), chosen
+            if usual is None:
+                best, best_terms, usual = model, chosen, scores
+            gains = scores - usual
+            gain = gains.mean()
+            if gain > best_gain and gain > gains.std(ddof=1) / np.sqrt(_FOLDS):
+                best, best_terms, best_gain = model, chosen, gain
     assert best is not None
     scaler, logistic = best.fit(terms[:, best_terms], is_edge).steps
     weights = np.zeros(terms.shape[1])

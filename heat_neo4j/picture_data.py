@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._display import display_text
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.errors import ProjectionError
@@ -70,7 +70,7 @@ class HeldOut:
     probability : LinkProbability or None
         Fitted on other edges, cut out of the training's; None where that cannot be.
     notes : tuple of str
-        Why there is none.
+        Why there is none, or why the links' probabilities are others.
     """
 
     edges: Array
@@ -250,15 +250,15 @@ def hold_out(
         raise ProjectionError(f"nothing can be held out: {error}") from error
     points = _fitted(model, split.train, on_progress)
 
-    def progress(stage: str, done: int, total: int) -> None:
-        on_progress(f"probability: {stage}", done, total)
-
+    progress = prefixed(on_progress, "probability: ")
     probability: LinkProbability | None = None
     notes: tuple[str, ...] = ()
     try:
         probability = fit_link_probability(model, split.train, on_progress=progress)
     except CalibrationError as error:
         notes = (str(error),)
+    if "link_score" in published.run.parameters:
+        notes = (*notes, "the combined score ranks this model's links; the picture is of its distances")
     edges, others = (pair_distances(points, pairs) for pairs in (split.test_edges, split.test_non_edges))
     return HeldOut(edges, others, probability, notes)
 

@@ -305,8 +305,11 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     (record,) = store.runs("pipe")
     assert record.parameters["link_score"] == report.score.to_dict()
     before = without_run(predicted(cypher))
-    again = predict(store, "pipe", links=links)
+    again = predict(store, "pipe", links=LinkOptions(k=3))
     assert again.score == report.score
+    assert again.run.parameters["links"]["score"] == "combined"
     assert "probability: train" not in again.run.stage_seconds
     for pair, p in without_run(predicted(cypher)).items():
         assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)
+    by_distance = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
+    assert by_distance.score is None

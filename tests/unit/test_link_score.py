@@ -23,7 +23,7 @@ def clustered(n: int = 150, seed: int = 0) -> Graph:
     rng = np.random.default_rng(seed)
     group = rng.integers(0, 5, size=n)
     chance = np.where(group[:, None] == group, 0.25, 0.01)
-    upper = np.triu(rng.random((n, n)) < chance, k=1).astype(float)
+    upper = np.triu(rng.random((n, n)) < chance, k=1) * rng.uniform(0.5, 2.0, size=(n, n))
     labels = {"Even": np.arange(n) % 2 == 0, "Odd": np.arange(n) % 2 == 1}
     attributes = np.eye(5)[group] + rng.random((n, 5))
     return Graph(adjacency=sparse.csr_array(upper), attributes=attributes, labels=labels)
@@ -44,6 +44,17 @@ def twin_features(points: np.ndarray, graph: Graph, u: int, v: int) -> dict[str,
         if links[a, b]
     )
     x, y = graph.attributes[u], graph.attributes[v]
+    weights = graph.adjacency.toarray()
+    scaled = graph.attributes / graph.attributes.std(axis=0)
+    scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
+
+    def around(rows: np.ndarray, node: int) -> np.ndarray:
+        return rows[node] + weights[node] @ rows / (weights[node].sum() or 1.0)
+
+    sums = np.array([around(points, node) for node in (u, v)])
+    square = sums[:, -1] ** 2 - (sums[:, :-1] ** 2).sum(axis=1)
+    first, second = sums / np.sqrt(square)[:, None]
+    p, q = around(scaled, u), around(scaled, v)
     return {
         "distance": -float(distance(points[u], points[v])),
         "radii": float(radius(points[u]) + radius(points[v])),
@@ -51,6 +62,8 @@ def twin_features(points: np.ndarray, graph: Graph, u: int, v: int) -> dict[str,
         "common_neighbours": np.log1p(common),
         "paths_of_three": np.log1p(longer),
         "attributes": float(x @ y / np.linalg.norm(x) / np.linalg.norm(y)),
+        "neighbourhood_distance": -float(distance(first, second)),
+        "neighbourhood_attributes": float(p @ q / np.linalg.norm(p) / np.linalg.norm(q)),
     }
 
 
@@ -77,17 +90,21 @@ def test_each_feature_is_what_the_twin_says(feature: str) -> None:
             assert rows[u - 3, v] == pytest.approx(scorer.pairs(pair)[0], rel=1e-10, abs=1e-12)
 
 
-def test_the_combined_score_is_better_than_each_of_its_parts() -> None:
-    split = split_edges(clustered(), random_state=0)
-    model = HEAT(4, walks_per_node=4, walk_length=20, random_state=0).fit(split.train)
-    score = fit_link_score(model, split.train)
-    scorer = score.scorer(model.embedding_, split.train)
-    quality = auroc(scorer.pairs(split.test_edges), scorer.pairs(split.test_non_edges))
-    for feature in FEATURES:
-        part = a_score(**{feature: 1.0}).scorer(model.embedding_, split.train)
-        assert quality > auroc(part.pairs(split.test_edges), part.pairs(split.test_non_edges)) - 0.01
-    assert score.auroc > score.distance_auroc > 0.6
-    assert score.n_non_edges == 5 * score.n_edges > 250
+def test_the_combined_score_is_about_as_good_as_the_best_of_its_parts() -> None:
+    """Over four graphs: on one of them, some 200 test edges, luck decides."""
+    combined, parts = [], []
+    for seed in range(4):
+        split = split_edges(clustered(300, seed), random_state=seed)
+        model = HEAT(4, walks_per_node=4, walk_length=20, random_state=seed).fit(split.train)
+        score = fit_link_score(model, split.train)
+        single = [a_score(**{feature: 1.0}) for feature in FEATURES]
+        scorers = [found.scorer(model.embedding_, split.train) for found in (score, *single)]
+        own, *others = (auroc(s.pairs(split.test_edges), s.pairs(split.test_non_edges)) for s in scorers)
+        combined.append(own)
+        parts.append(others)
+        assert score.n_non_edges == 5 * score.n_edges > 500
+        assert min(score.auroc, score.distance_auroc) > 0.75
+    assert np.mean(combined) > np.mean(parts, axis=0).max() - 0.01
     assert LinkScore.from_dict(json.loads(json.dumps(score.to_dict()))) == score
 
 
@@ -108,7 +125,7 @@ def test_products_and_ranges_of_features() -> None:
 def test_a_graph_without_attributes_has_a_score_without_them() -> None:
     graph = Graph(adjacency=clustered().adjacency)
     score = fit_link_score(HEAT(3, walks_per_node=2, walk_length=10, random_state=0), graph)
-    assert set(score.features) == set(FEATURES) - {"attributes"}
+    assert set(score.features) == set(FEATURES) - {"attributes", "neighbourhood_attributes"}
     assert np.isfinite(score.scorer(some_points(150), graph).rows(0, 2)).all()
 
 

@@ -97,9 +97,8 @@ def _legend(groups: Sequence[str | None], n_nodes: int) -> tuple[list[dict[str, 
 
 def _edges(graph: Graph) -> dict[str, Any]:
     """Return each undirected edge once, in the row of its lesser end."""
-    entries = graph.adjacency.tocoo()
-    later = entries.row < entries.col
-    return _by_row(entries.row[later], entries.col[later], graph.n_nodes)
+    edges = graph.edges
+    return _by_row(edges.row, edges.col, graph.n_nodes)
 
 
 def _links(predicted: PredictedLinks, n_nodes: int) -> dict[str, Any]:

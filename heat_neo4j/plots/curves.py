@@ -96,10 +96,7 @@ def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
     """
     axes = _unit_square(curves, "false positive rate", "true positive rate", ax)
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
-    entries = {}
-    for (name, (fpr, tpr)), style in zip(curves.items(), _styles(len(curves)), strict=True):
-        (entries[name],) = axes.plot(fpr, tpr, **style)
-    add_legend(axes, entries, loc="lower right")
+    _draw_curves(axes, curves, legend="lower right")
     return axes
 
 
@@ -122,11 +119,15 @@ def plot_precision_recall(curves: Mapping[str, Curve], *, ax: Axes | None = None
         If matplotlib is not installed.
     """
     axes = _unit_square(curves, "recall", "precision", ax)
-    entries = {}
-    for (name, (recall, precision)), style in zip(curves.items(), _styles(len(curves)), strict=True):
-        (entries[name],) = axes.plot(recall, precision, **style)
-    add_legend(axes, entries, loc="lower left")
+    _draw_curves(axes, curves, legend="lower left")
     return axes
+
+
+def _draw_curves(axes: Axes, curves: Mapping[str, Curve], *, legend: str) -> None:
+    entries = {}
+    for (name, (x, y)), style in zip(curves.items(), _styles(len(curves)), strict=True):
+        (entries[name],) = axes.plot(x, y, **style)
+    add_legend(axes, entries, loc=legend)
 
 
 def plot_label_share(

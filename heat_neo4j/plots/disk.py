@@ -175,15 +175,16 @@ def _draw_edges(ax: Axes, embedding: Array, graph: Graph, colours: Sequence[str]
     """Draw relationships, in colour if both ends have the same; the more there are, the paler."""
     from matplotlib.collections import LineCollection
 
-    entries = graph.adjacency.tocoo()
-    once = entries.row < entries.col
-    source, target = entries.row[once], entries.col[once]
+    edges = graph.edges
+    source, target = edges.row.astype(np.int64), edges.col.astype(np.int64)
     if len(source) > most:
         chosen = np.linspace(0, len(source) - 1, most).round().astype(np.int64)
         source, target = source[chosen], target[chosen]
     if not len(source):
         return
-    within = np.array([colours[a] == colours[b] != REST for a, b in zip(source, target, strict=True)])
+    within = np.array(
+        [colours[a] == colours[b] != REST for a, b in zip(source.tolist(), target.tolist(), strict=True)]
+    )
     curves = geodesics(embedding[source], embedding[target])
     alpha = float(np.clip(6.0 / np.sqrt(len(source)), 0.03, 0.5))
     pixels = len(source) > _MOST_VECTORS

@@ -82,9 +82,11 @@ function makePanel(data, act) {
     if (i < 0) return;
     byId("panel").scrollTop = 0;
     byId("panel").querySelector("h2").textContent = data.names[i];
+    const group = data.legend.length > 1 ? data.legend[data.group[i]] : { other: true };
+    const said = data.properties.some(([, values]) => values[i] === group.name);
     const facts = [
       ...data.properties.map(([name, values]) => [name, values[i]]),
-      ...(data.legend.length > 1 && !data.legend[data.group[i]].other ? [["group", data.legend[data.group[i]].name]] : []),
+      ...(group.other || said ? [] : [["group", group.name]]),
       ["neighbours", spaced(data.degree[i])],
       ["radius", data.radius[i].toFixed(3)],
     ];

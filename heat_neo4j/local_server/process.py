@@ -57,6 +57,7 @@ def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | 
     """Return the process that was started with `arguments`, or None if it is gone.
 
     A pid may belong to another process by now: the begin of the process and its command line must fit too.
+    The system shows no command line yet for an instant after the start, which is no other program's.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | 
         same = (
             abs(process.create_time() - created) <= CLOCK_TOLERANCE
             and process.status() != psutil.STATUS_ZOMBIE
-            and f"@{arguments}" in process.cmdline()
+            and ((command := process.cmdline()) == [] or f"@{arguments}" in command)
         )
     except psutil.Error:
         return None

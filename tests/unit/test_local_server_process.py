@@ -24,21 +24,41 @@ def folder(tmp_path):
     return made
 
 
+def began_with_command_line(child):
+    """Wait until the kernel has loaded the program, and return when the process began."""
+    process = psutil.Process(child.pid)
+    while not process.cmdline():
+        time.sleep(0.01)
+    return process.create_time()
+
+
 def test_a_process_is_known_by_pid_begin_and_command_line(folder):
     arguments = folder.path / "conf" / "java.args"
     command = [sys.executable, "-c", "import time; time.sleep(60)", f"@{arguments}"]
     with subprocess.Popen(command) as child:
         try:
-            started = psutil.Process(child.pid)
-            while not started.cmdline():  # empty for an instant while the kernel replaces the program
-                time.sleep(0.01)
-            began = started.create_time()
+            began = began_with_command_line(child)
             assert find_process(child.pid, began, arguments).pid == child.pid
             assert find_process(child.pid, began - 60, arguments) is None
             assert find_process(child.pid, began, folder.path / "other.args") is None
         finally:
             child.kill()
     assert find_process(child.pid, began, arguments) is None
+
+
+def test_a_process_is_known_from_its_first_instant(tmp_path):
+    """The kernel shows no command line until it has loaded the program."""
+    program = tmp_path / "java"
+    program.write_text("#!/bin/sh\nsleep 60\n")
+    program.chmod(0o700)
+    arguments = tmp_path / "java.args"
+    for _ in range(20):
+        started = spawn(program, arguments, tmp_path / "console.log")
+        try:
+            assert find_process(started.pid, started.create_time(), arguments) is not None
+        finally:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait(10)
 
 
 def test_a_process_is_asked_to_end_and_killed_if_it_will_not():
@@ -81,7 +101,7 @@ def test_a_pid_that_another_process_has_now_is_not_touched(tmp_path):
     server.folder.create()
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stranger:
         try:
-            began = psutil.Process(stranger.pid).create_time()
+            began = began_with_command_line(stranger)
             server.folder.write_record(ServerRecord(stranger.pid, began, "5.26.30", 7687, 7474))
             status = server.status()
             assert not status.running

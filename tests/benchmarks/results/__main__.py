@@ -1,7 +1,7 @@
 """Measure what is not measured yet and write RESULTS.md: ``python -m tests.benchmarks.results``.
 
-Two jobs at a time, each on one thread. Results are kept in docs/results.jsonl with a digest of the code that
-they are of; a job whose code has changed is done again. Interrupted, it goes on where it was.
+Two jobs at a time, each on one thread. Results are kept in docs/results.jsonl with the fingerprint of the
+code that they are of; where that has changed, a job is done again. Interrupted, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -30,11 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Before numba is imported, here and in the workers.
     os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     from tests.benchmarks.results.document import write_document
-    from tests.benchmarks.results.jobs import code_digest, run_job
+    from tests.benchmarks.results.fingerprint import fingerprint
+    from tests.benchmarks.results.jobs import run_job
     from tests.benchmarks.results.plan import all_jobs
 
     ends = time.monotonic() + 60 * chosen.minutes
-    known = read_store(code_digest())
+    code = fingerprint()
+    known = read_store(code)
     jobs = [job for job in all_jobs() if job.key not in known]
     if chosen.kinds:
         jobs = [job for job in jobs if job.kind in chosen.kinds]
@@ -52,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for job, answer in finished:
                 figures = answer.get()
                 known[job.key] = figures
-                line = {"code": code_digest(), "job": json.loads(job.key), "figures": figures}
+                line = {"code": code, "job": json.loads(job.key), "figures": figures}
                 print(json.dumps(line), file=store, flush=True)
                 done += 1
                 print(f"{done} of {len(jobs)}: {job.key} {figures['seconds']:.0f} s", file=sys.stderr)
@@ -62,12 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def read_store(digest: str) -> dict[str, dict[str, object]]:
+def read_store(code: str) -> dict[str, dict[str, object]]:
     """Return the kept results of this code, by key of the job."""
     if not STORE.exists():
         return {}
     lines = map(json.loads, STORE.read_text().splitlines())
-    return {json.dumps(line["job"]): line["figures"] for line in lines if line["code"] == digest}
+    return {json.dumps(line["job"]): line["figures"] for line in lines if line["code"] == code}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,81 @@
+"""What the code makes of a small graph: results are kept for as long as this stays the same.
+
+To six decimals, not to the bit: sums of NumPy and of the linear algebra below it end in other bits on another
+processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
+from heat_neo4j.evaluation.classes import class_scores
+from heat_neo4j.graph import Graph
+from heat_neo4j.splits import split_edges
+from heat_neo4j.tuning import choose_parameters
+from tests.benchmarks.results.jobs import BASELINES, FEATURES, chosen_figures
+
+__all__ = ["fingerprint"]
+
+_SLOW = "gensim"  # a library of others
+_DECIMALS = 6
+
+
+@cache
+def fingerprint() -> str:
+    """Return 16 hexadecimal digits that change with splits, training, scores, choices and figures."""
+    digest = hashlib.sha256()
+    for part in _parts():
+        digest.update(part.encode())
+    return digest.hexdigest()[:16]
+
+
+def _parts() -> Iterator[str]:
+    graph, classes = _graph()
+    split = split_edges(graph, 0.15, random_state=1)
+    yield _text(split.test_edges.tolist(), split.test_non_edges.tolist())
+    for alpha in (0.0, 0.2):
+        model = HEAT(3, alpha=alpha, n_threads=1, random_state=1).fit(graph)
+        yield _text(model.embedding_.tolist())
+        yield _text(link_auroc(model.embedding_, split), reconstruction_auroc(model.embedding_, graph))
+    model = HEAT(3, walks_per_node=2, n_threads=1, random_state=1)
+    yield _text(choose_parameters(model, split.train).parameters, chosen_figures(model, split, ["alpha"], 1))
+    for name, method in BASELINES.items():
+        if _SLOW not in name:
+            yield _text(method(split.train, 1).pairs(split.test_edges).tolist())
+    for name, features in FEATURES.items():
+        if _SLOW not in name:
+            yield _text(class_scores(features(graph, 1, {}), classes, 0.1, 1))
+
+
+def _text(*values: object) -> str:
+    return json.dumps(_rounded(values))
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return round(value, _DECIMALS) + 0.0  # not -0.0
+    if isinstance(value, dict):
+        return {name: _rounded(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(entry) for entry in value]
+    return value
+
+
+def _graph() -> tuple[Graph, NodeClasses]:
+    """Return 240 nodes of four groups, which relationships and attributes tell."""
+    rng = np.random.default_rng(0)
+    group = np.arange(240) % 4
+    same = group[:, None] == group
+    upper: NDArray[np.bool_] = np.triu(rng.random(same.shape) < np.where(same, 0.1, 0.005), k=1)
+    facts = rng.random((240, 12)) < np.where(np.arange(12) % 4 == group[:, None], 0.6, 0.1)
+    graph = Graph(sparse.csr_array(upper.astype(np.float64)), sparse.csr_array(facts.astype(np.float64)))
+    return graph, NodeClasses(tuple("abcd"), group[:, None] == np.arange(4))

@@ -13,6 +13,7 @@ are the user's own, so that they are downloaded once.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,11 @@ class LiveServer:
         """The variables that point the command line at it."""
         named = {"URI": self.uri, "USERNAME": self.user, "PASSWORD": self.password, "DATABASE": self.database}
         return {f"NEO4J_{name}": value for name, value in named.items() if value is not None}
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C be heard: a shell that starts the tests in the background has it ignored, children too."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -172,8 +172,12 @@ def predict(
     points = store.read_embedding(graph, names=names)
     clock.lap("read")
     twin = model_of(source).set_params(n_threads=n_threads)
-    if links.score is None and links.probability and "link_score" in source.parameters:
-        links = replace(links, score="combined")
+    told: tuple[str, ...] = ()
+    if links.score is None and "link_score" in source.parameters:
+        if links.probability:
+            links = replace(links, score="combined")
+        else:
+            told = ("links are ranked by distance: the combined score of the run comes with probabilities",)
     law, notes = _law(twin, graph, links, on_progress, source.parameters)
     clock.lap("calibrate")
     found = predict_links(
@@ -181,7 +185,7 @@ def predict(
     )
     clock.lap("links")
     recorded = {**_recorded(links, found), "embedding_run": source.run_id}
-    return target.write(Result(links=found, parameters=recorded, notes=notes), clock.seconds)
+    return target.write(Result(links=found, parameters=recorded, notes=(*told, *notes)), clock.seconds)
 
 
 def published_run(runs: Sequence[RunRecord], model: str) -> RunRecord:

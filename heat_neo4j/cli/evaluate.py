@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_from
 from heat_neo4j.cli.evaluate_input import (
@@ -211,6 +212,9 @@ def alpha(
 
     The same splits for each; figures as for `heat evaluate links`.
     """
+    context = click.get_current_context()
+    if context.get_parameter_source("alpha") is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--alpha: this command tries --alphas, one after the other", context)
     model, picture = _model(options), picture_checked(picture)
     with _working(as_json, verbose) as progress, opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_alpha

@@ -169,6 +169,7 @@ def test_alpha(files):
         (("classes",), 2, "with --edges, name the file of classes with --labels"),
         (("classes", "--classes", "x"), 2, "with --edges, classes are in the file --labels"),
         (("links", "--share", "1"), 2, "--share"),
+        (("alpha", "--alpha", "0.5"), 2, "--alpha: this command tries --alphas, one after the other"),
     ],
 )
 def test_what_contradicts_itself_is_refused_at_once(files, arguments, code, words):

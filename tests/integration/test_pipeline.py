@@ -311,5 +311,8 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     assert "probability: train" not in again.run.stage_seconds
     for pair, p in without_run(predicted(cypher)).items():
         assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)
+    plain = predict(store, "pipe", links=LinkOptions(k=3, probability=False))
+    assert plain.score is None
+    assert [note.partition(":")[0] for note in plain.notes] == ["links are ranked by distance"]
     by_distance = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
     assert by_distance.score is None

@@ -29,6 +29,7 @@ from heat_neo4j.evaluation.methods import (
     link_methods,
 )
 from heat_neo4j.evaluation.own import COMBINED_ROW, OwnRows, ProbableScorer
+from heat_neo4j.evaluation.ranking import measure_links
 from heat_neo4j.files import read_graph_files
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import to_klein
@@ -38,9 +39,19 @@ from heat_neo4j.splits import EdgeSplit, split_edges
 from tests import datasets
 from tests.benchmarks.results import graphs
 
-__all__ = ["BASELINES", "CHOOSE", "FEATURES", "LABEL_SHARES", "Job", "chosen_figures", "run_job"]
+__all__ = [
+    "BASELINES",
+    "CHOOSE",
+    "FEATURES",
+    "LABEL_SHARES",
+    "NO_FEATURES",
+    "Job",
+    "chosen_figures",
+    "run_job",
+]
 
 CHOOSE = ("alpha",)
+NO_FEATURES = "class frequencies alone"
 LABEL_SHARES = (0.02, 0.04, 0.06, 0.08, 0.1)
 
 
@@ -129,6 +140,15 @@ def _chosen(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, A
     return chosen_figures(_heat(seed, {}), _split(dataset, seed), settings["choose"], seed)
 
 
+def _ranking(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
+    split = _split(dataset, seed)
+    rows = OwnRows(_heat(seed, settings), (), None, no_progress).methods(combined=True)
+    return {
+        place: dict(measure_links(rows[name](split.train, seed), split, seed).metrics)
+        for place, name in (("distance", HEAT_ROW), ("combined", COMBINED_ROW))
+    }
+
+
 def _baseline(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
     try:
@@ -141,7 +161,8 @@ def _baseline(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
 def _classes(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     graph, classes = _graph(dataset), _node_classes(dataset)
     given = dict(settings)
-    features = FEATURES[given.pop("method")](graph, seed, given)
+    method = given.pop("method")
+    features = np.empty((graph.n_nodes, 0)) if method == NO_FEATURES else FEATURES[method](graph, seed, given)
     scores = [class_scores(features, classes, share, seed) for share in LABEL_SHARES]
     return {"micro": [score.f1_micro for score in scores], "macro": [score.f1_macro for score in scores]}
 
@@ -187,6 +208,7 @@ _KINDS = {
     "links": _links,
     "reconstruction": _reconstruction,
     "chosen": _chosen,
+    "ranking": _ranking,
     "baseline": _baseline,
     "classes": _classes,
 }

@@ -1,0 +1,86 @@
+"""RESULTS.md: what is planned, and what the document says of figures."""
+
+import pytest
+
+from tests.benchmarks.results import document
+from tests.benchmarks.results.jobs import BASELINES, NO_FEATURES, Job, run_job
+from tests.benchmarks.results.plan import SEEDS, all_jobs, seeds_of
+from tests.datasets import DATASETS
+
+
+def test_every_job_is_planned_once_and_every_cell_of_the_paper_has_all_seeds():
+    keys = [job.key for job in all_jobs()]
+    assert len(keys) == len(set(keys))
+    for dimension, task in document.PAPER:
+        for dataset in DATASETS:
+            for alpha in (0.0, 0.2):
+                for seed in SEEDS:
+                    job = Job.of(task, dataset, seed, n_components=dimension, alpha=alpha)
+                    assert job.key in keys, job
+
+
+def made(figures):
+    """Tables of one figure of Cora_ML by seed, with the default parameters at alpha 0."""
+    jobs = [Job.of("links", "cora_ml", seed, n_components=10, alpha=0.0) for seed in SEEDS]
+    measured = zip(jobs, figures, strict=False)
+    return document.Tables({job.key: {"auroc": value} for job, value in measured}), jobs
+
+
+def test_a_cell_says_what_it_is_short_of():
+    tables, jobs = made([0.9, 0.91, 0.92, 0.93, 0.94])
+    assert tables.cell("auroc", jobs) == "0.9200 ± 0.0158"
+    assert tables.cell("auroc", jobs, bar=0.92) == "0.9200 ± 0.0158"
+    assert tables.cell("auroc", jobs, bar=0.9201) == "**0.9200 ± 0.0158** ✗"
+    tables, jobs = made([0.9, 0.91])
+    assert tables.cell("auroc", jobs) == "0.9050 ± 0.0071 (2 of 5 seeds)"
+    assert tables.cell("ap", jobs) == "-"
+
+
+def figures_of(job):
+    """Figures that depend on nothing, but for who is measured."""
+    one = {"auroc": 0.9, "ece": 0.01, "mean_rank": 10.0, "mean_average_precision": 0.5}
+    one |= {"precision_at_100": 0.5, "calibration_error": 0.01, "calibration_error_true_share": 0.0001}
+    better = dict(job.settings).get("method") == "SVD of the attributes"
+    averages = {"micro": [0.6 if better else 0.5] * 5, "macro": [0.4] * 5}
+    return {"seconds": 1.0, "distance": one, "combined": {**one, "auroc": 0.95}, **one, **averages}
+
+
+def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "ROOT", tmp_path)
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{document.BEGIN}\nold\n{document.END}\nafter\n")
+    document.write_document({job.key: figures_of(job) for job in all_jobs()})
+    text = (tmp_path / "RESULTS.md").read_text()
+    measured, seconds = text.split("## Seconds")
+    assert "| - |" not in measured, "nothing is missing"
+    assert "| classes: HEAT | 1.0 | - | 1.0 |" in seconds, "Citeseer's nodes are not classified"
+    lines = text.splitlines()
+    assert "0.921 → **0.9000 ± 0.0000** ✗" in text, "short of the paper"
+    assert "0.907 → **0.9000" in text
+    assert "0.901 → **0.9000" in text
+    assert "0.756" not in text, "of Nickel & Kiela, not of HEAT"
+    assert next(line for line in lines if line.startswith("| PPI | HEAT |")).count("0.500 / 0.400 ✗") == 5
+    assert next(line for line in lines if line.startswith(f"| PPI | {NO_FEATURES} |")).count("✗") == 0
+    assert any(line.startswith("| chosen on training edges | 0.9000 ± 0.0000 |") for line in lines)
+    digest = readme.read_text()
+    assert digest.startswith(f"before\n{document.BEGIN}\n| ")
+    assert digest.endswith(f"{document.END}\nafter\n")
+    assert "old" not in digest
+    assert "0.9500 ± 0.0000" in digest
+
+
+def test_gensim_is_run_with_the_seeds_that_there_is_time_for():
+    method = next(name for name in BASELINES if "gensim" in name)
+    assert {dataset: len(seeds_of(method, dataset)) for dataset in DATASETS} == {
+        "cora_ml": 3,
+        "citeseer": 3,
+        "ppi": 1,
+    }
+
+
+@pytest.mark.parametrize("method", ["degree product", "Adamic-Adar"])
+def test_a_job_gives_the_same_figures_again(method):
+    job = Job.of("baseline", "friends", 0, method=method)
+    first, second = run_job(job), run_job(job)
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+    assert 0.5 < first["auroc"] < 1.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
-from heat_neo4j.walks import Walks
+from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
 
 __all__ = [
     "BLOOM_BYTES",
@@ -34,7 +34,6 @@ LISTED_BYTES = 2**27
 _LISTED_ENTRY = 12
 _OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
 _BLOOM_BITS_PER_PAIR = 16
-_WALKS_PER_BLOCK = 16384
 _PROBES = 100_000
 
 
@@ -115,12 +114,11 @@ def collect_pairs(
     occurrences = np.zeros(n, dtype=np.int64)
     n_pairs = 0
     total = n * walks_per_node
-    for first in range(0, total, _WALKS_PER_BLOCK):
-        starts = np.arange(first, min(first + _WALKS_PER_BLOCK, total), dtype=np.int64) % n
-        n_pairs += kernels.record_walks(
-            walks.walker, walks.similarity, first, starts, window_size, *pair_set, occurrences, parts
-        )
-        on_block(first + len(starts), total)
+    for first in range(0, total, WALKS_PER_BLOCK):
+        last = min(first + WALKS_PER_BLOCK, total)
+        nodes, lengths = draw_walks(walks, np.arange(first, last))
+        n_pairs += kernels.record_walks(nodes, lengths, window_size, *pair_set, occurrences, parts)
+        on_block(last, total)
     weights = occurrences.astype(np.float64) ** negative_exponent
     exact = pair_set.row_words > 0
     return Pairs(

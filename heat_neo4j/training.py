@@ -14,7 +14,7 @@ from heat_neo4j._kernels.pairs import Negatives
 from heat_neo4j._kernels.training import Workspace, train_batches
 from heat_neo4j._random import Keys
 from heat_neo4j.hyperboloid import add_to_centroid, lift
-from heat_neo4j.walks import Walks
+from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
 
 __all__ = [
     "START_WIDTH",
@@ -108,7 +108,6 @@ def make_workspace(
     candidates = min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives
     entries = positions * candidates
     return Workspace(
-        nodes=np.zeros((segments, walk_length), dtype=np.int32),
         sources=np.zeros((segments, positions), dtype=np.int32),
         pulls=np.zeros((segments, positions, n_components + 2)),
         entry_node=np.zeros((segments, owners, entries), dtype=np.int32),
@@ -163,7 +162,9 @@ def train(
     n_nodes, columns = points.shape
     w = make_workspace(n_nodes, columns - 1, schedule, walks.length, owners)
     per_walk = -(-walks.length // w.sources.shape[1])
-    per_round = -(-n_nodes * per_walk // w.nodes.shape[0])
+    blocks = [slice(at, min(at + WALKS_PER_BLOCK, n_nodes)) for at in range(0, n_nodes, WALKS_PER_BLOCK)]
+    batches = [-(-(block.stop - block.start) * per_walk // len(w.sources)) for block in blocks]
+    per_round = sum(batches)
     rounds = schedule.n_epochs * schedule.walks_per_node
     total = rounds * per_round
     rates = schedule.learning_rate * (1.0 - np.arange(total) / total)
@@ -172,22 +173,24 @@ def train(
     n_pairs = n_skipped = done = 0
     for round_ in range(rounds):
         epoch, repetition = divmod(round_, schedule.walks_per_node)
-        starts = keys.order.permutation(n_nodes).astype(np.int32)
+        indices = repetition * n_nodes + keys.order.permutation(n_nodes)
         key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
         round_pairs = 0
-        for first in range(0, per_round, _BATCHES_PER_CALL):
-            count = min(_BATCHES_PER_CALL, per_round - first)
-            loss, trained, skipped = train_batches(
-                points, walks.walker, walks.similarity, negatives, w, starts, repetition * n_nodes, per_walk,
-                first, count, done + 1, rates[done : done + count], schedule.window_size,
-                schedule.n_negatives, schedule.sigma, key,
-            )  # fmt: skip
-            losses[round_] += loss
-            round_pairs += trained
-            n_skipped += skipped
-            done += count
-            mean.look(points, done)
-            on_batch(done, total)
+        for block, in_block in zip(blocks, batches, strict=True):
+            nodes, lengths = draw_walks(walks, indices[block])
+            for first in range(0, in_block, _BATCHES_PER_CALL):
+                count = min(_BATCHES_PER_CALL, in_block - first)
+                loss, trained, skipped = train_batches(
+                    points, indices[block], nodes, lengths, negatives, w, per_walk, first, count, done + 1,
+                    rates[done : done + count], schedule.window_size, schedule.n_negatives, schedule.sigma,
+                    key,
+                )  # fmt: skip
+                losses[round_] += loss
+                round_pairs += trained
+                n_skipped += skipped
+                done += count
+                mean.look(points, done)
+                on_batch(done, total)
         losses[round_] /= max(round_pairs, 1)
         n_pairs += round_pairs
     return Trained(mean.points, losses, int(n_pairs), int(n_skipped), int(w.n_damped.sum()))

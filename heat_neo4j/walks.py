@@ -1,4 +1,4 @@
-"""Teleport random walks, drawn when needed and never stored."""
+"""Teleport random walks, drawn in blocks when they are needed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.similarity import Similarity
-from heat_neo4j._kernels.walks import Walker, walk
+from heat_neo4j._kernels.walks import Walker, draw_block
 from heat_neo4j.graph import Graph
 from heat_neo4j.similarity import make_similarity, no_similarity
 
-__all__ = ["Walks", "draw_walks", "make_walks"]
+__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks"]
+
+WALKS_PER_BLOCK = 16384
+"""Walks that are drawn, and held, at a time."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +77,27 @@ def make_walks(
     return Walks(walker, similarity)
 
 
-def draw_walks(walks: Walks, starts: NDArray[np.int64]) -> list[NDArray[np.int32]]:
-    """Return one walk from each start; walk i of the list has index i in the random streams."""
-    drawn = []
-    for index, start in enumerate(starts):
-        nodes = np.empty(walks.length, dtype=np.int32)
-        length = walk(walks.walker, walks.similarity, index, int(start), nodes)
-        drawn.append(nodes[:length])
-    return drawn
+def draw_walks(walks: Walks, indices: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Draw some of the walks.
+
+    Parameters
+    ----------
+    walks : Walks
+        Which there are.
+    indices : int64 array of shape (B,)
+        Which are drawn; walk r N + v is the r-th from node v.
+
+    Returns
+    -------
+    nodes : int32 array of shape (B, L)
+        A walk in each row; what lies behind its end has no meaning.
+    lengths : int64 array of shape (B,)
+        How many nodes each walk has.
+    """
+    nodes = np.empty((len(indices), walks.length), dtype=np.int32)
+    lengths = np.empty(len(indices), dtype=np.int64)
+    draw_block(walks.walker, walks.similarity, indices, nodes, lengths)
+    return nodes, lengths
 
 
 def _row_cumulative(data: NDArray[np.float64], indptr: NDArray[np.int64]) -> NDArray[np.float64]:

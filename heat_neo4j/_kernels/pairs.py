@@ -15,7 +15,6 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.random import draw_slot, mix, step, unit
-from heat_neo4j._kernels.walks import walk
 
 __all__ = [
     "BLOOM_BITS",
@@ -139,10 +138,9 @@ def _record_part(
 
 @njit(cache=True, parallel=True)
 def record_walks(
-    walker: Any, similarity: Any, first_walk: int, starts: Any, window: int, words: Any, row_words: int,
-    occurrences: Any, parts: int,
-) -> int:  # fmt: skip
-    """Add the walks from `starts` (walk ids from `first_walk` on) to D and to `occurrences`.
+    nodes: Any, lengths: Any, window: int, words: Any, row_words: int, occurrences: Any, parts: int
+) -> int:
+    """Add walks to D and to `occurrences`.
 
     Each of `parts` workers owns a range of words and sets only its own bits, so nothing is lost to a race.
 
@@ -151,17 +149,12 @@ def record_walks(
     int
         How many pairs the walks hold, with multiplicity, both directions.
     """
-    count = starts.shape[0]
-    nodes = np.empty((count, walker.length), dtype=np.int32)
-    lengths = np.empty(count, dtype=np.int64)
-    for i in prange(count):
-        lengths[i] = walk(walker, similarity, first_walk + i, starts[i], nodes[i])
     totals = np.zeros(parts, dtype=np.int64)
     share = (words.shape[0] + parts - 1) // parts
     for part in prange(parts):
         high = min((part + 1) * share, words.shape[0])
         totals[part] = _record_part(nodes, lengths, window, words, row_words, part * share, high)
-    for i in range(count):
+    for i in range(lengths.shape[0]):
         for a in range(lengths[i]):
             occurrences[nodes[i, a]] += 1
     return totals[0]
@@ -273,41 +266,39 @@ def _draw_by_scan(weights: Any, words: Any, row_words: int, source: int, state: 
 
 
 @njit(cache=True, inline="always")
-def _try_to_draw(
-    slots: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any, source: Any,
-    state: Any,
-) -> tuple[Any, Any]:  # fmt: skip
-    """Draw from the list of the source, or by repeated tries; NO_NEGATIVE if they all fail."""
-    first = listed_from[source]
-    size = listed_from[source + 1] - first
-    if size > 0:
-        state = step(state)
-        return state, np.int64(listed[first + draw_slot(listed_slots, first, size, state)])
-    for _ in range(_MAX_DRAWS):
-        state = step(state)
-        v = draw_slot(slots, 0, slots.shape[0], state)
-        if v != source and not _has(words, row_words, source, v):
-            return state, v
-    return state, np.int64(NO_NEGATIVE)
-
-
-@njit(cache=True, inline="always")
 def draw_negatives(
     slots: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
     source: Any, state: Any, out: Any, first: Any, count: Any,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Put `count` draws from Gamma(source) into `out` from place `first` on; return the state and the end.
 
-    There are fewer than asked for only where Gamma(source) is empty. Takes the arrays of `Negatives` one by
-    one: in a hot loop, looking into the tuple costs as much as a draw.
+    There are fewer than asked for only where Gamma(source) is empty; what then stands behind the end has no
+    meaning. Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much
+    as a draw.
     """
+    begin = listed_from[source]
+    size = listed_from[source + 1] - begin
     used = first
-    for _ in range(count):
-        state, v = _try_to_draw(slots, listed_from, listed, listed_slots, words, row_words, source, state)
-        if v < 0:
+    end = first + count
+    failed: Any = 0
+    while used < end:
+        state = step(state)
+        if size > 0:
+            out[used] = listed[begin + draw_slot(listed_slots, begin, size, state)]
+            used += 1
+            continue
+        # Kept or not without a branch: which of the two is chance, so half of the guesses would be wrong.
+        v = draw_slot(slots, 0, slots.shape[0], state)
+        kept = np.int64(v != source) & np.int64(not _has(words, row_words, source, v))
+        out[used] = v
+        used += kept
+        failed = (failed + 1) * (1 - kept)
+        if failed == _MAX_DRAWS:
+            failed = 0
             state = step(state)
             v = _draw_by_scan(weights, words, row_words, source, state)
-        if v >= 0:
+            if v < 0:
+                return state, used
             out[used] = v
             used += 1
     return state, used

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.pairs import draw_negatives
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.walks import walk
 
 __all__ = ["MAX_STIFFNESS", "Workspace", "train_batches", "weigh"]
 
@@ -42,8 +41,6 @@ class Workspace(NamedTuple):
 
     Attributes
     ----------
-    nodes : int32 array of shape (G, L)
-        The segments' walks.
     sources : int32 array of shape (G, P)
         Source node of each position, -1 where it moved nothing.
     pulls : float64 array of shape (G, P, d + 2)
@@ -72,7 +69,6 @@ class Workspace(NamedTuple):
         How many touched in this batch; how many steps were damped so far.
     """
 
-    nodes: NDArray[np.int32]
     sources: NDArray[np.int32]
     pulls: NDArray[np.float64]
     entry_node: NDArray[np.int32]
@@ -158,18 +154,16 @@ def weigh(
 
 @njit(cache=True)
 def _segment(
-    points: Any, walker: Any, similarity: Any, negatives: Any, w: Any, g: int, owners: int,
-    index: int, start: int, begin: int, end: int, window: int, n_negatives: int, scale: float, key: Any,
+    points: Any, nodes: Any, length: int, negatives: Any, w: Any, g: int, owners: int, begin: int, end: int,
+    window: int, n_negatives: int, scale: float, state: Any,
 ) -> None:  # fmt: skip
-    """Fill the entries of segment `g`: positions [begin, end) of walk `index`."""
+    """Fill the entries of segment `g`: positions [begin, end) of a walk."""
     columns = points.shape[1]
-    nodes, sources, pulls, candidates = w.nodes[g], w.sources[g], w.pulls[g], w.candidates[g]
+    sources, pulls, candidates = w.sources[g], w.pulls[g], w.candidates[g]
     weights, stiffness, n_entries = w.weights[g], w.stiffness[g], w.n_entries[g]
     entry_node, entry_source = w.entry_node[g], w.entry_source[g]
     entry_weight, entry_stiffness = w.entry_weight[g], w.entry_stiffness[g]
     slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
-    length = walk(walker, similarity, index, start, nodes[: min(end + window, nodes.shape[0])])
-    state = stream(stream(key, index), begin)
     n_entries[:] = 0
     sources[:] = -1
     loss = 0.0
@@ -296,26 +290,26 @@ def _publish(points: Any, w: Any) -> None:
 
 @njit(cache=True, parallel=True)
 def train_batches(
-    points: Any, walker: Any, similarity: Any, negatives: Any, w: Any, starts: Any, first_walk: int,
-    segments_per_walk: int, first_batch: int, n_batches: int, batch_stamp: int, rates: Any, window: int,
-    n_negatives: int, sigma: float, key: Any,
+    points: Any, indices: Any, nodes: Any, lengths: Any, negatives: Any, w: Any, segments_per_walk: int,
+    first_batch: int, n_batches: int, batch_stamp: int, rates: Any, window: int, n_negatives: int,
+    sigma: float, key: Any,
 ) -> Any:  # fmt: skip
-    """Train `n_batches` batches of one round of walks (one walk from each of `starts`, in that order).
+    """Train `n_batches` batches of one block of walks.
 
     Parameters
     ----------
     points : float64 array of shape (N, d + 1)
         Hyperboloid points, moved in place.
-    walker, similarity, negatives, w : Walker, Similarity, Negatives, Workspace
+    indices : int64 array of shape (B,)
+        Which walks the block is of.
+    nodes, lengths : int32 array of shape (B, L), int64 array of shape (B,)
+        The nodes of each, and how many they are.
+    negatives, w : Negatives, Workspace
         See there.
-    starts : int32 array of shape (N,)
-        Start nodes of the round; the walk from node v has index `first_walk` + v.
-    first_walk : int
-        Index of the round's first walk.
     segments_per_walk : int
         Into how many segments a walk is cut.
     first_batch, n_batches : int
-        Which batches of the round.
+        Which batches of the block.
     batch_stamp : int
         Number of the first batch in the whole training, unique and above 0.
     rates : float64 array of shape (n_batches,)
@@ -330,10 +324,10 @@ def train_batches(
     (float, int, int)
         Sum of the losses, pairs trained, pairs skipped for want of a negative.
     """
-    per_batch = w.nodes.shape[0]
+    per_batch = w.sources.shape[0]
     positions = w.sources.shape[1]
     owners = w.n_touched.shape[0]
-    n_walks = starts.shape[0]
+    n_walks = indices.shape[0]
     n_segments = n_walks * segments_per_walk
     scale = 0.5 / (sigma * sigma)
     loss = 0.0
@@ -343,12 +337,13 @@ def train_batches(
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
         for g in prange(segments):  # in uint64: without the casts all below is compiled twice
-            start = np.int64(starts[(offset + g) % n_walks])
-            begin = ((offset + g) // n_walks) * positions
-            end = min(begin + positions, walker.length)
+            walk = (offset + np.int64(g)) % n_walks
+            begin = (offset + np.int64(g)) // n_walks * positions
+            end = min(begin + positions, nodes.shape[1])
+            state = stream(stream(key, indices[walk]), begin)
             _segment(
-                points, walker, similarity, negatives, w, np.int64(g), owners, first_walk + start, start,
-                begin, end, window, n_negatives, scale, key,
+                points, nodes[walk], lengths[walk], negatives, w, np.int64(g), owners, begin, end, window,
+                n_negatives, scale, state,
             )  # fmt: skip
         rate = rates[b] / (sigma * sigma)
         for owner in prange(owners):

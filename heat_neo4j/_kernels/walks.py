@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.random import step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, sample_similar
 
-__all__ = ["Walker", "walk"]
+__all__ = ["Walker", "draw_block", "walk"]
 
 
 class Walker(NamedTuple):
@@ -72,3 +72,24 @@ def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
         node = following
         out[at] = node
     return out.shape[0]
+
+
+@njit(cache=True, parallel=True)
+def draw_block(walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any) -> None:
+    """Draw some walks, each from the node that its index names.
+
+    Parameters
+    ----------
+    walker, similarity : Walker, Similarity
+        See there.
+    indices : int64 array of shape (B,)
+        Which walks; walk r N + v is the r-th from node v.
+    nodes : int32 array of shape (B, L)
+        Row i receives the nodes of walk indices[i].
+    lengths : int64 array of shape (B,)
+        Receives how many they are.
+    """
+    n_nodes = walker.indptr.shape[0] - 1
+    for i in prange(indices.shape[0]):
+        index = indices[i]
+        lengths[i] = walk(walker, similarity, index, index % n_nodes, nodes[i])

@@ -43,6 +43,12 @@ def test_streams_agree_with_the_twin():
         assert draw_slot(slots, 10, 990, np.uint64(state)) == twin.slot(naive.alias_rows(slots[10:]))
 
 
+def drawn(walks, indices):
+    """The nodes of some walks, as lists."""
+    nodes, lengths = draw_walks(walks, np.array(indices))
+    return [row[:length].tolist() for row, length in zip(nodes, lengths, strict=True)]
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("attributes", [True, False])
 def test_walks_agree_with_the_twin(alpha, attributes):
@@ -50,18 +56,18 @@ def test_walks_agree_with_the_twin(alpha, attributes):
     walks = walks_of(graph, alpha=alpha)
     dense = graph.adjacency.toarray()
     table = walks.similarity.table if attributes else None
-    for index, nodes in enumerate(draw_walks(walks, np.arange(60))):
-        assert nodes.tolist() == naive.walk(dense, table, alpha, 20, 5, index, index)
+    for index, nodes in enumerate(drawn(walks, range(60))):
+        assert nodes == naive.walk(dense, table, alpha, 20, 5, index, index)
 
 
 def test_a_node_with_neither_neighbours_nor_similar_nodes_ends_its_walk():
     graph = toy(attributes=False, isolated=(3,))
-    assert draw_walks(walks_of(graph), np.array([3]))[0].tolist() == [3]
+    assert drawn(walks_of(graph), [3]) == [[3]]
 
 
 def test_an_isolated_node_with_attributes_teleports_even_at_alpha_0():
     graph = toy(isolated=(3,))
-    nodes = draw_walks(walks_of(graph, alpha=0.0), np.array([3]))[0]
+    (nodes,) = drawn(walks_of(graph, alpha=0.0), [3])
     assert len(nodes) == 20
     assert naive.similarity(graph.attributes)[3, nodes[1]] > 0
 
@@ -71,13 +77,13 @@ def test_pairs_and_occurrences_agree_with_the_twin(parts):
     graph = toy()
     walks = walks_of(graph)
     pairs = collect_pairs(walks, walks_per_node=3, window_size=3, negative_exponent=0.75, parts=parts)
-    drawn = [n.tolist() for n in draw_walks(walks, np.tile(np.arange(60), 3))]
-    expected = naive.pairs(drawn, 3)
+    found = drawn(walks, range(180))
+    expected = naive.pairs(found, 3)
     assert pairs.n_pairs == len(expected)
     assert pairs.exact
     members = {(u, v) for u in range(60) for v in range(60) if contains(pairs.negatives, u, v)}
     assert members == set(expected)
-    assert pairs.occurrences.tolist() == np.bincount(np.concatenate(drawn), minlength=60).tolist()
+    assert pairs.occurrences.tolist() == np.bincount(np.concatenate(found), minlength=60).tolist()
 
 
 def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_one(monkeypatch):
@@ -89,7 +95,7 @@ def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_o
     pairs = collect_pairs(
         walks, walks_per_node=2, window_size=3, negative_exponent=0.75, parts=2, pair_set=filter_
     )
-    expected = set(naive.pairs([n.tolist() for n in draw_walks(walks, np.tile(np.arange(300), 2))], 3))
+    expected = set(naive.pairs(drawn(walks, range(600)), 3))
     assert all(contains(pairs.negatives, u, v) for u, v in expected)
     outside = [(u, v) for u in range(300) for v in range(300) if (u, v) not in expected]
     wrong = np.mean([contains(pairs.negatives, u, v) for u, v in outside])
@@ -102,8 +108,8 @@ def draw_negative(negatives, source, state):
     """Draw one negative as the trainer draws several; -1 if there is none."""
     slots, weights, _, *listed, words, row_words = negatives
     drawn = np.full(2, -1, dtype=np.int32)
-    state, _ = draw_negatives(slots, weights, *listed, words, row_words, source, state, drawn, 1, 1)
-    return state, drawn[1]
+    state, end = draw_negatives(slots, weights, *listed, words, row_words, source, state, drawn, 1, 1)
+    return state, drawn[1] if end == 2 else -1
 
 
 def twin_negatives(negatives, source, contexts, stream, count):
@@ -203,22 +209,22 @@ def test_training_agrees_with_the_twin(batch_size):
     schedule = Schedule(1, window, m, sigma, 0.05, batch_size, 1)
     w = make_workspace(n, d, schedule, length, 2)
     per_walk = -(-length // w.sources.shape[1])
-    starts = np.random.default_rng(0).permutation(n).astype(np.int32)
-    first = n // w.nodes.shape[0] - 1  # the last batch of first segments, then two of second ones
+    indices = np.random.default_rng(0).permutation(n)
+    first = n // len(w.sources) - 1  # the last batch of first segments, then two of second ones
     points = spread_points(n, d)
     new = points.copy()
     loss, trained, skipped = train_batches(
-        new, walks.walker, walks.similarity, pairs.negatives, w, starts, 0, per_walk, first, 3, 1,
+        new, indices, *draw_walks(walks, indices), pairs.negatives, w, per_walk, first, 3, 1,
         np.array([0.01, 0.008, 0.006]), window, m, sigma, keys.negatives,
     )  # fmt: skip
 
     contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
     expected, total, count = points.copy(), 0.0, 0
-    positions, segments = w.sources.shape[1], w.nodes.shape[0]
+    segments, positions = w.sources.shape
     for batch, rate in enumerate([0.01, 0.008, 0.006]):
         batch_pairs = []
         for segment in range((first + batch) * segments, (first + batch + 1) * segments):
-            start = int(starts[segment % n])
+            start = int(indices[segment % n])
             begin = (segment // n) * positions
             nodes = naive.walk(
                 graph.adjacency.toarray(), walks.similarity.table, 0.2, length, keys.walks, start, start

@@ -42,7 +42,7 @@ def show_run(report: RunReport, *, as_json: bool, verbose: int) -> None:
         facts(_choice(report.choice))
     facts(("Note", note) for note in report.notes)
     if report.run.status == "complete" and report.run.links_written:
-        facts(("Try" if place == 0 else "", line) for place, line in enumerate(_query(report.run)))
+        facts(("Try" if place == 0 else "", line) for place, line in enumerate(_query(report)))
 
 
 def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
@@ -118,10 +118,12 @@ def _choice(choice: Choice) -> Iterator[tuple[str, str]]:
         yield "", f"AUROC {trial.auroc:.4f}  {setting} ({plural(trial.walks_per_node, 'walk')} a node)"
 
 
-def _query(run: RunRecord) -> Iterator[str]:
+def _query(report: RunReport) -> Iterator[str]:
     from heat_neo4j.database.statements import quote_identifier
 
+    run = report.run
+    strength = "probability" if report.calibration is not None else "distance"
     name = run.model.replace("\\", "\\\\").replace("'", "\\'")
     yield f"MATCH (m:HeatModel {{name: '{name}'}})"
     yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b) WHERE p.run = m.linkRun"
-    yield "RETURN a, b, p.probability ORDER BY p.rank LIMIT 10"
+    yield f"RETURN a, b, p.{strength} ORDER BY p.rank LIMIT 10"

@@ -65,11 +65,17 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     assert "poincare coordinates of 40 nodes in cliEmbedding1, cliRadius1, cliRun1" in result.stdout
     assert re.search(r"\d+ predicted links of type CLI_PREDICTED", result.stdout)
     assert result.stderr.splitlines()[-1].startswith("write links: ")
-    query = result.stdout.split("Try ")[1]
-    assert len(cypher(query)) == 10
+    assert len(cypher(result.stdout.split("Try ")[1])) == 10
     more = invoke(*EMBED, "-v").stdout
     assert "              train: " in more
     assert len(more.splitlines()) == len(result.stdout.splitlines()) + 8  # a line for each stage
+
+
+@pytest.mark.parametrize("option", ["--probability", "--no-probability"])
+def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, option):
+    rows = cypher(invoke(*EMBED, option).stdout.split("Try ")[1])
+    assert all(None not in row.values() for row in rows)
+    assert len(rows) == 10
 
 
 def test_json_is_one_document_and_nothing_else(invoke, cypher):

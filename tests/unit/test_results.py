@@ -1,10 +1,15 @@
 """RESULTS.md: what is planned, and what the document says of figures."""
 
+import numpy as np
 import pytest
+from scipy import sparse
 
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.graph import Graph
 from tests.benchmarks.results import document
 from tests.benchmarks.results.jobs import BASELINES, NO_FEATURES, Job, run_job
 from tests.benchmarks.results.plan import SEEDS, all_jobs, seeds_of
+from tests.benchmarks.results.variants import VARIANTS, in_place
 from tests.datasets import DATASETS
 
 
@@ -84,3 +89,21 @@ def test_a_job_gives_the_same_figures_again(method):
     first, second = run_job(job), run_job(job)
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     assert 0.5 < first["auroc"] < 1.0
+
+
+@pytest.mark.parametrize("title", VARIANTS)
+def test_a_variant_changes_the_walks_while_it_is_in_place(title):
+    rng = np.random.default_rng(1)
+    attributes = (rng.random((60, 70)) < np.linspace(0.05, 0.5, 70)).astype(np.float64)
+    ring = sparse.csr_array((np.ones(60), (np.arange(60), (np.arange(60) + 1) % 60)), shape=(60, 60))
+    hub = sparse.csr_array((np.ones(20), (np.zeros(20, dtype=int), np.arange(20, 40))), shape=(60, 60))
+    graph = Graph(adjacency=ring + hub, attributes=attributes)
+
+    def loss():
+        model = HEAT(2, walks_per_node=2, walk_length=10, n_threads=1, random_state=1)
+        return model.fit(graph).loss_curve_.tolist()
+
+    usual = loss()
+    with in_place(title):
+        assert loss() != usual
+    assert loss() == usual

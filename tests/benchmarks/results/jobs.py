@@ -37,7 +37,7 @@ from heat_neo4j.metrics import auroc, average_precision, expected_calibration_er
 from heat_neo4j.scorers import PairScorer
 from heat_neo4j.splits import EdgeSplit, split_edges
 from tests import datasets
-from tests.benchmarks.results import graphs
+from tests.benchmarks.results import graphs, variants
 
 __all__ = [
     "BASELINES",
@@ -112,7 +112,8 @@ def _heat(seed: int, settings: Mapping[str, Any]) -> HEAT:
 def _links(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
     given = dict(settings)
-    with mock.patch.object(training, "_AVERAGED", given.pop("averaged", training._AVERAGED)):
+    averaged = mock.patch.object(training, "_AVERAGED", given.pop("averaged", training._AVERAGED))
+    with averaged, variants.in_place(given.pop("variant", None)):
         return {"auroc": link_auroc(_heat(seed, given).fit(split.train).embedding_, split)}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.benchmarks.results.graphs import GRAPHS
 from tests.benchmarks.results.jobs import BASELINES, CHOOSE, NO_FEATURES, Job
+from tests.benchmarks.results.variants import VARIANTS
 from tests.datasets import DATASETS
 
 __all__ = ["ABLATION", "ALPHAS", "CLASSIFIERS", "DIMENSIONS", "SEEDS", "SLOW_SEEDS", "all_jobs"]
@@ -81,6 +82,7 @@ def _in_order() -> Iterator[Job]:
             yield Job.of("ranking", dataset, seed)
             yield from (Job.of("links", dataset, seed, n_components=10, alpha=alpha) for alpha in ALPHAS)
             yield from (Job.of("links", dataset, seed, **changed) for changed in ABLATION.values())
+            yield from (Job.of("links", dataset, seed, variant=title) for title in VARIANTS)
     for dataset in DATASETS:
         for method in BASELINES:
             for seed in seeds_of(method, dataset):

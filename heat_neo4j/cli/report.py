@@ -122,7 +122,7 @@ def _query(report: RunReport) -> Iterator[str]:
     from heat_neo4j.database.statements import quote_identifier
 
     run = report.run
-    strength = "probability" if report.calibration is not None else "distance"
+    strength = "probability" if report.calibration or report.score else "distance"
     name = run.model.replace("\\", "\\\\").replace("'", "\\'")
     yield f"MATCH (m:HeatModel {{name: '{name}'}})"
     yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b) WHERE p.run = m.linkRun"

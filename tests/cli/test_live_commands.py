@@ -71,11 +71,22 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     assert len(more.splitlines()) == len(result.stdout.splitlines()) + 8  # a line for each stage
 
 
-@pytest.mark.parametrize("option", ["--probability", "--no-probability"])
-def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, option):
-    rows = cypher(invoke(*EMBED, option).stdout.split("Try ")[1])
-    assert all(None not in row.values() for row in rows)
-    assert len(rows) == 10
+@pytest.mark.parametrize(
+    ("options", "column"),
+    [
+        (["--score", "distance"], "p.probability"),
+        (["--score", "combined"], "p.probability"),
+        (["--no-probability"], "p.distance"),
+    ],
+)
+def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, options, column):
+    cypher(  # as many relationships again: enough to hold out what a probability is fitted on
+        "MATCH (a:CliPaper) MATCH (b:CliPaper) WHERE (b.key - a.key + 40) % 40 IN [2, 4] "
+        "CREATE (a)-[:CLI_CITES]->(b)"
+    )
+    rows = cypher(invoke(*EMBED, *options).stdout.split("Try ")[1])
+    assert [list(row.keys()) for row in rows] == [["a", "b", column]] * 10
+    assert all(row[column] is not None for row in rows)
 
 
 def test_json_is_one_document_and_nothing_else(invoke, cypher):

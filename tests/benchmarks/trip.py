@@ -5,9 +5,9 @@
     python -m tests.benchmarks.trip [--dataset cora_ml]
 
 Ours: read the projection, embed at the defaults, predict links and fit their probability, write, publish,
-with compiled code warm. Gensim: train on the same graph in memory, every edge in both directions, as ours
-walks them (dim 10, 50 epochs, 10 negatives); nothing is read or written. The exit code is 1 if ours takes
-more than half of gensim's time.
+with compiled code warm. Gensim: train on the same graph in memory (dim 10, 50 epochs, 10 negatives), every
+edge in both directions, as ours walks them, then every edge once; nothing is read or written. The exit code
+is 1 if ours takes more than half of gensim's time with both directions.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from time import perf_counter
 
 import neo4j
 from gensim.models.poincare import PoincareModel
+from scipy import sparse
 
 from heat_neo4j.database import Neo4jStore, Projection, WriteNames
 from heat_neo4j.database.connection import Connection
@@ -59,16 +60,16 @@ def ours(uri: str, auth: tuple[str, str], graph: Graph) -> float:
     return seconds
 
 
-def gensim(graph: Graph) -> float:
-    """Return the seconds of gensim's training, at its other defaults."""
-    source, target = graph.adjacency.nonzero()
+def gensim(graph: Graph, entries: sparse.coo_array, directions: str) -> float:
+    """Return the seconds of gensim's training on those `entries`, at its other defaults."""
+    source, target = entries.coords
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
     start = perf_counter()
     model = PoincareModel(edges, size=DIMENSION, negative=NEGATIVES, seed=0)
     model.train(epochs=EPOCHS, print_every=10**9)
     seconds = perf_counter() - start
     points = model.kv.vectors[[model.kv.key_to_index[node] for node in range(graph.n_nodes)]]
-    print(f"gensim PoincareModel: {EPOCHS} epochs in {seconds:.1f} s")
+    print(f"gensim PoincareModel, each edge {directions}: {EPOCHS} epochs in {seconds:.1f} s")
     print(f"  AUROC of reconstruction {reconstruction_auroc(from_poincare(points), graph):.4f}")
     return seconds
 
@@ -94,8 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver:
                 driver.execute_query(f"DROP CONSTRAINT heat_load_{LABEL}_id IF EXISTS")
                 driver.execute_query(f"MATCH (n:{LABEL}) DETACH DELETE n")
-    theirs = gensim(graph)
+    theirs = gensim(graph, sparse.coo_array(graph.adjacency), "in both directions")
     print(f"ours takes {mine / theirs:.3f} of gensim's time (bar: {BAR:g})")
+    print(f"ours takes {mine / gensim(graph, graph.edges, 'once'):.3f} of gensim's time")
     return int(mine > BAR * theirs)
 
 

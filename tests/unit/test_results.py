@@ -6,6 +6,8 @@ from scipy import sparse
 
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.walks import draw_walks, make_walks
+from tests import naive
 from tests.benchmarks.results import document
 from tests.benchmarks.results.jobs import BASELINES, NO_FEATURES, Job, run_job
 from tests.benchmarks.results.plan import SEEDS, all_jobs, seeds_of
@@ -91,19 +93,61 @@ def test_a_job_gives_the_same_figures_again(method):
     assert 0.5 < first["auroc"] < 1.0
 
 
-@pytest.mark.parametrize("title", VARIANTS)
-def test_a_variant_changes_the_walks_while_it_is_in_place(title):
+@pytest.fixture(scope="module")
+def hub_and_ring():
+    """A weighted graph of a ring and a hub, with more attributes than nodes."""
     rng = np.random.default_rng(1)
     attributes = (rng.random((60, 70)) < np.linspace(0.05, 0.5, 70)).astype(np.float64)
-    ring = sparse.csr_array((np.ones(60), (np.arange(60), (np.arange(60) + 1) % 60)), shape=(60, 60))
-    hub = sparse.csr_array((np.ones(20), (np.zeros(20, dtype=int), np.arange(20, 40))), shape=(60, 60))
-    graph = Graph(adjacency=ring + hub, attributes=attributes)
+    ring = sparse.csr_array((rng.random(60) + 0.5, (np.arange(60), (np.arange(60) + 1) % 60)), shape=(60, 60))
+    hub = sparse.csr_array((np.full(20, 3.0), (np.zeros(20, dtype=int), np.arange(20, 40))), shape=(60, 60))
+    return Graph(adjacency=ring + hub, attributes=attributes)
 
+
+@pytest.mark.parametrize("title", VARIANTS)
+def test_a_variant_changes_the_training_while_it_is_in_place(title, hub_and_ring):
     def loss():
         model = HEAT(2, walks_per_node=2, walk_length=10, n_threads=1, random_state=1)
-        return model.fit(graph).loss_curve_.tolist()
+        return model.fit(hub_and_ring).loss_curve_.tolist()
 
     usual = loss()
     with in_place(title):
         assert loss() != usual
     assert loss() == usual
+
+
+def by_rarity(graph):
+    x = graph.attributes
+    z = (x - x.mean(axis=0)) / x.std(axis=0) * np.log(len(x) / np.count_nonzero(x, axis=0))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    return np.maximum(z @ z.T, 0.0) * (1.0 - np.eye(len(z)))
+
+
+def with_the_mean_of_neighbours(graph):
+    w = graph.adjacency.toarray()
+    return naive.similarity(graph.attributes + w / w.sum(axis=1, keepdims=True) @ graph.attributes)
+
+
+@pytest.mark.parametrize(
+    ("title", "law"),
+    [
+        ("attributes weighted by rarity (IDF)", by_rarity),
+        ("attributes averaged with the neighbours'", with_the_mean_of_neighbours),
+        ("squared cosine", lambda graph: naive.similarity(graph.attributes) ** 2),
+    ],
+)
+def test_a_variant_of_attribute_steps_follows_its_law(title, law, hub_and_ring):
+    with in_place(title):
+        walks = make_walks(hub_and_ring, alpha=0.5, walk_length=5, key=np.uint64(1))
+    table = np.diff(walks.similarity.table, axis=1, prepend=np.float32(0))
+    np.testing.assert_allclose(table, law(hub_and_ring), atol=2e-6)
+
+
+def test_walks_from_nodes_of_low_degree_are_more_and_none_is_drawn_twice(hub_and_ring):
+    walks = make_walks(hub_and_ring, alpha=0.5, walk_length=40, key=np.uint64(1))
+    with in_place("more walks from nodes of low degree"):
+        nodes, _ = draw_walks(walks, np.arange(600))
+    expected = hub_and_ring.degrees**-0.5 / np.sum(hub_and_ring.degrees**-0.5) * 600
+    assert np.abs(np.bincount(nodes[:, 0], minlength=60) - expected).max() <= 1.0
+    assert len(np.unique(nodes, axis=0)) == 600
+    for round_ in range(10):
+        assert len(np.unique(nodes[round_ * 60 : round_ * 60 + 60, 0])) > 40, "a round is of a few nodes"

@@ -12,11 +12,12 @@ from sklearn.base import BaseEstimator
 
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed, make_keys
+from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j._validation import check_integer, check_positive, check_probability
 from heat_neo4j.graph import Graph
 from heat_neo4j.pairs import collect_pairs
 from heat_neo4j.refinement import refine
-from heat_neo4j.training import Schedule, resolve_threads, start_points, train, use_threads
+from heat_neo4j.training import Schedule, start_points, train
 from heat_neo4j.walks import make_walks
 
 __all__ = ["HEAT", "NothingToLearnError"]
@@ -165,16 +166,17 @@ class HEAT(BaseEstimator):
         self.seed_ = draw_seed(self.random_state)
         keys = make_keys(self.seed_)
         clock = _Clock()
-        before = use_threads(threads)
-        try:
-            walks = make_walks(graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks)
+        with Team(threads) as team:
+            walks = make_walks(
+                graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks, team=team
+            )
             clock.stop("similarity")
             pairs = collect_pairs(
                 walks,
                 walks_per_node=schedule.walks_per_node,
                 window_size=schedule.window_size,
                 negative_exponent=self.negative_exponent,
-                parts=threads,
+                team=team,
                 on_block=_stage(on_progress, "walks"),
             )
             clock.stop("walks")
@@ -185,10 +187,8 @@ class HEAT(BaseEstimator):
                 )
             points = start_points(graph.n_nodes, self.n_components, keys.start)
             on_batch = _stage(on_progress, "train")
-            trained = train(points, walks, pairs.negatives, schedule, keys, owners=threads, on_batch=on_batch)
+            trained = train(points, walks, pairs.negatives, schedule, keys, team=team, on_batch=on_batch)
             clock.stop("train")
-        finally:
-            use_threads(before)
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses
         self.n_pairs_ = trained.n_pairs
@@ -214,7 +214,6 @@ class HEAT(BaseEstimator):
         check_integer("walk_length", self.walk_length, minimum=2)
         check_probability("negative_exponent", self.negative_exponent)
         threads = resolve_threads(self.n_threads)
-        check_integer("n_threads", threads, minimum=1)
         schedule = Schedule(
             walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
             window_size=check_integer("window_size", self.window_size, minimum=1),

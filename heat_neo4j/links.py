@@ -18,12 +18,12 @@ from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, NO_PARTNER, nea
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._scored_pairs import best_absent
+from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j._validation import check_integer
 from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import pair_distances
 from heat_neo4j.link_score import LinkScore, fit_link_score
-from heat_neo4j.training import resolve_threads, use_threads
 
 if TYPE_CHECKING:
     from heat_neo4j.estimator import HEAT
@@ -131,7 +131,7 @@ def predict_links(
     _check_limits(k, top, min_degree, max_degree)
     if probability is not None and score is not None:
         raise ValueError("give probability or score, not both: a score has probabilities of its own")
-    threads = check_integer("n_threads", resolve_threads(n_threads), minimum=1)
+    threads = resolve_threads(n_threads)
     roles = _roles(graph, source_label, target_label)
     suited = (roles != 0) & (graph.degrees >= min_degree)
     if max_degree is not None:
@@ -139,14 +139,11 @@ def predict_links(
     nodes = np.flatnonzero(suited)
     embedding = _embedding_of(model)
     columns_of(embedding, graph.n_nodes)
-    before = use_threads(threads)
-    try:
-        if score is not None:
-            return _by_score(score, embedding, graph, nodes, roles[nodes], k, top, on_progress)
-        candidates = _candidates(embedding, graph, nodes, roles[nodes])
-        pairs = _nearest(candidates, k, top, on_progress)
-    finally:
-        use_threads(before)
+    if score is not None:
+        return _by_score(score, embedding, graph, nodes, roles[nodes], k, top, on_progress)
+    candidates = _candidates(embedding, graph, nodes, roles[nodes])
+    with Team(threads) as team:
+        pairs = _nearest(candidates, k, top, team, on_progress)
     return PredictedLinks(
         source=nodes[pairs.source],
         target=nodes[pairs.target],
@@ -242,7 +239,9 @@ def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> 
     return roles
 
 
-def _nearest(candidates: _Candidates, k: int | None, top: int | None, on_progress: Progress) -> _Pairs:
+def _nearest(
+    candidates: _Candidates, k: int | None, top: int | None, team: Team, on_progress: Progress
+) -> _Pairs:
     """Search block by block; what a block finds beyond the `top` best so far is dropped."""
     n = len(candidates.time)
     width = min(k or top or 0, n - 1)
@@ -252,7 +251,8 @@ def _nearest(candidates: _Candidates, k: int | None, top: int | None, on_progres
     on_progress("links", 0, n)
     for begin in range(0, n if width > 0 else 0, rows):
         end = min(begin + rows, n)
-        distance, partner = nearest_absent(*candidates, begin, end, width, k is None, bound)
+        distance, partner = np.empty((end - begin, width)), np.empty((end - begin, width), dtype=np.int64)
+        team.run(nearest_absent, *candidates, begin, k is None, bound, distance, partner)
         found.append(_unordered(begin, distance, partner))
         if top is not None and sum(len(pairs.distance) for pairs in found) >= 2 * top:
             found = [_merge(found, top)]

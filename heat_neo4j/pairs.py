@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
+from heat_neo4j._team import ALONE, Team
 from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
 
 __all__ = [
@@ -83,7 +84,7 @@ def collect_pairs(
     walks_per_node: int,
     window_size: int,
     negative_exponent: float,
-    parts: int,
+    team: Team = ALONE,
     pair_set: PairSet | None = None,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> Pairs:
@@ -97,8 +98,8 @@ def collect_pairs(
         HEAT's s and c.
     negative_exponent : float
         Negatives are drawn in proportion to occurrences ** negative_exponent.
-    parts : int
-        Workers that share the set; the result does not depend on it.
+    team : Team
+        Threads to use; the result does not depend on it.
     pair_set : PairSet, optional
         An empty set to fill, made to measure when not given.
     on_block : callable
@@ -112,34 +113,38 @@ def collect_pairs(
     if pair_set is None:
         pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
     occurrences = np.zeros(n, dtype=np.int64)
-    n_pairs = 0
+    n_pairs = np.zeros(1, dtype=np.int64)
     total = n * walks_per_node
     for first in range(0, total, WALKS_PER_BLOCK):
         last = min(first + WALKS_PER_BLOCK, total)
-        nodes, lengths = draw_walks(walks, np.arange(first, last))
-        n_pairs += kernels.record_walks(nodes, lengths, window_size, *pair_set, occurrences, parts)
+        nodes, lengths = draw_walks(walks, np.arange(first, last), team)
+        team.run(kernels.record_walks, nodes, lengths, window_size, *pair_set, occurrences, n_pairs)
         on_block(last, total)
     weights = occurrences.astype(np.float64) ** negative_exponent
     exact = pair_set.row_words > 0
     return Pairs(
-        negatives=_negatives(pair_set, weights) if exact else _negatives_of_many(pair_set, weights),
+        negatives=_negatives(pair_set, weights, team) if exact else _negatives_of_many(pair_set, weights),
         occurrences=occurrences,
-        n_pairs=int(n_pairs),
+        n_pairs=int(n_pairs[0]),
         exact=exact,
         false_positive_share=0.0 if exact else _false_positive_share(pair_set, n),
     )
 
 
-def _negatives(pair_set: PairSet, weights: NDArray[np.float64]) -> Negatives:
+def _negatives(pair_set: PairSet, weights: NDArray[np.float64], team: Team) -> Negatives:
     """Return the noise distribution; nodes that have met most others get a list of their negatives."""
-    counts, totals = kernels.open_weights(pair_set, weights)
+    counts, totals = np.zeros(len(weights), dtype=np.int64), np.zeros(len(weights))
+    team.run(kernels.open_weights, pair_set, weights, counts, totals)
     crowded = np.flatnonzero((counts > 0) & (totals < _OPEN_SHARE * weights.sum()))
     crowded = crowded[np.argsort(totals[crowded], kind="stable")]
     crowded = crowded[np.cumsum(counts[crowded]) * _LISTED_ENTRY <= LISTED_BYTES]
     sizes = np.zeros(len(weights), dtype=np.int64)
     sizes[crowded] = counts[crowded]
     negatives = _empty_negatives(pair_set, weights, counts > 0, sizes)
-    kernels.list_negatives(pair_set, weights, negatives.listed_from, negatives.listed, negatives.listed_slots)
+    team.run(
+        kernels.list_negatives, pair_set, weights, negatives.listed_from, negatives.listed,
+        negatives.listed_slots,
+    )  # fmt: skip
     return negatives
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._team import ALONE, Team
 from heat_neo4j.graph import Graph
 
 __all__ = ["TABLE_LIMIT", "make_similarity", "no_similarity", "scaled"]
@@ -59,7 +60,7 @@ def no_similarity() -> Similarity:
     return _assemble(use_table=False)
 
 
-def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT) -> Similarity:
+def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team = ALONE) -> Similarity:
     """Prepare exact sampling of attribute teleports.
 
     Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond,
@@ -71,6 +72,8 @@ def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT) -> Similari
         Its attributes may be None.
     table_limit : int
         Largest number of nodes for which the table is built.
+    team : Team
+        Threads that build it.
 
     Returns
     -------
@@ -86,7 +89,11 @@ def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT) -> Similari
     total_mass = float(np.sum(m * m))
     inverse_norm, cross, cross_abs, mass = kernels.node_scalars(indptr, indices, values, m)
     if graph.n_nodes <= table_limit:
-        table = kernels.table_rows(indptr, indices, values, inverse_norm, cross, mass, total_mass, e.shape[1])
+        table = np.empty((graph.n_nodes, graph.n_nodes), dtype=np.float32)
+        team.run(
+            kernels.table_rows, indptr, indices, values, inverse_norm, cross, mass, total_mass, e.shape[1],
+            table,
+        )  # fmt: skip
         return _assemble(use_table=True, table=table)
     by_column = sparse.csc_array(e)
     by_column.sort_indices()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.pairs import Negatives
-from heat_neo4j._kernels.training import Workspace, train_batches
+from heat_neo4j._kernels.pairs import RING, Negatives
+from heat_neo4j._kernels.rows import padded_width
+from heat_neo4j._kernels.segments import AHEAD
+from heat_neo4j._kernels.training import train_batches
+from heat_neo4j._kernels.workspace import Workspace
 from heat_neo4j._random import Keys
+from heat_neo4j._team import ALONE, Team
 from heat_neo4j.hyperboloid import add_to_centroid, lift
 from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
 
@@ -21,16 +23,15 @@ __all__ = [
     "Schedule",
     "Trained",
     "make_workspace",
-    "resolve_threads",
     "start_points",
     "train",
-    "use_threads",
 ]
 
 START_WIDTH = 1e-3
 """Spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)."""
 
 _SEGMENT = 10  # source positions that one walk gives to a batch
+_OWNERS_PER_THREAD = 4
 _BATCHES_PER_CALL = 128  # between two looks at the callback: about a tenth of a second
 _AVERAGED = 0.5  # last share of the training whose points are averaged
 _SNAPSHOTS = 32  # taken of it, at most
@@ -77,13 +78,6 @@ class Trained:
     n_damped: int
 
 
-def resolve_threads(n_threads: int | None) -> int:
-    """Return how many threads to use: `n_threads`, or every core this process may run on."""
-    if n_threads is not None:
-        return n_threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Return N points close to the origin of the hyperboloid, shape (N, d + 1)."""
     return lift(generator.uniform(-START_WIDTH, START_WIDTH, size=(n_nodes, n_components)))
@@ -101,48 +95,57 @@ def _batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, 
 
 
 def make_workspace(
-    n_nodes: int, n_components: int, schedule: Schedule, walk_length: int, owners: int
+    n_nodes: int, n_components: int, schedule: Schedule, walk_length: int, threads: int
 ) -> Workspace:
     """Allocate the buffers of one batch."""
     segments, positions = _batch_shape(schedule.batch_size, walk_length, n_nodes)
-    candidates = min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives
-    entries = positions * candidates
+    width = padded_width(n_components + 1)
+    candidates = positions * (min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives)
+    share = min(n_nodes, segments * (candidates + positions))  # of the nodes, that one owner may get
+    owners = 1 if threads == 1 else _OWNERS_PER_THREAD * threads
     return Workspace(
+        slots=np.zeros(segments, dtype=np.int64),
         sources=np.zeros((segments, positions), dtype=np.int32),
-        pulls=np.zeros((segments, positions, n_components + 2)),
-        entry_node=np.zeros((segments, owners, entries), dtype=np.int32),
-        entry_source=np.zeros((segments, owners, entries), dtype=np.int32),
-        entry_weight=np.zeros((segments, owners, entries)),
-        entry_stiffness=np.zeros((segments, owners, entries)),
-        n_entries=np.zeros((segments, owners), dtype=np.int64),
-        candidates=np.zeros((segments, candidates), dtype=np.int32),
-        weights=np.zeros((segments, candidates)),
-        stiffness=np.zeros((segments, candidates)),
+        source_points=np.zeros((segments, positions, width)),
+        contexts=np.zeros((segments, positions), dtype=np.int64),
+        ends=np.zeros((segments, positions), dtype=np.int64),
+        candidates=np.zeros((segments, candidates + AHEAD), dtype=np.int32),
+        pulls=np.zeros((segments, positions, width)),
+        pull_stiffness=np.zeros((segments, positions)),
+        proposals=np.zeros((threads, RING), dtype=np.int32),
+        mirror=np.zeros((threads, 1, width)),
+        scratch=np.zeros((threads, 4, candidates)),
+        entry_ends=np.zeros((segments, owners), dtype=np.int64),
+        entry_node=np.zeros((segments, candidates + AHEAD), dtype=np.int32),
+        entry_slot=np.zeros((segments, candidates), dtype=np.int32),
+        entry_weight=np.zeros((segments, candidates)),
+        entry_stiffness=np.zeros((segments, candidates)),
         losses=np.zeros(segments),
         tallies=np.zeros((segments, 2), dtype=np.int64),
-        moved=np.zeros((n_nodes, n_components + 2)),
         stamp=np.zeros(n_nodes, dtype=np.int64),
-        touched=np.zeros((owners, n_nodes), dtype=np.int32),
-        n_touched=np.zeros(owners, dtype=np.int64),
-        n_damped=np.zeros(owners, dtype=np.int64),
+        touched=np.zeros((threads, share + AHEAD), dtype=np.int32),
+        tangents=np.zeros((threads, share, width)),
+        stiffness=np.zeros((threads, share)),
+        factors=np.zeros((threads, 2, share)),
+        n_damped=np.zeros(threads, dtype=np.int64),
     )
 
 
 def train(
-    points: NDArray[np.float64],
+    start: NDArray[np.float64],
     walks: Walks,
     negatives: Negatives,
     schedule: Schedule,
     keys: Keys,
     *,
-    owners: int,
+    team: Team = ALONE,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
-    """Train over all walks of all epochs, from `points` on, which are moved.
+    """Train over all walks of all epochs.
 
     Parameters
     ----------
-    points : float64 array of shape (N, d + 1)
+    start : float64 array of shape (N, d + 1)
         Hyperboloid points to start from.
     walks, negatives : Walks, Negatives
         The walks, and what to contrast their pairs with.
@@ -150,8 +153,8 @@ def train(
         What to train.
     keys : Keys
         Random keys. Every epoch repeats the same walks, in another order with other negatives.
-    owners : int
-        Workers that share the nodes of a batch; the result does not depend on it.
+    team : Team
+        Threads to use; the result does not depend on it.
     on_batch : callable
         Called with (batches done, batches in all).
 
@@ -159,41 +162,43 @@ def train(
     -------
     Trained
     """
-    n_nodes, columns = points.shape
-    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, owners)
-    per_walk = -(-walks.length // w.sources.shape[1])
+    n_nodes, columns = start.shape
+    points = np.zeros((n_nodes, padded_width(columns)))
+    points[:, :columns] = start
+    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads)
+    segments, positions = w.sources.shape
+    per_walk = -(-walks.length // positions)
     blocks = [slice(at, min(at + WALKS_PER_BLOCK, n_nodes)) for at in range(0, n_nodes, WALKS_PER_BLOCK)]
-    batches = [-(-(block.stop - block.start) * per_walk // len(w.sources)) for block in blocks]
-    per_round = sum(batches)
+    batches = [-(-(block.stop - block.start) * per_walk // segments) for block in blocks]
     rounds = schedule.n_epochs * schedule.walks_per_node
-    total = rounds * per_round
+    total = rounds * sum(batches)
     rates = schedule.learning_rate * (1.0 - np.arange(total) / total)
     losses = np.zeros(rounds)
+    n_pairs = np.zeros(rounds, dtype=np.int64)
     mean = _LateMean(total)
-    n_pairs = n_skipped = done = 0
+    n_skipped = done = 0
     for round_ in range(rounds):
         epoch, repetition = divmod(round_, schedule.walks_per_node)
         indices = repetition * n_nodes + keys.order.permutation(n_nodes)
         key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
-        round_pairs = 0
+        w.losses[:] = 0.0
+        w.tallies[:] = 0
         for block, in_block in zip(blocks, batches, strict=True):
-            nodes, lengths = draw_walks(walks, indices[block])
+            nodes, lengths = draw_walks(walks, indices[block], team)
             for first in range(0, in_block, _BATCHES_PER_CALL):
                 count = min(_BATCHES_PER_CALL, in_block - first)
-                loss, trained, skipped = train_batches(
-                    points, indices[block], nodes, lengths, negatives, w, per_walk, first, count, done + 1,
-                    rates[done : done + count], schedule.window_size, schedule.n_negatives, schedule.sigma,
-                    key,
+                team.run(
+                    train_batches, points, columns - 1, indices[block], nodes, lengths, negatives, w,
+                    positions, per_walk, first, done + 1, rates[done : done + count],
+                    schedule.window_size, schedule.n_negatives, schedule.sigma, key,
                 )  # fmt: skip
-                losses[round_] += loss
-                round_pairs += trained
-                n_skipped += skipped
                 done += count
-                mean.look(points, done)
+                mean.look(points[:, :columns], done)
                 on_batch(done, total)
-        losses[round_] /= max(round_pairs, 1)
-        n_pairs += round_pairs
-    return Trained(mean.points, losses, int(n_pairs), int(n_skipped), int(w.n_damped.sum()))
+        n_pairs[round_], skipped = w.tallies.sum(axis=0)
+        n_skipped += int(skipped)
+        losses[round_] = w.losses.sum() / max(n_pairs[round_], 1)
+    return Trained(mean.points, losses, int(n_pairs.sum()), n_skipped, int(w.n_damped.sum()))
 
 
 class _LateMean:
@@ -225,10 +230,3 @@ class _LateMean:
         """The centroids."""
         assert self._points is not None  # the last moment is the end
         return self._points
-
-
-def use_threads(n_threads: int) -> int:
-    """Tell numba to run `n_threads` threads (at most as many as it may); return what it ran before."""
-    before: int = numba.get_num_threads()
-    numba.set_num_threads(max(1, min(n_threads, numba.config.NUMBA_NUM_THREADS)))
-    return before

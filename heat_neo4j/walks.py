@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.walks import Walker, draw_block
+from heat_neo4j._team import ALONE, Team
 from heat_neo4j.graph import Graph
 from heat_neo4j.similarity import make_similarity, no_similarity
 
@@ -38,7 +39,13 @@ class Walks:
 
 
 def make_walks(
-    graph: Graph, *, alpha: float, walk_length: int, key: np.uint64, similarity: Similarity | None = None
+    graph: Graph,
+    *,
+    alpha: float,
+    walk_length: int,
+    key: np.uint64,
+    similarity: Similarity | None = None,
+    team: Team = ALONE,
 ) -> Walks:
     """Prepare the walks of a graph.
 
@@ -55,6 +62,8 @@ def make_walks(
         Key of the random streams.
     similarity : Similarity, optional
         The law of attribute steps; made from the graph's attributes when it is not given.
+    team : Team
+        Threads to use.
 
     Returns
     -------
@@ -63,7 +72,7 @@ def make_walks(
     if similarity is None:
         # Without teleports only a node that has no neighbours asks for a similar one.
         needed = alpha > 0 or bool((graph.degrees == 0).any())
-        similarity = make_similarity(graph) if needed else no_similarity()
+        similarity = make_similarity(graph, team=team) if needed else no_similarity()
     adjacency = graph.adjacency
     indptr = adjacency.indptr.astype(np.int64)
     walker = Walker(
@@ -77,7 +86,9 @@ def make_walks(
     return Walks(walker, similarity)
 
 
-def draw_walks(walks: Walks, indices: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def draw_walks(
+    walks: Walks, indices: NDArray[np.int64], team: Team = ALONE
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Draw some of the walks.
 
     Parameters
@@ -86,6 +97,8 @@ def draw_walks(walks: Walks, indices: NDArray[np.int64]) -> tuple[NDArray[np.int
         Which there are.
     indices : int64 array of shape (B,)
         Which are drawn; walk r N + v is the r-th from node v.
+    team : Team
+        Threads to use; the result does not depend on it.
 
     Returns
     -------
@@ -96,7 +109,7 @@ def draw_walks(walks: Walks, indices: NDArray[np.int64]) -> tuple[NDArray[np.int
     """
     nodes = np.empty((len(indices), walks.length), dtype=np.int32)
     lengths = np.empty(len(indices), dtype=np.int64)
-    draw_block(walks.walker, walks.similarity, indices, nodes, lengths)
+    team.run(draw_block, walks.walker, walks.similarity, indices, nodes, lengths)
     return nodes, lengths
 
 

@@ -10,8 +10,11 @@ width. A row's result depends on nothing but the row, so bits do not depend on t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
+
+from heat_neo4j._kernels.barrier import take
+from heat_neo4j._kernels.intrinsics import atomic_add
 
 __all__ = ["IS_SOURCE", "IS_TARGET", "NO_PARTNER", "count_pairs_above", "nearest_absent", "paired_excess"]
 
@@ -48,7 +51,7 @@ def _excess(
         z[j] = max(0.5 * (z[j] - rise * rise), 0.0)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def paired_excess(
     spatial: NDArray[np.float64],
     time: NDArray[np.float64],
@@ -57,8 +60,9 @@ def paired_excess(
 ) -> NDArray[np.float64]:
     """Return z = cosh d - 1 of the pairs (left[i], right[i])."""
     z = np.empty(left.shape[0])
-    for i in prange(left.shape[0]):
-        _excess(spatial, time, left[i], right[i], right[i] + 1, z[i : i + 1], np.empty(1))
+    along = np.empty(1)
+    for i in range(left.shape[0]):
+        _excess(spatial, time, left[i], right[i], right[i] + 1, z[i : i + 1], along)
     return z
 
 
@@ -163,7 +167,7 @@ def _scan_row(
         _sift_down(distance, partner, end)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def nearest_absent(
     spatial: NDArray[np.float64],
     time: NDArray[np.float64],
@@ -171,12 +175,15 @@ def nearest_absent(
     indices: NDArray[np.int32],
     roles: NDArray[np.uint8],
     begin: int,
-    end: int,
-    k: int,
     later_only: bool,
     bound: float,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the k nearest absent partners of the points in rows [begin, end).
+    distance: NDArray[np.float64],
+    partner: NDArray[np.int64],
+    barrier: NDArray[np.int64],
+    thread: int,
+    n_threads: int,
+) -> None:
+    """Find the k nearest absent partners of the points in rows [begin, begin + B). Run by a team.
 
     Parameters
     ----------
@@ -186,27 +193,23 @@ def nearest_absent(
         Pairs that exist already, sorted within rows.
     roles : uint8 array of shape (M,)
         `IS_SOURCE` and `IS_TARGET` bits; a pair must have one of each at opposite ends.
-    begin, end : int
-        The rows to do.
-    k : int
-        Partners per row, at least 1.
+    begin : int
+        The first row to do.
     later_only : bool
         Look only at partners in later rows, so that each pair is met once.
     bound : float
         Pairs farther apart than this may be left out.
-
-    Returns
-    -------
-    distance, partner : arrays of shape (end - begin, k)
-        Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer.
+    distance, partner : arrays of shape (B, k)
+        Receive them sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer.
     """
-    distance = np.full((end - begin, k), np.inf)
-    partner = np.full((end - begin, k), NO_PARTNER)
-    for row in prange(end - begin):
+    row = take(barrier)
+    while row < distance.shape[0]:
         u = begin + row
+        distance[row, :] = np.inf
+        partner[row, :] = NO_PARTNER
         first = u + 1 if later_only else 0
         _scan_row(spatial, time, indptr, indices, roles, u, first, bound, distance[row], partner[row])
-    return distance, partner
+        row = take(barrier)
 
 
 @njit(cache=True)
@@ -228,20 +231,24 @@ def _count_row(
     return total
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def count_pairs_above(
     spatial: NDArray[np.float64],
     time: NDArray[np.float64],
     sorted_z: NDArray[np.float64],
     begin: int,
     end: int,
-) -> int:
-    """Sum, over pairs (u, v) with u in [begin, end) and v > u, how many of `sorted_z` lie under their z.
+    total: NDArray[np.int64],
+    barrier: NDArray[np.int64],
+    thread: int,
+    n_threads: int,
+) -> None:
+    """Add to total[0], over pairs (u, v) with u in [begin, end), v > u, how many of `sorted_z` lie under z.
 
     A value equal to the pair's z counts once and one under it twice, so the sum is twice that of counts
-    with ties at a half, and is exact.
+    with ties at a half, and is exact. Run by a team.
     """
-    total = 0
-    for row in prange(end - begin):
-        total += _count_row(spatial, time, sorted_z, begin + row)
-    return total
+    row = begin + take(barrier)
+    while row < end:
+        atomic_add(total, 0, _count_row(spatial, time, sorted_z, row))
+        row = begin + take(barrier)

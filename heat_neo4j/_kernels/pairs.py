@@ -11,14 +11,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.random import draw_slot, mix, step, unit
+from heat_neo4j._kernels.barrier import take
+from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or, prefetch
+from heat_neo4j._kernels.random import advance, draw_slot, mix, step, unit
 
 __all__ = [
     "BLOOM_BITS",
     "NO_NEGATIVE",
+    "RING",
     "Negatives",
     "PairSet",
     "alias_slots",
@@ -31,6 +34,10 @@ __all__ = [
 ]
 
 NO_NEGATIVE = -1
+RING = 128
+"""Draws that are kept ahead of their use; a power of 2."""
+_PROPOSED = 32
+_WALK_AHEAD = 4
 BLOOM_BITS = 4
 _MAX_DRAWS = 200
 _S6 = np.uint64(6)
@@ -91,7 +98,9 @@ def _locate(row_words: int, n_words: int, source: int, context: int) -> tuple[An
     if row_words > 0:
         bit = np.uint64(context)
         return source * row_words + np.int64(bit >> _S6), _ONE << (bit & _LOW_6)
-    hashed = mix((np.uint64(source) << _S32) ^ np.uint64(context))
+    low = np.uint64(min(source, context))
+    high = np.uint64(max(source, context))
+    hashed = mix((low << _S32) ^ high)
     word = np.int64(((hashed >> _S32) * np.uint64(n_words)) >> _S32)
     mask = _ZERO
     hashed = mix(hashed)
@@ -113,51 +122,52 @@ def contains(pairs: Any, source: int, context: int) -> Any:
     return _has(pairs.words, pairs.row_words, source, context)
 
 
+@njit(cache=True, inline="always")
+def _record(words: Any, row_words: Any, source: Any, context: Any) -> None:
+    word, mask = _locate(row_words, words.shape[0], source, context)
+    if words[word] & mask != mask:
+        atomic_or(words, word, mask)
+
+
 @njit(cache=True)
-def _record_part(
-    nodes: Any, lengths: Any, window: int, words: Any, row_words: int, low: int, high: int
-) -> int:
-    """Set the bits of words [low, high) for all pairs of some walks; return how many pairs there are."""
+def _record_walk(nodes: Any, length: int, window: int, words: Any, row_words: int) -> int:
+    """Add the pairs of a walk to D; return how many there are, with multiplicity, both directions."""
     total = 0
-    for i in range(lengths.shape[0]):
-        for a in range(lengths[i]):
-            u = nodes[i, a]
-            for b in range(a + 1, min(a + window + 1, lengths[i])):
-                v = nodes[i, b]
-                if u == v:
-                    continue
-                total += 2
-                word, mask = _locate(row_words, words.shape[0], u, v)
-                if low <= word < high:
-                    words[word] |= mask
-                word, mask = _locate(row_words, words.shape[0], v, u)
-                if low <= word < high:
-                    words[word] |= mask
+    for a in range(length):
+        u = nodes[a]
+        ahead = a + _WALK_AHEAD
+        if ahead < length:
+            for b in range(ahead + 1, min(ahead + window + 1, length)):
+                prefetch(words, _locate(row_words, words.shape[0], nodes[ahead], nodes[b])[0])
+        for b in range(a + 1, min(a + window + 1, length)):
+            v = nodes[b]
+            if u == v:
+                continue
+            total += 2
+            _record(words, row_words, u, v)
+            if row_words > 0:  # a Bloom filter does not tell directions apart
+                _record(words, row_words, v, u)
     return total
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def record_walks(
-    nodes: Any, lengths: Any, window: int, words: Any, row_words: int, occurrences: Any, parts: int
-) -> int:
-    """Add walks to D and to `occurrences`.
+    nodes: Any, lengths: Any, window: int, words: Any, row_words: int, occurrences: Any, total: Any,
+    barrier: Any, thread: int, n_threads: int,
+) -> None:  # fmt: skip
+    """Add walks to D and to `occurrences`, and to total[0] how many pairs they hold. Run by a team.
 
-    Each of `parts` workers owns a range of words and sets only its own bits, so nothing is lost to a race.
-
-    Returns
-    -------
-    int
-        How many pairs the walks hold, with multiplicity, both directions.
+    Pairs count with multiplicity, both directions. Setting bits and adding integers give the same result in
+    every order.
     """
-    totals = np.zeros(parts, dtype=np.int64)
-    share = (words.shape[0] + parts - 1) // parts
-    for part in prange(parts):
-        high = min((part + 1) * share, words.shape[0])
-        totals[part] = _record_part(nodes, lengths, window, words, row_words, part * share, high)
-    for i in range(lengths.shape[0]):
+    found = 0
+    i = take(barrier)
+    while i < lengths.shape[0]:
+        found += _record_walk(nodes[i], lengths[i], window, words, row_words)
         for a in range(lengths[i]):
-            occurrences[nodes[i, a]] += 1
-    return totals[0]
+            atomic_add(occurrences, nodes[i, a], 1)
+        i = take(barrier)
+    atomic_add(total, 0, found)
 
 
 @njit(cache=True)
@@ -207,13 +217,17 @@ def alias_slots(weights: Any) -> Any:
     return slots
 
 
-@njit(cache=True, parallel=True)
-def open_weights(pairs: Any, weights: Any) -> Any:
-    """Return, for each node, how many nodes of positive weight are outside its contexts, and their weight."""
+@njit(cache=True, nogil=True)
+def open_weights(
+    pairs: Any, weights: Any, counts: Any, totals: Any, barrier: Any, thread: int, n_threads: int
+) -> None:
+    """Count, for each node, the nodes of positive weight outside its contexts, and add up their weight.
+
+    Run by a team; `counts` and `totals`, arrays of shape (N,), receive them.
+    """
     n = weights.shape[0]
-    counts = np.zeros(n, dtype=np.int64)
-    totals = np.zeros(n)
-    for u in prange(n):
+    u = take(barrier)
+    while u < n:
         count = 0
         total = 0.0
         for v in range(n):
@@ -222,7 +236,7 @@ def open_weights(pairs: Any, weights: Any) -> Any:
                 total += weights[v]
         counts[u] = count
         totals[u] = total
-    return counts, totals
+        u = take(barrier)
 
 
 @njit(cache=True)
@@ -238,15 +252,22 @@ def _list_row(pairs: Any, weights: Any, u: int, listed: Any, listed_slots: Any) 
         listed_slots[i] = slots[i]
 
 
-@njit(cache=True, parallel=True)
-def list_negatives(pairs: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any) -> None:
-    """Fill the lists of all nodes to which `listed_from` gives room (exactly as much as they need)."""
-    for u in prange(weights.shape[0]):
+@njit(cache=True, nogil=True)
+def list_negatives(
+    pairs: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, barrier: Any, thread: int,
+    n_threads: int,
+) -> None:  # fmt: skip
+    """Fill the lists of all nodes to which `listed_from` gives room (exactly as much as they need).
+
+    Run by a team.
+    """
+    u = take(barrier)
+    while u < weights.shape[0]:
         a = listed_from[u]
         b = listed_from[u + 1]
         if b > a:
-            # prange counts in uint64: without the cast all below is compiled twice.
-            _list_row(pairs, weights, np.int64(u), listed[a:b], listed_slots[a:b])
+            _list_row(pairs, weights, u, listed[a:b], listed_slots[a:b])
+        u = take(barrier)
 
 
 @njit(cache=True)
@@ -266,39 +287,81 @@ def _draw_by_scan(weights: Any, words: Any, row_words: int, source: int, state: 
 
 
 @njit(cache=True, inline="always")
+def propose(slots: Any, state: Any, proposed: Any, proposals: Any) -> Any:
+    """Draw the next proposals of a stream into the ring; return how many the stream has given by now.
+
+    Many at a time, and before they are needed: they wait for memory together, not one after the other.
+    """
+    for i in range(proposed, proposed + _PROPOSED):
+        proposals[i & (RING - 1)] = draw_slot(slots, 0, slots.shape[0], advance(state, i + 1))
+    return proposed + _PROPOSED
+
+
+@njit(cache=True, inline="always")
 def draw_negatives(
     slots: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
-    source: Any, state: Any, out: Any, first: Any, count: Any,
-) -> tuple[Any, Any]:  # fmt: skip
-    """Put `count` draws from Gamma(source) into `out` from place `first` on; return the state and the end.
+    source: Any, state: Any, drawn: Any, proposed: Any, proposals: Any, out: Any, first: Any, count: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Put `count` draws from Gamma(source) into `out` from place `first` on.
 
     There are fewer than asked for only where Gamma(source) is empty; what then stands behind the end has no
     meaning. Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much
     as a draw.
+
+    Parameters
+    ----------
+    slots, ..., row_words
+        Of `Negatives`.
+    source : int
+        Whose negatives.
+    state : uint64
+        The stream.
+    drawn, proposed : int
+        How many numbers of the stream are used up, and how many of them are in the ring or were; 0 at first.
+    proposals : int32 array of shape (RING,)
+        The ring, of this stream alone.
+    out : int32 array
+        Receives the negatives.
+    first, count : int
+        Where, and how many.
+
+    Returns
+    -------
+    (int, int, int)
+        `drawn` and `proposed` for the next call, and the end of what was written.
     """
     begin = listed_from[source]
     size = listed_from[source + 1] - begin
     used = first
     end = first + count
+    if size == 0:
+        soon = drawn + min(count, RING // 2)
+        while proposed < soon:
+            proposed = propose(slots, state, proposed, proposals)
+        for i in range(drawn, soon):
+            prefetch(words, _locate(row_words, words.shape[0], source, proposals[i & (RING - 1)])[0])
     failed: Any = 0
     while used < end:
-        state = step(state)
         if size > 0:
-            out[used] = listed[begin + draw_slot(listed_slots, begin, size, state)]
+            drawn += 1
+            out[used] = listed[begin + draw_slot(listed_slots, begin, size, advance(state, drawn))]
             used += 1
             continue
+        while proposed <= drawn:  # some of those before were not drawn, but taken from a list
+            proposed = propose(slots, state, proposed, proposals)
         # Kept or not without a branch: which of the two is chance, so half of the guesses would be wrong.
-        v = draw_slot(slots, 0, slots.shape[0], state)
+        v = proposals[drawn & (RING - 1)]
+        drawn += 1
         kept = np.int64(v != source) & np.int64(not _has(words, row_words, source, v))
         out[used] = v
         used += kept
         failed = (failed + 1) * (1 - kept)
         if failed == _MAX_DRAWS:
             failed = 0
-            state = step(state)
-            v = _draw_by_scan(weights, words, row_words, source, state)
+            drawn += 1
+            v = _draw_by_scan(weights, words, row_words, source, advance(state, drawn))
             if v < 0:
-                return state, used
+                return drawn, proposed, used
             out[used] = v
             used += 1
-    return state, used
+    return drawn, proposed, used

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["draw_slot", "mix", "step", "stream", "unit"]
+__all__ = ["advance", "draw_slot", "mix", "step", "stream", "unit"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -44,6 +44,12 @@ def stream(key: np.uint64, index: int) -> np.uint64:
 def step(state: np.uint64) -> np.uint64:
     """Return the next state of a stream; read it with `unit` or `draw_slot`."""
     return state + _GOLDEN
+
+
+@njit(cache=True, inline="always")
+def advance(state: np.uint64, steps: int) -> np.uint64:
+    """Return the state that many steps on."""
+    return state + np.uint64(steps) * _GOLDEN
 
 
 @njit(cache=True, inline="always")

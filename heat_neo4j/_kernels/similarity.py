@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.random import mix, step, unit
 
 __all__ = [
@@ -120,22 +121,16 @@ def node_scalars(indptr: Any, indices: Any, values: Any, shift: Any) -> Any:
     return inverse_norm, cross, cross_abs, mass
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def table_rows(
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    inverse_norm: Any,
-    cross: Any,
-    mass: Any,
-    total_mass: float,
-    columns: int,
-) -> Any:
-    """Return the (N, N) float32 table of cumulative max(cos, 0), zero diagonal."""
+    indptr: Any, indices: Any, values: Any, inverse_norm: Any, cross: Any, mass: Any, total_mass: float,
+    columns: int, table: Any, barrier: Any, thread: int, n_threads: int,
+) -> None:  # fmt: skip
+    """Fill the (N, N) float32 table of cumulative max(cos, 0), zero diagonal. Run by a team."""
     n = indptr.shape[0] - 1
-    table = np.empty((n, n), dtype=np.float32)
-    for u in prange(n):
-        dense = np.zeros(columns)
+    dense = np.zeros(columns)
+    u = take(barrier)
+    while u < n:
         for k in range(indptr[u], indptr[u + 1]):
             dense[indices[k]] = values[k]
         running = 0.0
@@ -146,7 +141,9 @@ def table_rows(
             if dot > 0.0 and v != u:
                 running += dot * inverse_norm[u] * inverse_norm[v]
             table[u, v] = running
-    return table
+        for k in range(indptr[u], indptr[u + 1]):
+            dense[indices[k]] = 0.0
+        u = take(barrier)
 
 
 @njit(cache=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.random import step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, sample_similar
 
@@ -74,9 +75,12 @@ def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
     return out.shape[0]
 
 
-@njit(cache=True, parallel=True)
-def draw_block(walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any) -> None:
-    """Draw some walks, each from the node that its index names.
+@njit(cache=True, nogil=True)
+def draw_block(
+    walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, barrier: Any, thread: int,
+    n_threads: int,
+) -> None:  # fmt: skip
+    """Draw some walks, each from the node that its index names. Run by a team.
 
     Parameters
     ----------
@@ -90,6 +94,8 @@ def draw_block(walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: 
         Receives how many they are.
     """
     n_nodes = walker.indptr.shape[0] - 1
-    for i in prange(indices.shape[0]):
+    i = take(barrier)
+    while i < indices.shape[0]:
         index = indices[i]
         lengths[i] = walk(walker, similarity, index, index % n_nodes, nodes[i])
+        i = take(barrier)

@@ -56,8 +56,8 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
 
 
 def _size(counts: ProjectionCounts, model: HEAT, links: LinkOptions | None) -> RunSize:
+    from heat_neo4j._team import resolve_threads
     from heat_neo4j.estimates import RunSize
-    from heat_neo4j.training import resolve_threads
 
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
     return RunSize(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.neighbours import count_pairs_above, paired_excess
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j.graph import Graph
 
 __all__ = ["reconstruction_auroc"]
@@ -16,12 +17,15 @@ _BLOCK = 1024  # rows between two progress reports
 
 
 def reconstruction_auroc(
-    embedding: NDArray[np.float64], graph: Graph, *, on_progress: Progress = no_progress
+    embedding: NDArray[np.float64],
+    graph: Graph,
+    *,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
 ) -> float:
     """Return the AUROC of all edges against all non-edges, score = -distance.
 
-    Exact, in O(N + E) memory and O(N^2 (d + log E)) time, on as many threads as Numba is set to; the result
-    does not depend on their number.
+    Exact, in O(N + E) memory and O(N^2 (d + log E)) time.
 
     Parameters
     ----------
@@ -29,6 +33,8 @@ def reconstruction_auroc(
         Points on the hyperboloid, one per node.
     graph : Graph
         The graph that the points are to reconstruct.
+    n_threads : int, optional
+        Threads to use; all cores when None. The result does not depend on it.
     on_progress : callable
         Called with ("reconstruction", nodes done, N).
 
@@ -44,11 +50,12 @@ def reconstruction_auroc(
         raise ValueError(f"AUROC needs edges and non-edges, got {n_edges} and {non_edges}")
     source, target = (ends.astype(np.int64) for ends in graph.edges.coords)
     edge_z = np.sort(paired_excess(spatial, time, source, target))
-    doubled = 0
+    doubled = np.zeros(1, dtype=np.int64)
     on_progress("reconstruction", 0, n)
-    for begin in range(0, n, _BLOCK):
-        end = min(begin + _BLOCK, n)
-        doubled += int(count_pairs_above(spatial, time, edge_z, begin, end))
-        on_progress("reconstruction", end, n)
+    with Team(resolve_threads(n_threads)) as team:
+        for begin in range(0, n, _BLOCK):
+            end = min(begin + _BLOCK, n)
+            team.run(count_pairs_above, spatial, time, edge_z, begin, end, doubled)
+            on_progress("reconstruction", end, n)
     # The sweep met the edges too: against themselves they add E^2, whatever their ties.
-    return (doubled - n_edges**2) / (2 * n_edges * non_edges)
+    return (int(doubled[0]) - n_edges**2) / (2 * n_edges * non_edges)

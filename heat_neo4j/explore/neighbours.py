@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, nearest_absent
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j._validation import check_integer
-from heat_neo4j.training import resolve_threads, use_threads
 
 __all__ = ["Neighbours", "nearest_neighbours"]
 
@@ -66,7 +66,7 @@ def nearest_neighbours(
         If a parameter is out of range or the points are not on the hyperboloid.
     """
     check_integer("k", k, minimum=1)
-    threads = check_integer("n_threads", resolve_threads(n_threads), minimum=1)
+    threads = resolve_threads(n_threads)
     n = len(embedding)
     spatial, time = columns_of(embedding, n)
     width = min(k, n - 1)
@@ -76,15 +76,13 @@ def nearest_neighbours(
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
     distance, partner = np.empty((n, width)), np.empty((n, width), dtype=np.int64)
-    before = use_threads(threads)
-    try:
-        on_progress("neighbours", 0, n)
+    on_progress("neighbours", 0, n)
+    with Team(threads) as team:
         for begin in range(0, n, _BLOCK_ROWS):
             end = min(begin + _BLOCK_ROWS, n)
-            distance[begin:end], partner[begin:end] = nearest_absent(
-                spatial, time, *no_links, roles, begin, end, width, False, np.inf
-            )
+            team.run(
+                nearest_absent, spatial, time, *no_links, roles, begin, False, np.inf, distance[begin:end],
+                partner[begin:end],
+            )  # fmt: skip
             on_progress("neighbours", end, n)
-    finally:
-        use_threads(before)
     return Neighbours(partner, distance)

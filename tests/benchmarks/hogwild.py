@@ -1,20 +1,20 @@
 """A plain Hogwild twin of the trainer: every pair moves its points at once, threads race without locks.
 
-It calls the package's own walks, draws and softmax and differs in when points move: after every pair, 12
-exponential maps for 10 negatives. Its result depends on thread timing; nothing in the package uses it.
+It calls the package's own walks and draws, and differs in when points move: after every pair, 12 exponential
+maps for 10 negatives. Its result depends on thread timing; nothing in the package uses it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.pairs import Negatives, draw_negatives
+from heat_neo4j._kernels.pairs import RING, Negatives, draw_negatives
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.training import weigh
 from heat_neo4j._kernels.walks import walk
 from heat_neo4j._random import Keys
 from heat_neo4j.training import Schedule
@@ -23,7 +23,7 @@ from heat_neo4j.walks import Walks
 __all__ = ["train_hogwild"]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _move(points: Any, node: int, tangent: Any, rate: float) -> None:
     """exp_x(rate * tangent), the tangent projected first."""
     d = points.shape[1] - 1
@@ -43,13 +43,31 @@ def _move(points: Any, node: int, tangent: Any, rate: float) -> None:
     points[node, d] = np.sqrt(time)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _train_pair(
     points: Any, source: int, candidates: Any, size: int, scale: float, rate: float, weights: Any,
-    stiffness: Any, pull: Any, push: Any,
+    logits: Any, pull: Any, push: Any,
 ) -> None:  # fmt: skip
     """One step of Riemannian stochastic gradient descent on one pair; the last four are scratch."""
-    weigh(points, source, candidates, 1, size, scale, weights, stiffness)
+    d = points.shape[1] - 1
+    highest = -np.inf
+    for k in range(size):
+        node = candidates[k]
+        z = points[source, d] * points[node, d] - 1.0
+        for i in range(d):
+            z -= points[source, i] * points[node, i]
+        z = max(z, 1e-12)
+        root = np.sqrt(z * (z + 2.0))
+        distance = np.log(1.0 + z + root)
+        weights[k] = distance / root
+        logits[k] = -distance * distance * scale
+        highest = max(highest, logits[k])
+    total = 0.0
+    for k in range(size):
+        logits[k] = np.exp(logits[k] - highest)
+        total += logits[k]
+    for k in range(size):
+        weights[k] *= (1.0 if k == 0 else 0.0) - logits[k] / total
     pull[:] = 0.0
     for k in range(size):
         node = candidates[k]
@@ -60,7 +78,7 @@ def _train_pair(
     _move(points, source, pull, rate)
 
 
-@njit(parallel=True, cache=True)
+@njit(parallel=True, cache=True, error_model="numpy")
 def _train_round(
     points: Any, walker: Any, similarity: Any, negatives: Any, starts: Any, first_walk: int, window: int,
     n_negatives: int, sigma: float, high: float, low: float, key: Any,
@@ -72,11 +90,13 @@ def _train_round(
     for w in prange(starts.shape[0]):
         nodes = np.empty(walker.length, dtype=np.int32)
         candidates = np.empty(n_negatives + 1, dtype=np.int32)
-        weights, stiffness = np.empty(n_negatives + 1), np.empty(n_negatives + 1)
+        weights, logits = np.empty(n_negatives + 1), np.empty(n_negatives + 1)
         pull, push = np.empty(columns), np.empty(columns)
         index = first_walk + starts[w]
         length = walk(walker, similarity, index, starts[w], nodes)
         state = stream(stream(key, index), 0)
+        drawn = proposed = 0
+        proposals = np.empty(RING, dtype=np.int32)
         rate = (high + (low - high) * w / starts.shape[0]) / (sigma * sigma)
         for at in range(length):
             source = nodes[at]
@@ -84,32 +104,13 @@ def _train_round(
                 if nodes[near] == source or not exists[source]:
                     continue
                 candidates[0] = nodes[near]
-                state, size = draw_negatives(
-                    slots,
-                    noise,
-                    listed_from,
-                    listed,
-                    listed_slots,
-                    words,
-                    row_words,
-                    source,
-                    state,
-                    candidates,
-                    1,
-                    n_negatives,
-                )
+                drawn, proposed, size = draw_negatives(
+                    slots, noise, listed_from, listed, listed_slots, words, row_words, source, state, drawn,
+                    proposed, proposals, candidates, 1, n_negatives,
+                )  # fmt: skip
                 _train_pair(
-                    points,
-                    source,
-                    candidates,
-                    size,
-                    0.5 / (sigma * sigma),
-                    rate,
-                    weights,
-                    stiffness,
-                    pull,
-                    push,
-                )
+                    points, source, candidates, size, 0.5 / (sigma * sigma), rate, weights, logits, pull, push
+                )  # fmt: skip
                 counts[w] += 1
     return counts.sum()
 
@@ -121,6 +122,7 @@ def train_hogwild(
     schedule: Schedule,
     keys: Keys,
     *,
+    threads: int,
     learning_rate: float = 0.02,
 ) -> int:
     """Train `points` in place over all walks, once; return the pairs trained.
@@ -130,6 +132,7 @@ def train_hogwild(
     """
     rounds, n_nodes = schedule.walks_per_node, len(points)
     trained = 0
+    numba.set_num_threads(threads)
     for r in range(rounds):
         starts = keys.order.permutation(n_nodes).astype(np.int32)
         high, low = (learning_rate * (1.0 - (r + i) / rounds) for i in (0, 1))

@@ -14,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from hashlib import sha256
 from time import perf_counter
 
@@ -22,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._random import make_keys
+from heat_neo4j._team import Team
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.pairs import collect_pairs
-from heat_neo4j.training import Schedule, start_points, train, use_threads
+from heat_neo4j.training import Schedule, start_points, train
 from heat_neo4j.walks import make_walks
 from tests import datasets
 from tests.benchmarks.hogwild import train_hogwild
@@ -53,40 +53,44 @@ class Timing:
         return self.pairs / self.seconds
 
 
-def trainers(graph: Graph, model: HEAT, threads: int) -> dict[str, Callable[[Points], int]]:
-    """Return both trainers, ready to train given points in place; they return the pairs trained."""
+def trainers(graph: Graph, model: HEAT, team: Team) -> dict[str, Callable[[Points], tuple[int, Points]]]:
+    """Return both trainers, ready to train given points; they return the pairs and the points."""
     keys = make_keys(0)
-    walks = make_walks(graph, alpha=model.alpha, walk_length=model.walk_length, key=keys.walks)
+    walks = make_walks(graph, alpha=model.alpha, walk_length=model.walk_length, key=keys.walks, team=team)
     schedule = Schedule(**{field.name: getattr(model, field.name) for field in fields(Schedule)})
     pairs = collect_pairs(
         walks,
         walks_per_node=schedule.walks_per_node,
         window_size=schedule.window_size,
         negative_exponent=model.negative_exponent,
-        parts=threads,
+        team=team,
     )
     few = replace(schedule, walks_per_node=ROUNDS)
-    hogwild = partial(train_hogwild, walks=walks, negatives=pairs.negatives, schedule=few)
-    ours = partial(train, walks=walks, negatives=pairs.negatives, schedule=few, owners=threads)
-    return {
-        "ours": lambda points: ours(points, keys=make_keys(0)).n_pairs,
-        "Hogwild": lambda points: hogwild(points, keys=make_keys(0)),
-    }
+
+    def ours(points: Points) -> tuple[int, Points]:
+        trained = train(points, walks, pairs.negatives, few, make_keys(0), team=team)
+        return trained.n_pairs, trained.points
+
+    def hogwild(points: Points) -> tuple[int, Points]:
+        threads = team.n_threads
+        return train_hogwild(points, walks, pairs.negatives, few, make_keys(0), threads=threads), points
+
+    return {"ours": ours, "Hogwild": hogwild}
 
 
 def measure(graph: Graph, model: HEAT, threads: int, repeats: int) -> dict[str, Timing]:
     """Time both trainers in turns; the first, uncounted turn warms the compiled code."""
-    before = use_threads(threads)
     best: dict[str, Timing] = {}
-    for turn in range(repeats + 1):
-        for name, run in trainers(graph, model, threads).items():
-            points = start_points(graph.n_nodes, model.n_components, make_keys(0).start)
-            start = perf_counter()
-            pairs = run(points)
-            took = Timing(pairs, perf_counter() - start, sha256(points.tobytes()).hexdigest())
-            if turn and (name not in best or took.seconds < best[name].seconds):
-                best[name] = took
-    use_threads(before)
+    with Team(threads) as team:
+        both = trainers(graph, model, team)
+        for turn in range(repeats + 1):
+            for name, run in both.items():
+                points = start_points(graph.n_nodes, model.n_components, make_keys(0).start)
+                start = perf_counter()
+                pairs, trained = run(points)
+                took = Timing(pairs, perf_counter() - start, sha256(trained.tobytes()).hexdigest())
+                if turn and (name not in best or took.seconds < best[name].seconds):
+                    best[name] = took
     return best
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "heat_neo4j"
 LAYERS = (
     {"errors", "_display", "_progress", "_validation", "_kernels"},
-    {"graph", "_random", "_file_tables", "hyperboloid", "attributes", "local_server"},
+    {"graph", "_random", "_team", "_file_tables", "hyperboloid", "attributes", "local_server"},
     {"similarity", "files", "_points", "config", "metrics", "splits"},
     {"walks", "database", "plots", "scorers", "refinement"},
     {"pairs", "training", "baselines", "_scored_pairs"},
@@ -33,8 +33,9 @@ LAYERS = (
 )
 LEVEL = {unit: level for level, layer in enumerate(LAYERS) for unit in layer}
 ONLY_IN = {
+    "llvmlite": {"_kernels"},
     "neo4j": {"database"},
-    "numba": {"_kernels", "training", "_validation"},
+    "numba": {"_kernels"},
     "click": {"cli"},
     "tqdm": {"cli"},
     "matplotlib": {"plots"},

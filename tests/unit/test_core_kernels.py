@@ -5,16 +5,19 @@ import pytest
 from scipy import sparse, stats
 from scipy.special import logsumexp
 
-from heat_neo4j._kernels.pairs import alias_slots, contains, draw_negatives
-from heat_neo4j._kernels.random import draw_slot, step, stream, unit
-from heat_neo4j._kernels.training import train_batches, weigh
+from heat_neo4j._kernels.pairs import RING, alias_slots, contains, draw_negatives
+from heat_neo4j._kernels.random import advance, draw_slot, step, stream, unit
+from heat_neo4j._kernels.rows import padded_width
+from heat_neo4j._kernels.segments import softmax
+from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._random import make_keys
+from heat_neo4j._team import Team
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import distance, lift
 from heat_neo4j.pairs import collect_pairs, make_pair_set
 from heat_neo4j.similarity import make_similarity
-from heat_neo4j.training import Schedule, make_workspace, start_points, train
+from heat_neo4j.training import Schedule, _LateMean, make_workspace, start_points, train
 from heat_neo4j.walks import draw_walks, make_walks
 from tests import naive
 
@@ -72,11 +75,12 @@ def test_an_isolated_node_with_attributes_teleports_even_at_alpha_0():
     assert naive.similarity(graph.attributes)[3, nodes[1]] > 0
 
 
-@pytest.mark.parametrize("parts", [1, 2, 3])
-def test_pairs_and_occurrences_agree_with_the_twin(parts):
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_pairs_and_occurrences_agree_with_the_twin(threads):
     graph = toy()
     walks = walks_of(graph)
-    pairs = collect_pairs(walks, walks_per_node=3, window_size=3, negative_exponent=0.75, parts=parts)
+    with Team(threads) as team:
+        pairs = collect_pairs(walks, walks_per_node=3, window_size=3, negative_exponent=0.75, team=team)
     found = drawn(walks, range(180))
     expected = naive.pairs(found, 3)
     assert pairs.n_pairs == len(expected)
@@ -92,9 +96,7 @@ def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_o
     monkeypatch.setattr("heat_neo4j.pairs.EXACT_BYTES", 0)
     filter_ = make_pair_set(300, 2, 20, 3)
     assert filter_.row_words == 0
-    pairs = collect_pairs(
-        walks, walks_per_node=2, window_size=3, negative_exponent=0.75, parts=2, pair_set=filter_
-    )
+    pairs = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.75, pair_set=filter_)
     expected = set(naive.pairs(drawn(walks, range(600)), 3))
     assert all(contains(pairs.negatives, u, v) for u, v in expected)
     outside = [(u, v) for u in range(300) for v in range(300) if (u, v) not in expected]
@@ -108,8 +110,10 @@ def draw_negative(negatives, source, state):
     """Draw one negative as the trainer draws several; -1 if there is none."""
     slots, weights, _, *listed, words, row_words = negatives
     drawn = np.full(2, -1, dtype=np.int32)
-    state, end = draw_negatives(slots, weights, *listed, words, row_words, source, state, drawn, 1, 1)
-    return state, drawn[1] if end == 2 else -1
+    used, _, end = draw_negatives(
+        slots, weights, *listed, words, row_words, source, state, 0, 0, np.zeros(RING, np.int32), drawn, 1, 1
+    )
+    return advance(state, used), drawn[1] if end == 2 else -1
 
 
 def twin_negatives(negatives, source, contexts, stream, count):
@@ -124,9 +128,7 @@ def twin_negatives(negatives, source, contexts, stream, count):
 @pytest.mark.parametrize("window", [1, 2, 6])
 def test_negatives_agree_with_the_twin_and_follow_the_noise_law(window):
     graph = toy(80)
-    pairs = collect_pairs(
-        walks_of(graph), walks_per_node=2, window_size=window, negative_exponent=0.75, parts=1
-    )
+    pairs = collect_pairs(walks_of(graph), walks_per_node=2, window_size=window, negative_exponent=0.75)
     contexts = {u: {v for v in range(80) if contains(pairs.negatives, u, v)} for u in range(80)}
     source = 11
     assert (pairs.negatives.listed_from[source + 1] > pairs.negatives.listed_from[source]) == (window == 6)
@@ -146,7 +148,7 @@ def test_negatives_agree_with_the_twin_and_follow_the_noise_law(window):
 
 def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeypatch):
     walks = walks_of(toy(80))
-    options = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75, "parts": 2}
+    options = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75}
     full = collect_pairs(walks, **options).negatives
     sizes = np.diff(full.listed_from)
     share = np.array(
@@ -175,9 +177,7 @@ def test_alias_slots_give_each_position_its_share():
 
 def test_a_node_that_met_every_other_has_no_negative_and_is_skipped():
     complete = Graph(adjacency=sparse.csr_array(np.ones((6, 6)) - np.eye(6)))
-    pairs = collect_pairs(
-        walks_of(complete), walks_per_node=5, window_size=3, negative_exponent=0.75, parts=1
-    )
+    pairs = collect_pairs(walks_of(complete), walks_per_node=5, window_size=3, negative_exponent=0.75)
     assert not pairs.negatives.exists.any()
     assert draw_negative(pairs.negatives, 0, np.uint64(1))[1] == -1
 
@@ -187,7 +187,7 @@ def test_the_scan_finds_the_only_negative_when_draws_would_rarely_hit_it():
     star[0, 1:] = star[1:, 0] = 1
     pairs = collect_pairs(
         walks_of(Graph(adjacency=sparse.csr_array(star)), length=2),
-        walks_per_node=50, window_size=1, negative_exponent=0.75, parts=1,
+        walks_per_node=50, window_size=1, negative_exponent=0.75,
     )  # fmt: skip
     weights = np.array([1.0, 1e-9, 1e-9, 1e-9, 1e-9])
     nowhere = np.zeros(6, dtype=np.int64)
@@ -199,24 +199,30 @@ def spread_points(n, d, seed=1, scale=1.0):
     return lift(np.random.default_rng(seed).normal(scale=scale, size=(n, d)))
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("batch_size", [20, 7, 40])
-def test_training_agrees_with_the_twin(batch_size):
+def test_training_agrees_with_the_twin(batch_size, threads):
     n, d, length, window, m, sigma = 360, 3, 20, 2, 4, 0.8
     graph = toy(n)
     keys = make_keys(3)
     walks = make_walks(graph, alpha=0.2, walk_length=length, key=keys.walks)
-    pairs = collect_pairs(walks, walks_per_node=1, window_size=window, negative_exponent=0.75, parts=1)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=window, negative_exponent=0.75)
     schedule = Schedule(1, window, m, sigma, 0.05, batch_size, 1)
-    w = make_workspace(n, d, schedule, length, 2)
+    w = make_workspace(n, d, schedule, length, threads)
     per_walk = -(-length // w.sources.shape[1])
     indices = np.random.default_rng(0).permutation(n)
     first = n // len(w.sources) - 1  # the last batch of first segments, then two of second ones
     points = spread_points(n, d)
-    new = points.copy()
-    loss, trained, skipped = train_batches(
-        new, indices, *draw_walks(walks, indices), pairs.negatives, w, per_walk, first, 3, 1,
-        np.array([0.01, 0.008, 0.006]), window, m, sigma, keys.negatives,
-    )  # fmt: skip
+    wide = np.pad(points, ((0, 0), (0, padded_width(d + 1) - d - 1)))
+    with Team(threads) as team:
+        team.run(
+            train_batches, wide, d, indices, *draw_walks(walks, indices), pairs.negatives, w,
+            w.sources.shape[1], per_walk, first, 1, np.array([0.01, 0.008, 0.006]), window, m, sigma,
+            keys.negatives,
+        )  # fmt: skip
+    new = wide[:, : d + 1]
+    loss = w.losses.sum()
+    trained, skipped = w.tallies.sum(axis=0)
 
     contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
     expected, total, count = points.copy(), 0.0, 0
@@ -245,13 +251,22 @@ def test_training_agrees_with_the_twin(batch_size):
     assert np.abs(new - points).max() > 1e-3
 
 
+def softmax_of(positions, scale):
+    """Run the kernel on positions of (distances of contexts, distances of negatives)."""
+    contexts = np.array([len(near) for near, _ in positions])
+    ends = np.cumsum([len(near) + len(others) for near, others in positions])
+    distances = np.concatenate([part for position in positions for part in position])
+    weights, stiffness = np.empty(len(distances)), np.empty(len(distances))
+    z = 2 * np.sinh(distances / 2) ** 2
+    loss = softmax(z, len(positions), contexts, ends, scale, weights, stiffness, np.empty(len(distances)))
+    return loss, weights, stiffness
+
+
 @pytest.mark.parametrize("reach", [4e-4, 1.3e-3, 2e-3, 1.0])  # all by the series, some, none twice
 def test_the_softmax_is_exact_for_near_points(reach):
     distances = reach * np.array([0.9, 1.0, 1.1, 1.2])
-    points = lift(np.sinh(np.append(0.0, distances))[:, None])
-    weights, stiffness = np.empty(4), np.empty(4)
     scale = 1.0 / reach**2
-    loss = weigh(points, 0, np.arange(1, 5, dtype=np.int32), 1, 4, scale, weights, stiffness)
+    loss, weights, stiffness = softmax_of([(distances[:1], distances[1:])], scale)
     p = np.exp(-scale * distances**2)
     p /= p.sum()
     away = np.array([1.0, 0, 0, 0]) - p
@@ -262,20 +277,32 @@ def test_the_softmax_is_exact_for_near_points(reach):
 
 @pytest.mark.parametrize("far", [1.0, 8.0, 18.0])  # at 18, d^2 / 2 sigma^2 reaches 1300: exp(-1300) is 0
 def test_contexts_share_their_negatives(far):
-    distances = far * np.array([0.3, 1.0, 2.0, 0.9, 1.1, 1.7])
-    points = lift(np.sinh(np.append(0.0, distances))[:, None])
-    weights, stiffness = np.empty(6), np.empty(6)
-    loss = weigh(points, 0, np.arange(1, 7, dtype=np.int32), 3, 6, 1.0, weights, stiffness)
-    logits = -(distances**2)
-    away, expected = np.zeros(6), 0.0
-    for context in range(3):
-        among = [context, 3, 4, 5]
-        expected += logsumexp(logits[among]) - logits[context]
-        away[among] -= np.exp(logits[among] - logsumexp(logits[among]))
-        away[context] += 1.0
+    positions = [
+        (far * np.array([0.3, 1.0, 2.0]), far * np.array([0.9, 1.1, 1.7])),
+        (far * np.array([1.9]), far * np.array([0.2, 0.4])),
+    ]
+    loss, weights, stiffness = softmax_of(positions, 1.0)
+    expected, away = 0.0, []
+    for near, others in positions:
+        pulls = np.zeros(len(near) + len(others))
+        for context, d in enumerate(near):
+            logits = -(np.append(d, others) ** 2)
+            expected += logsumexp(logits) - logits[0]
+            p = np.exp(logits - logsumexp(logits))
+            pulls[context] += 1.0 - p[0]
+            pulls[len(near) :] -= p[1:]
+        away.append(pulls)
+    away = np.concatenate(away)
+    distances = np.concatenate([part for position in positions for part in position])
     assert loss == pytest.approx(expected, rel=1e-9)
     assert stiffness == pytest.approx(np.abs(away), rel=1e-6, abs=1e-12)
     assert weights == pytest.approx(away * distances / np.sinh(distances), rel=1e-6, abs=1e-12)
+
+
+def test_a_loss_too_large_for_one_logarithm_is_added_up():
+    near, others = np.full(200, 3.0), np.full(5000, 1.0)  # (1 + 5000 e^4)^200 is no float64
+    loss, _, _ = softmax_of([(near, others)], 0.5)
+    assert loss == pytest.approx(200 * np.log(1 + 5000 * np.exp(4.0)), rel=1e-12)
 
 
 def test_directions_are_the_negative_gradient_of_the_loss():
@@ -302,36 +329,41 @@ def test_training_descends_and_stays_on_the_hyperboloid():
     graph = toy(200)
     keys = make_keys(0)
     walks = make_walks(graph, alpha=0.2, walk_length=20, key=keys.walks)
-    pairs = collect_pairs(walks, walks_per_node=5, window_size=3, negative_exponent=0.75, parts=2)
+    pairs = collect_pairs(walks, walks_per_node=5, window_size=3, negative_exponent=0.75)
     schedule = Schedule(5, 3, 5, 1.0, 0.05, 320, 2)
-    result = train(start_points(200, 4, keys.start), walks, pairs.negatives, schedule, keys, owners=2)
+    result = train(start_points(200, 4, keys.start), walks, pairs.negatives, schedule, keys)
     assert result.losses[-1] < result.losses[0] < np.log(6) + 0.01
     spatial, time = result.points[:, :-1], result.points[:, -1]
     np.testing.assert_allclose(time**2 - (spatial**2).sum(axis=1), 1.0, rtol=1e-12)
 
 
-def test_the_result_is_the_centroid_of_the_points_of_the_last_half():
+def test_the_result_is_the_centroid_of_the_points_of_the_last_half(monkeypatch):
     graph = toy(200)
     keys = make_keys(0)
     walks = make_walks(graph, alpha=0.2, walk_length=20, key=keys.walks)
-    pairs = collect_pairs(walks, walks_per_node=28, window_size=3, negative_exponent=0.5, parts=1)
+    pairs = collect_pairs(walks, walks_per_node=28, window_size=3, negative_exponent=0.5)
     schedule = Schedule(28, 3, 5, 1.0, 0.05, 320, 1)
-    moving = start_points(200, 4, keys.start)
-    seen = []
+    seen, total, look = [], [], _LateMean.look
+    monkeypatch.setattr(
+        _LateMean,
+        "look",
+        lambda mean, points, done: (seen.append((done, points.copy())), look(mean, points, done)),
+    )
+    start = start_points(200, 4, keys.start)
     result = train(
-        moving, walks, pairs.negatives, schedule, keys, owners=1,
-        on_batch=lambda done, total: seen.append((done / total, moving.copy())),
-    )  # fmt: skip
+        start, walks, pairs.negatives, schedule, keys, on_batch=lambda done, batches: total.append(batches)
+    )
     late, moment = [], 1  # of 32
-    for share, points in seen:
+    for done, points in seen:
+        share = done / total[0]
         if share >= 0.5 + moment / 64:
             late.append(points)
             moment = int((share - 0.5) * 64) + 1
     assert len(late) > 20
-    total = np.sum(late, axis=0)
-    square = total[:, -1:] ** 2 - (total[:, :-1] ** 2).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(result.points, total / np.sqrt(square), atol=1e-9)
-    assert np.abs(result.points - moving).max() > 1e-3
+    summed = np.sum(late, axis=0)
+    square = summed[:, -1:] ** 2 - (summed[:, :-1] ** 2).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(result.points, summed / np.sqrt(square), atol=1e-9)
+    assert np.abs(result.points - seen[-1][1]).max() > 1e-3
 
 
 def assert_follows_law(graph, node, table_limit, draws=40_000):

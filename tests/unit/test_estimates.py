@@ -38,7 +38,7 @@ def test_training_memory_is_that_of_the_arrays(nodes):
     graph = random_graph(size)
     keys = make_keys(0)
     walks = make_walks(graph, alpha=size.alpha, walk_length=size.walk_length, key=keys.walks)
-    pairs = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.75, parts=2)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.75)
     schedule = Schedule(1, 3, size.n_negatives, 1.0, 0.05, 320, 1)
     workspace = make_workspace(nodes, size.n_components, schedule, size.walk_length, size.threads)
     points = 8 * nodes * (size.n_components + 1)

@@ -49,10 +49,10 @@ def test_same_bits_with_rejection_and_bloom_filter(graph, monkeypatch):
     assert len({f.embedding_.tobytes() for f in fits}) == 1
 
 
-def _rejection(graph):
+def _rejection(graph, team):
     from heat_neo4j.similarity import make_similarity
 
-    return make_similarity(graph, table_limit=0)
+    return make_similarity(graph, table_limit=0, team=team)
 
 
 def test_another_seed_gives_another_embedding(graph, model):

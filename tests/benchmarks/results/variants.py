@@ -12,6 +12,7 @@ from scipy import sparse
 
 from heat_neo4j import similarity, walks
 from heat_neo4j._kernels.walks import draw_block
+from heat_neo4j._team import Team
 from heat_neo4j.baselines import attribute_svd
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
@@ -26,8 +27,8 @@ def _attributes(make: Callable[[Graph], Any]) -> Patch:
     """Let attribute steps follow other attributes."""
     usual = similarity.make_similarity
 
-    def changed(graph: Graph) -> Any:
-        return usual(Graph(adjacency=graph.adjacency, attributes=make(graph)))
+    def changed(graph: Graph, team: Team) -> Any:
+        return usual(Graph(adjacency=graph.adjacency, attributes=make(graph)), team=team)
 
     return mock.patch.object(walks, "make_similarity", changed)
 
@@ -54,8 +55,8 @@ def _squared_cosine() -> Patch:
     """Follow attributes in proportion to the squared cosine."""
     usual = similarity.make_similarity
 
-    def changed(graph: Graph) -> Any:
-        law = usual(graph)
+    def changed(graph: Graph, team: Team) -> Any:
+        law = usual(graph, team=team)
         each = np.diff(law.table, axis=1, prepend=np.float32(0)).astype(np.float64)
         return law._replace(table=np.cumsum(each**2, axis=1).astype(np.float32))
 
@@ -66,7 +67,7 @@ def _more_from_small() -> Patch:
     """Begin walks in proportion to degree ** -1/2, as many in all."""
     walks_per_node = HEAT().walks_per_node
 
-    def changed(walker: Any, law: Any, indices: Any, nodes: Any, lengths: Any) -> None:
+    def changed(walker: Any, law: Any, indices: Any, nodes: Any, lengths: Any, *member: Any) -> None:
         n_nodes = len(walker.indptr) - 1
         weight = np.maximum(np.diff(walker.indptr), 1) ** -0.5
         ends = np.round(np.cumsum(weight) / weight.sum() * (walks_per_node * n_nodes)).astype(np.int64)
@@ -74,7 +75,7 @@ def _more_from_small() -> Patch:
         place = node * walks_per_node + round_  # each round has walks from all over the graph
         begin = np.searchsorted(ends, place, side="right")
         repetition = place - np.concatenate(([0], ends))[begin]
-        draw_block(walker, law, repetition * n_nodes + begin, nodes, lengths)
+        draw_block(walker, law, repetition * n_nodes + begin, nodes, lengths, *member)
 
     return mock.patch.object(walks, "draw_block", changed)
 

@@ -1,0 +1,108 @@
+"""What LLVM has and Python has not: bits of a number, atomic access to an array, giving up the processor."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.types.functions import ExternalFunction
+from numba.extending import intrinsic
+
+__all__ = ["atomic_add", "atomic_load", "atomic_or", "bits_of", "float_of", "prefetch", "yield_processor"]
+
+_LINE = 64  # bytes of a cache line
+
+# Numba calls what follows while it compiles: arguments are types, then values of LLVM.
+
+
+@intrinsic
+def bits_of(_typing: Any, x: Any) -> Any:
+    """Return the 64 bits of a float as an integer."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def float_of(_typing: Any, bits: Any) -> Any:
+    """Return the float that 64 bits stand for."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), generate
+
+
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Return the address of array[index], the first two arguments."""
+    array_type = signature.args[0]
+    array = context.make_array(array_type)(context, builder, arguments[0])
+    return cgutils.get_item_pointer(context, builder, array_type, array, [arguments[1]])
+
+
+@intrinsic
+def atomic_add(_typing: Any, array: Any, index: Any, value: Any) -> Any:
+    """Add to array[index], an int64 array, and return what was there before; nothing moves across it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments)
+        return builder.atomic_rmw("add", pointer, arguments[2], "seq_cst")
+
+    return types.int64(array, types.intp, types.int64), generate
+
+
+@intrinsic
+def atomic_or(_typing: Any, array: Any, index: Any, bits: Any) -> Any:
+    """Set bits of array[index], a uint64 array; in every order of threads the same bits are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments)
+        builder.atomic_rmw("or", pointer, arguments[2], "monotonic")
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.uint64), generate
+
+
+@intrinsic
+def atomic_load(_typing: Any, array: Any, index: Any) -> Any:
+    """Return array[index], an int64 array, as other threads have left it; nothing moves across it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments)
+        return builder.load_atomic(pointer, "seq_cst", 8)
+
+    return types.int64(array, types.intp), generate
+
+
+@intrinsic
+def prefetch(_typing: Any, array: Any, index: Any) -> Any:
+    """Fetch array[index] into the caches, without waiting for it; of a matrix, its row."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type = signature.args[0]
+        struct = context.make_array(array_type)(context, builder, arguments[0])
+        index, bytes_ahead = arguments[1], [0]
+        if array_type.ndim == 2:
+            index = builder.mul(index, builder.extract_value(struct.shape, 1))
+            bytes_ahead.append(_LINE)
+        byte = ir.IntType(8).as_pointer()
+        word = ir.IntType(32)
+        fetch = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        )
+        address = builder.bitcast(builder.gep(struct.data, [index]), byte)
+        for ahead in bytes_ahead:
+            line = builder.gep(address, [ir.Constant(word, ahead)])
+            builder.call(fetch, [line, *(ir.Constant(word, how) for how in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+yield_processor = ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
+"""Let another thread run on this processor; a function of the operating system."""

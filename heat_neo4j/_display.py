@@ -1,11 +1,11 @@
-"""Values of node properties as a person reads them."""
+"""Values of node properties, and sizes, as a person reads them."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-__all__ = ["display_text"]
+__all__ = ["display_text", "format_bytes"]
 
 _LONGEST_LIST = 12
 
@@ -40,6 +40,15 @@ def display_text(value: Any, longest: int = 240) -> str:
         shown = ", ".join(display_text(item, longest) for item in value[:_LONGEST_LIST])
         return _cut(shown, longest - len(more)) + more
     return _cut(" ".join(str(value).split()), longest)
+
+
+def format_bytes(count: float) -> str:
+    """Return a size for people, in powers of 1024: ``"3.2 GiB"``."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
 
 
 def _cut(text: str, longest: int) -> str:

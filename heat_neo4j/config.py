@@ -61,10 +61,12 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "batch_size": "a whole number",
         "n_epochs": "a whole number",
         "refine": "true or false",
+        "time_limit": "a number",
         "n_threads": "a whole number",
         "random_state": "a whole number",
     },
     "choose": {"seconds": "a number"},
+    "limits": {"memory": "text"},
     "write": {
         "model": "text",
         "coordinates": "text",

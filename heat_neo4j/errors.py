@@ -8,7 +8,8 @@
     ├── ProjectionError          4   the graph cannot be read as asked: unknown names, bad values, no match
     ├── WriteRefused             5   writing would overwrite what is not ours, or the values are not finite
     ├── WriteFailed              6   writing stopped half-way; the run node says "incomplete"
-    └── LocalServerError         7   the local Neo4j did not install, start or stop
+    ├── LocalServerError         7   the local Neo4j did not install, start or stop
+    └── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.
@@ -21,6 +22,7 @@ __all__ = [
     "ConnectionFailed",
     "HeatError",
     "LocalServerError",
+    "MemoryExceeded",
     "ProjectionError",
     "WriteFailed",
     "WriteRefused",
@@ -67,3 +69,9 @@ class LocalServerError(HeatError):
     """The local Neo4j server could not be installed, started or stopped."""
 
     exit_code = 7
+
+
+class MemoryExceeded(HeatError):
+    """The run would need more memory than it may use; nothing was begun."""
+
+    exit_code = 8

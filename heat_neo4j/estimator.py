@@ -62,6 +62,9 @@ class HEAT(BaseEstimator):
     refine : bool, default True
         Whether trained points are moved a little towards their neighbours and to radii that follow the
         degree too; the paper does not. See `refinement`.
+    time_limit : float, optional
+        Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
+        training that needs no more gives the same bits as without a limit.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     random_state : int, optional
@@ -110,6 +113,7 @@ class HEAT(BaseEstimator):
         batch_size: int = 320,
         n_epochs: int = 1,
         refine: bool = True,
+        time_limit: float | None = None,
         n_threads: int | None = None,
         random_state: int | None = None,
     ) -> None:
@@ -125,6 +129,7 @@ class HEAT(BaseEstimator):
         self.batch_size = batch_size
         self.n_epochs = n_epochs
         self.refine = refine
+        self.time_limit = time_limit
         self.n_threads = n_threads
         self.random_state = random_state
 
@@ -187,7 +192,16 @@ class HEAT(BaseEstimator):
                 )
             points = start_points(graph.n_nodes, self.n_components, keys.start)
             on_batch = _stage(on_progress, "train")
-            trained = train(points, walks, pairs.negatives, schedule, keys, team=team, on_batch=on_batch)
+            trained = train(
+                points,
+                walks,
+                pairs.negatives,
+                schedule,
+                keys,
+                team=team,
+                time_limit=clock.left(self.time_limit),
+                on_batch=on_batch,
+            )
             clock.stop("train")
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses
@@ -196,6 +210,7 @@ class HEAT(BaseEstimator):
             "seconds": clock.seconds,
             "threads": threads,
             "pairs": trained.n_pairs,
+            "trained_share": round(trained.share, 4),
             "pairs_without_negative": trained.n_skipped,
             "damped_steps": trained.n_damped,
             "exclusion": "exact" if pairs.exact else "bloom filter",
@@ -213,6 +228,8 @@ class HEAT(BaseEstimator):
         check_probability("alpha", self.alpha)
         check_integer("walk_length", self.walk_length, minimum=2)
         check_probability("negative_exponent", self.negative_exponent)
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit)
         threads = resolve_threads(self.n_threads)
         schedule = Schedule(
             walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
@@ -231,12 +248,16 @@ class _Clock:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._since = perf_counter()
+        self._began = self._since = perf_counter()
 
     def stop(self, stage: str) -> None:
         now = perf_counter()
         self.seconds[stage] = round(now - self._since, 3)
         self._since = now
+
+    def left(self, limit: float | None) -> float | None:
+        """Return how many seconds of a limit are left, at least 0."""
+        return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
 
 
 def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
@@ -246,4 +267,4 @@ def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
 def _sampling(similarity: Any) -> str:
     if similarity.use_table:
         return "table"
-    return "rejection" if similarity.inverse_norm.shape[0] else "none"
+    return "rejection" if similarity.scalars.shape[0] else "none"

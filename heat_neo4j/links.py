@@ -1,20 +1,20 @@
 """Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
 
-Pairs are unordered. The search is exact: every pair that may be considered is, in O(N k) memory and
-O(N^2 d) time, with the same bits for any number of threads. By a combined score the best-scored pairs are
-found instead, in the same way but slower.
+Pairs are unordered. The search is exact, in O(N k) memory and with the same bits for any number of threads,
+see `_link_search`. By a combined score the best-scored pairs are found instead, by looking at all pairs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, NO_PARTNER, nearest_absent
+from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET
+from heat_neo4j._link_search import Candidates, nearest_pairs
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._scored_pairs import best_absent
@@ -37,9 +37,6 @@ __all__ = [
     "fit_link_score",
     "predict_links",
 ]
-
-_BLOCK_ROWS = 1024  # nodes between two progress reports
-_BLOCK_ENTRIES = 1 << 22  # pairs held before the overall nearest are sorted out
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +140,7 @@ def predict_links(
         return _by_score(score, embedding, graph, nodes, roles[nodes], k, top, on_progress)
     candidates = _candidates(embedding, graph, nodes, roles[nodes])
     with Team(threads) as team:
-        pairs = _nearest(candidates, k, top, team, on_progress)
+        pairs = nearest_pairs(candidates, k, top, team, on_progress)
     return PredictedLinks(
         source=nodes[pairs.source],
         target=nodes[pairs.target],
@@ -173,24 +170,6 @@ def _by_score(
     )
 
 
-class _Candidates(NamedTuple):
-    """The nodes that may be linked, numbered from 0: the first arguments of `nearest_absent`."""
-
-    spatial: NDArray[np.float64]
-    time: NDArray[np.float64]
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    roles: NDArray[np.uint8]
-
-
-class _Pairs(NamedTuple):
-    """Unordered pairs of candidates, source < target."""
-
-    distance: NDArray[np.float64]
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-
-
 def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:
     if k is not None:
         check_integer("k", k, minimum=1)
@@ -212,14 +191,14 @@ def _embedding_of(model: HEAT | NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _candidates(
     embedding: NDArray[np.float64], graph: Graph, nodes: NDArray[np.int64], roles: NDArray[np.uint8]
-) -> _Candidates:
+) -> Candidates:
     spatial, time = columns_of(embedding, graph.n_nodes)
     adjacency = graph.adjacency
     if len(nodes) < graph.n_nodes:
         adjacency = adjacency[nodes][:, nodes]
         spatial, time = np.ascontiguousarray(spatial[:, nodes]), time[nodes]
     indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int32)
-    return _Candidates(spatial, time, indptr, indices, roles)
+    return Candidates(spatial, time, indptr, indices, roles)
 
 
 def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> NDArray[np.uint8]:
@@ -237,44 +216,3 @@ def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> 
             known = ", ".join(sorted(graph.labels)) or "none"
             raise ValueError(f"{name} {label!r} is not a label of the graph; it has: {known}")
     return roles
-
-
-def _nearest(
-    candidates: _Candidates, k: int | None, top: int | None, team: Team, on_progress: Progress
-) -> _Pairs:
-    """Search block by block; what a block finds beyond the `top` best so far is dropped."""
-    n = len(candidates.time)
-    width = min(k or top or 0, n - 1)
-    found: list[_Pairs] = []
-    bound = np.inf
-    rows = min(_BLOCK_ROWS, max(_BLOCK_ENTRIES // max(width, 1), 1))
-    on_progress("links", 0, n)
-    for begin in range(0, n if width > 0 else 0, rows):
-        end = min(begin + rows, n)
-        distance, partner = np.empty((end - begin, width)), np.empty((end - begin, width), dtype=np.int64)
-        team.run(nearest_absent, *candidates, begin, k is None, bound, distance, partner)
-        found.append(_unordered(begin, distance, partner))
-        if top is not None and sum(len(pairs.distance) for pairs in found) >= 2 * top:
-            found = [_merge(found, top)]
-            bound = found[0].distance[-1]
-        on_progress("links", end, n)
-    return _merge(found, top)
-
-
-def _unordered(begin: int, distance: NDArray[np.float64], partner: NDArray[np.int64]) -> _Pairs:
-    """Return what rows `begin`, `begin + 1`, ... found, as pairs."""
-    row, place = np.nonzero(partner != NO_PARTNER)
-    u, v = row + begin, partner[row, place]
-    return _Pairs(distance[row, place], np.minimum(u, v), np.maximum(u, v))
-
-
-def _merge(found: list[_Pairs], top: int | None) -> _Pairs:
-    """Return the first `top` different pairs by (distance, source, target)."""
-    distance = np.concatenate([np.empty(0), *(pairs.distance for pairs in found)])
-    source = np.concatenate([np.empty(0, np.int64), *(pairs.source for pairs in found)])
-    target = np.concatenate([np.empty(0, np.int64), *(pairs.target for pairs in found)])
-    order = np.lexsort((target, source, distance))
-    distance, source, target = distance[order], source[order], target[order]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (source[1:] != source[:-1]) | (target[1:] != target[:-1])
-    return _Pairs(distance[first][:top], source[first][:top], target[first][:top])

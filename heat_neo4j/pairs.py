@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
+from heat_neo4j._kernels.random import alias_slots
 from heat_neo4j._team import ALONE, Team
 from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
 
@@ -34,7 +35,7 @@ LISTED_BYTES = 2**27
 
 _LISTED_ENTRY = 12
 _OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
-_BLOOM_BITS_PER_PAIR = 16
+_BLOOM_BITS_PER_PAIR = 8  # with multiplicity; of different pairs there are some times fewer
 _PROBES = 100_000
 
 
@@ -68,7 +69,7 @@ def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_s
     exact = n_nodes * ((n_nodes + 63) // 64) * 8
     if exact <= EXACT_BYTES:
         return True, exact
-    most_pairs = 2 * n_nodes * walks_per_node * walk_length * window_size
+    most_pairs = n_nodes * walks_per_node * walk_length * window_size  # unordered
     return False, min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
 
 
@@ -161,7 +162,7 @@ def _empty_negatives(
     listed_from = np.concatenate(([0], np.cumsum(sizes)))
     listed = np.empty(listed_from[-1], dtype=np.int32)
     listed_slots = np.empty(listed_from[-1], dtype=np.uint64)
-    slots = kernels.alias_slots(weights)
+    slots = alias_slots(weights)
     return Negatives(slots, weights, exists, listed_from, listed, listed_slots, *pair_set)
 
 

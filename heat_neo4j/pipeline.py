@@ -14,6 +14,7 @@ from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
+from heat_neo4j.capacity import check_memory, run_size
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
 from heat_neo4j.errors import ProjectionError
@@ -46,6 +47,7 @@ def embed(
     links: LinkOptions | None = _DEFAULT_LINKS,
     choose: Sequence[str] = (),
     choose_seconds: float | None = None,
+    memory_limit: int | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: Progress = no_progress,
@@ -71,6 +73,8 @@ def embed(
         chosen the model's own values are taken, and a note says why.
     choose_seconds : float, optional
         Time to spend on that.
+    memory_limit : int, optional
+        Bytes that this process may use: a run that is estimated to need more is refused before it begins.
     overwrite : bool
         Whether values of the same names that no run wrote may be overwritten.
     dry_run : bool
@@ -88,6 +92,8 @@ def embed(
         If `coordinates` is none of the three, or a parameter of the model is out of range.
     ProjectionError
         If the projection cannot be read, or there is nothing in it to learn from.
+    MemoryExceeded
+        If the run would not fit.
     WriteRefused
         If writing would be refused; found out before training.
     WriteFailed, ConnectionFailed
@@ -95,6 +101,8 @@ def embed(
     """
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
+    if memory_limit is not None:
+        check_memory(run_size(store.count(projection), model, links), memory_limit)
     clock = _Clock()
     graph = store.read_graph(projection, on_progress=on_progress)
     clock.lap("read")
@@ -104,7 +112,7 @@ def embed(
     choice, notes = _chosen(model, graph, choose, choose_seconds, on_progress)
     if choose:
         clock.lap("choose")
-    _fit(model, graph, on_progress)
+    notes += _fit(model, graph, on_progress)
     clock.laps(model.training_["seconds"])
     recorded = {} if choice is None else {"choice": choice.to_dict()}
     if links is None:
@@ -232,12 +240,17 @@ class _Clock:
         self._since = perf_counter()
 
 
-def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> None:
+def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> tuple[str, ...]:
+    """Fit the model; return a note if the time did not do."""
     try:
         model.fit(graph, on_progress=on_progress)
     except NothingToLearnError as error:
         advice = "`heat check` shows what the projection matches"
         raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
+    share = model.training_["trained_share"]
+    if share == 1.0:
+        return ()
+    return (f"training ended at the time limit, after {share:.1%} of its pairs",)
 
 
 def _chosen(

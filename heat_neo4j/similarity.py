@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels import similarity as kernels
-from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._kernels.random import alias_slots
+from heat_neo4j._kernels.similarity import INVERSE_NORM, Similarity
 from heat_neo4j._team import ALONE, Team
 from heat_neo4j.graph import Graph
 
@@ -87,27 +88,24 @@ def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team 
         return no_similarity()
     indptr, indices, values = _csr(e)
     total_mass = float(np.sum(m * m))
-    inverse_norm, cross, cross_abs, mass = kernels.node_scalars(indptr, indices, values, m)
+    scalars = kernels.node_scalars(indptr, indices, values, m)
     if graph.n_nodes <= table_limit:
         table = np.empty((graph.n_nodes, graph.n_nodes), dtype=np.float32)
-        team.run(
-            kernels.table_rows, indptr, indices, values, inverse_norm, cross, mass, total_mass, e.shape[1],
-            table,
-        )  # fmt: skip
+        team.run(kernels.table_rows, indptr, indices, values, scalars, total_mass, e.shape[1], table)
         return _assemble(use_table=True, table=table)
     by_column = sparse.csc_array(e)
     by_column.sort_indices()
     col_indptr, col_nodes, col_values = _csr(by_column)
-    nodes, cumulative, split, absent = kernels.owner_cumulative(
+    inverse_norm = np.ascontiguousarray(scalars[:, INVERSE_NORM])
+    nodes, slots, split, sums, absent = kernels.owner_slots(
         col_indptr, col_nodes, col_values, m, inverse_norm
     )
-    above, under = kernels.feature_sums(col_indptr, cumulative, split, absent, m)
-    owned, everywhere, global_owned = kernels.feature_cumulative(indptr, indices, values, m, above, under)
+    owned, weights = kernels.feature_weights(indptr, indices, values, m, sums, absent, scalars)
     return _assemble(
-        use_table=False, indptr=indptr, indices=indices, values=values, shift=m, inverse_norm=inverse_norm,
-        cross=cross, cross_abs=cross_abs, mass=mass, total_mass=total_mass, owned_cumulative=owned,
-        global_cumulative=everywhere, global_owned=global_owned, col_indptr=col_indptr, col_nodes=nodes,
-        col_cumulative=cumulative, col_split=split, absent=absent, node_cumulative=np.cumsum(inverse_norm),
+        use_table=False, indptr=indptr, indices=indices, values=values, shift=m, scalars=scalars,
+        total_mass=total_mass, owned_cumulative=owned, column_slots=alias_slots(weights),
+        col_indptr=col_indptr, col_nodes=nodes, col_slots=slots, col_split=split, col_sums=sums,
+        absent=absent, node_slots=alias_slots(inverse_norm),
         none_found=np.zeros(graph.n_nodes, dtype=np.int8),
     )  # fmt: skip
 
@@ -122,7 +120,12 @@ _EMPTY = {
     "indices": np.zeros(0, dtype=np.int32),
     "col_indptr": np.zeros(1, dtype=np.int64),
     "col_nodes": np.zeros(0, dtype=np.int32),
+    "col_slots": np.zeros(0, dtype=np.uint64),
     "col_split": np.zeros(0, dtype=np.int64),
+    "col_sums": np.zeros((0, 2)),
+    "column_slots": np.zeros(0, dtype=np.uint64),
+    "node_slots": np.zeros(0, dtype=np.uint64),
+    "scalars": np.zeros((0, 5)),
     "none_found": np.zeros(0, dtype=np.int8),
     "total_mass": 0.0,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves: points (N, d + 1), mean loss per round of walks, and counters.
+    """What training leaves: points (N, d + 1), mean loss per round of walks, counters, the share trained.
 
     The points are the centroids of where each node was at times spread over the last half of training
     (Polyak-Ruppert averaging, on the hyperboloid): what single batches do to a node cancels out.
@@ -76,6 +77,7 @@ class Trained:
     n_pairs: int
     n_skipped: int
     n_damped: int
+    share: float
 
 
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -139,6 +141,7 @@ def train(
     keys: Keys,
     *,
     team: Team = ALONE,
+    time_limit: float | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
     """Train over all walks of all epochs.
@@ -155,6 +158,8 @@ def train(
         Random keys. Every epoch repeats the same walks, in another order with other negatives.
     team : Team
         Threads to use; the result does not depend on it.
+    time_limit : float, optional
+        Seconds after which training ends. Where they will not do, the learning rate falls with the time.
     on_batch : callable
         Called with (batches done, batches in all).
 
@@ -171,12 +176,11 @@ def train(
     blocks = [slice(at, min(at + WALKS_PER_BLOCK, n_nodes)) for at in range(0, n_nodes, WALKS_PER_BLOCK)]
     batches = [-(-(block.stop - block.start) * per_walk // segments) for block in blocks]
     rounds = schedule.n_epochs * schedule.walks_per_node
-    total = rounds * sum(batches)
-    rates = schedule.learning_rate * (1.0 - np.arange(total) / total)
+    pace = _Pace(rounds * sum(batches), time_limit)
     losses = np.zeros(rounds)
     n_pairs = np.zeros(rounds, dtype=np.int64)
-    mean = _LateMean(total)
-    n_skipped = done = 0
+    mean = _LateMean()
+    n_skipped = 0
     for round_ in range(rounds):
         epoch, repetition = divmod(round_, schedule.walks_per_node)
         indices = repetition * n_nodes + keys.order.permutation(n_nodes)
@@ -184,36 +188,91 @@ def train(
         w.losses[:] = 0.0
         w.tallies[:] = 0
         for block, in_block in zip(blocks, batches, strict=True):
+            if pace.over:
+                break
             nodes, lengths = draw_walks(walks, indices[block], team)
             for first in range(0, in_block, _BATCHES_PER_CALL):
                 count = min(_BATCHES_PER_CALL, in_block - first)
+                rates = schedule.learning_rate * (1.0 - pace.progress(count))
                 team.run(
                     train_batches, points, columns - 1, indices[block], nodes, lengths, negatives, w,
-                    positions, per_walk, first, done + 1, rates[done : done + count],
-                    schedule.window_size, schedule.n_negatives, schedule.sigma, key,
+                    positions, per_walk, first, pace.done + 1, rates, schedule.window_size,
+                    schedule.n_negatives, schedule.sigma, key,
                 )  # fmt: skip
-                done += count
-                mean.look(points[:, :columns], done)
-                on_batch(done, total)
+                pace.advance(count)
+                mean.look(points[:, :columns], pace.share)
+                on_batch(pace.done, pace.total)
+                if pace.over:
+                    break
         n_pairs[round_], skipped = w.tallies.sum(axis=0)
         n_skipped += int(skipped)
         losses[round_] = w.losses.sum() / max(n_pairs[round_], 1)
-    return Trained(mean.points, losses, int(n_pairs.sum()), n_skipped, int(w.n_damped.sum()))
+    trained = n_pairs > 0
+    if pace.done < pace.total:
+        on_batch(pace.total, pace.total)  # nothing more will come
+    return Trained(
+        points=mean.points,
+        losses=losses[: np.flatnonzero(trained)[-1] + 1] if trained.any() else losses,
+        n_pairs=int(n_pairs.sum()),
+        n_skipped=n_skipped,
+        n_damped=int(w.n_damped.sum()),
+        share=pace.done / pace.total,
+    )
+
+
+class _Pace:
+    """How far training has come, in batches, or in time where they would take longer than they may.
+
+    The learning rate falls to 0 either way. Until it is plain that the time will not do, which is asked from
+    a tenth of it on, only batches count, so that a limit that is kept changes no bit of the result.
+    """
+
+    def __init__(self, total: int, time_limit: float | None) -> None:
+        self.total = total
+        self.done = 0
+        self.share = 0.0
+        self._limit = np.inf if time_limit is None else time_limit
+        self._began = perf_counter()
+        self._hurried: tuple[float, float] | None = None  # since which share, and which moment
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to be trained."""
+        return self.share >= 1.0
+
+    def progress(self, count: int) -> NDArray[np.float64]:
+        """Return the share of the training that lies before each of the next `count` batches."""
+        if self._hurried is None:
+            return np.arange(self.done, self.done + count) / self.total
+        return np.full(count, self.share)
+
+    def advance(self, count: int) -> None:
+        """Take note that `count` batches more are trained."""
+        self.done += count
+        spent = perf_counter() - self._began
+        if self._hurried is None:
+            self.share = self.done / self.total
+            if self._limit / 10 < spent and spent > self._limit * self.share:
+                self._hurried = self.share, spent
+        if self._hurried is not None:
+            share, since = self._hurried
+            left = max(self._limit - since, np.finfo(np.float64).tiny)
+            self.share = max(self.done / self.total, min(share + (1.0 - share) * (spent - since) / left, 1.0))
 
 
 class _LateMean:
     """Centroid of each node's points at some moments of the last part of the training, its end among them."""
 
-    def __init__(self, n_batches: int) -> None:
-        late = n_batches * (1.0 - _AVERAGED)
-        self._moments = [late + (n_batches - late) * i / _SNAPSHOTS for i in range(1, _SNAPSHOTS + 1)]
+    def __init__(self) -> None:
+        late = 1.0 - _AVERAGED
+        self._moments = [late + (1.0 - late) * i / _SNAPSHOTS for i in range(1, _SNAPSHOTS + 1)]
         self._points: NDArray[np.float64] | None = None
         self._weight = np.empty(0)
 
-    def look(self, points: NDArray[np.float64], done: int) -> None:
-        """Take in the points after `done` batches, if one of the moments has come."""
+    def look(self, points: NDArray[np.float64], share: float) -> None:
+        """Take in the points after a share of the training, if one of the moments has come."""
         due = len(self._moments)
-        self._moments = [moment for moment in self._moments if moment > done]
+        self._moments = [moment for moment in self._moments if moment > share]
         if len(self._moments) == due:
             return
         if self._points is None:

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import atomic_add
 
-__all__ = ["IS_SOURCE", "IS_TARGET", "NO_PARTNER", "count_pairs_above", "nearest_absent", "paired_excess"]
+__all__ = [
+    "IS_SOURCE",
+    "IS_TARGET",
+    "NO_PARTNER",
+    "count_pairs_above",
+    "nearest_absent",
+    "nearest_among",
+    "paired_excess",
+]
 
 IS_SOURCE = np.uint8(1)
 IS_TARGET = np.uint8(2)
@@ -115,10 +123,50 @@ def _sift_up(distance: NDArray[np.float64], partner: NDArray[np.int64], at: int)
 
 
 @njit(cache=True)
+def _distance(excess: float) -> float:
+    """Return arcosh(1 + excess)."""
+    distance: float = np.log1p(excess + np.sqrt(excess * (excess + 2.0)))
+    return distance
+
+
+@njit(cache=True)
 def _ceiling(distance: float) -> float:
     """Return a z above which the distance is surely larger than `distance`."""
     half: float = np.sinh(0.5 * distance)
     return 2.0 * half * half * (1.0 + 1e-9)
+
+
+@njit(cache=True)
+def _offer(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int, d: float, v: int) -> int:
+    """Put (d, v) into a heap of the smallest; return how many it holds now."""
+    if size < distance.shape[0]:
+        distance[size], partner[size] = d, v
+        _sift_up(distance, partner, size)
+        return size + 1
+    if d < distance[0] or (d == distance[0] and v < partner[0]):
+        distance[0], partner[0] = d, v
+        _sift_down(distance, partner, size)
+    return size
+
+
+@njit(cache=True)
+def _sort(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int) -> None:
+    """Turn a heap into an ascending list."""
+    for end in range(size - 1, 0, -1):
+        distance[0], distance[end] = distance[end], distance[0]
+        partner[0], partner[end] = partner[end], partner[0]
+        _sift_down(distance, partner, end)
+
+
+@njit(cache=True)
+def _may_link(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], roles: NDArray[np.uint8], u: int, v: int
+) -> bool:
+    """Tell whether two nodes are different, not joined, and of roles that go together."""
+    if v == u or _is_neighbour(indptr, indices, u, v):
+        return False
+    forward = bool(roles[u] & IS_SOURCE) and bool(roles[v] & IS_TARGET)
+    return forward or (bool(roles[v] & IS_SOURCE) and bool(roles[u] & IS_TARGET))
 
 
 @njit(cache=True)
@@ -137,7 +185,6 @@ def _scan_row(
     """Fill `distance` and `partner` with the nearest absent partners of u among [first, M), sorted."""
     z = np.empty(_TILE)
     along = np.empty(_TILE)
-    k = distance.shape[0]
     size = 0
     ceiling = _ceiling(bound)
     for start in range(first, time.shape[0], _TILE):
@@ -145,26 +192,56 @@ def _scan_row(
         _excess(spatial, time, u, start, stop, z, along)
         for v in range(start, stop):
             excess = z[v - start]
-            if excess > ceiling or v == u or _is_neighbour(indptr, indices, u, v):
+            if excess > ceiling or not _may_link(indptr, indices, roles, u, v):
                 continue
-            if not (roles[u] & IS_SOURCE and roles[v] & IS_TARGET) and not (
-                roles[v] & IS_SOURCE and roles[u] & IS_TARGET
-            ):
-                continue
-            d = np.log1p(excess + np.sqrt(excess * (excess + 2.0)))
-            if size < k:
-                distance[size], partner[size] = d, v
-                _sift_up(distance, partner, size)
-                size += 1
-            elif d < distance[0]:  # an equal distance loses: v is larger than all seen before
-                distance[0], partner[0] = d, v
-                _sift_down(distance, partner, k)
-            if size == k:
+            size = _offer(distance, partner, size, _distance(excess), v)
+            if size == distance.shape[0]:
                 ceiling = min(ceiling, _ceiling(distance[0]))
-    for end in range(size - 1, 0, -1):
-        distance[0], distance[end] = distance[end], distance[0]
-        partner[0], partner[end] = partner[end], partner[0]
-        _sift_down(distance, partner, end)
+    _sort(distance, partner, size)
+
+
+@njit(cache=True, nogil=True)
+def nearest_among(
+    spatial: NDArray[np.float64],
+    time: NDArray[np.float64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    roles: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    candidates: NDArray[np.int64],
+    distance: NDArray[np.float64],
+    partner: NDArray[np.int64],
+    barrier: NDArray[np.int64],
+    thread: int,
+    n_threads: int,
+) -> None:
+    """Find the k nearest absent partners of some points among given ones. Run by a team.
+
+    Parameters
+    ----------
+    spatial, time, indptr, indices, roles
+        As for `nearest_absent`.
+    rows : int64 array of shape (B,)
+        The points.
+    candidates : int64 array of shape (B, C)
+        Among which to look, none twice; `NO_PARTNER` where there are fewer.
+    distance, partner : arrays of shape (B, k)
+        As for `nearest_absent`.
+    """
+    z, along = np.empty(1), np.empty(1)
+    row = take(barrier)
+    while row < rows.shape[0]:
+        u = rows[row]
+        distance[row, :] = np.inf
+        partner[row, :] = NO_PARTNER
+        size = 0
+        for c in range(candidates.shape[1]):
+            v = candidates[row, c]
+            if v != NO_PARTNER and _may_link(indptr, indices, roles, u, v):
+                _excess(spatial, time, u, v, v + 1, z, along)
+                size = _offer(distance[row], partner[row], size, _distance(z[0]), v)
+        _sort(distance[row], partner[row], size)
+        row = take(barrier)
 
 
 @njit(cache=True, nogil=True)
@@ -174,7 +251,7 @@ def nearest_absent(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     roles: NDArray[np.uint8],
-    begin: int,
+    rows: NDArray[np.int64],
     later_only: bool,
     bound: float,
     distance: NDArray[np.float64],
@@ -183,7 +260,7 @@ def nearest_absent(
     thread: int,
     n_threads: int,
 ) -> None:
-    """Find the k nearest absent partners of the points in rows [begin, begin + B). Run by a team.
+    """Find the k nearest absent partners of some points among all. Run by a team.
 
     Parameters
     ----------
@@ -193,8 +270,8 @@ def nearest_absent(
         Pairs that exist already, sorted within rows.
     roles : uint8 array of shape (M,)
         `IS_SOURCE` and `IS_TARGET` bits; a pair must have one of each at opposite ends.
-    begin : int
-        The first row to do.
+    rows : int64 array of shape (B,)
+        The points.
     later_only : bool
         Look only at partners in later rows, so that each pair is met once.
     bound : float
@@ -203,8 +280,8 @@ def nearest_absent(
         Receive them sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer.
     """
     row = take(barrier)
-    while row < distance.shape[0]:
-        u = begin + row
+    while row < rows.shape[0]:
+        u = rows[row]
         distance[row, :] = np.inf
         partner[row, :] = NO_PARTNER
         first = u + 1 if later_only else 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or, prefetch
-from heat_neo4j._kernels.random import advance, draw_slot, mix, step, unit
+from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, step, unit
 
 __all__ = [
     "BLOOM_BITS",
@@ -24,7 +24,6 @@ __all__ = [
     "RING",
     "Negatives",
     "PairSet",
-    "alias_slots",
     "contains",
     "count_set_bits",
     "draw_negatives",
@@ -45,7 +44,6 @@ _S32 = np.uint64(32)
 _LOW_6 = np.uint64(63)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_UNITS = 2.0**32
 
 
 class PairSet(NamedTuple):
@@ -180,41 +178,6 @@ def count_set_bits(words: Any) -> int:
             word &= word - _ONE
             total += 1
     return total
-
-
-@njit(cache=True)
-def alias_slots(weights: Any) -> Any:
-    """Return the alias table, for `draw_slot`, that draws i with probability weights[i] / sum (Vose 1991)."""
-    n = weights.shape[0]
-    threshold = np.ones(n)
-    alias = np.arange(n)
-    scaled = weights * (n / weights.sum())
-    small = np.empty(n, dtype=np.int64)
-    large = np.empty(n, dtype=np.int64)
-    n_small = 0
-    n_large = 0
-    for i in range(n):
-        if scaled[i] < 1.0:
-            small[n_small] = i
-            n_small += 1
-        else:
-            large[n_large] = i
-            n_large += 1
-    while n_small > 0 and n_large > 0:
-        n_small -= 1
-        lower = small[n_small]
-        upper = large[n_large - 1]
-        threshold[lower] = scaled[lower]
-        alias[lower] = upper
-        scaled[upper] -= 1.0 - scaled[lower]
-        if scaled[upper] < 1.0:
-            n_large -= 1
-            small[n_small] = upper
-            n_small += 1
-    slots = np.empty(n, dtype=np.uint64)
-    for i in range(n):
-        slots[i] = (np.uint64(min(threshold[i] * _UNITS, _UNITS - 1.0)) << _S32) | np.uint64(alias[i])
-    return slots
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["advance", "draw_slot", "mix", "step", "stream", "unit"]
+__all__ = ["advance", "alias_slots", "draw_slot", "mix", "step", "stream", "unit"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -24,6 +24,7 @@ _S32 = np.uint64(32)
 _S11 = np.uint64(11)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _TO_UNIT = 2.0**-53
+_UNITS = 2.0**32
 
 
 @njit(cache=True, inline="always")
@@ -71,3 +72,38 @@ def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
     alias = slot & _LOW_32
     keep = np.uint64((bits & _LOW_32) < (slot >> _S32))
     return np.int64(alias ^ ((alias ^ position) * keep))  # without a branch that would be mispredicted
+
+
+@njit(cache=True)
+def alias_slots(weights: Any) -> Any:
+    """Return the alias table, for `draw_slot`, that draws i with probability weights[i] / sum (Vose 1991)."""
+    n = weights.shape[0]
+    threshold = np.ones(n)
+    alias = np.arange(n)
+    scaled = weights * (n / weights.sum())
+    small = np.empty(n, dtype=np.int64)
+    large = np.empty(n, dtype=np.int64)
+    n_small = 0
+    n_large = 0
+    for i in range(n):
+        if scaled[i] < 1.0:
+            small[n_small] = i
+            n_small += 1
+        else:
+            large[n_large] = i
+            n_large += 1
+    while n_small > 0 and n_large > 0:
+        n_small -= 1
+        lower = small[n_small]
+        upper = large[n_large - 1]
+        threshold[lower] = scaled[lower]
+        alias[lower] = upper
+        scaled[upper] -= 1.0 - scaled[lower]
+        if scaled[upper] < 1.0:
+            n_large -= 1
+            small[n_small] = upper
+            n_small += 1
+    slots = np.empty(n, dtype=np.uint64)
+    for i in range(n):
+        slots[i] = (np.uint64(min(threshold[i] * _UNITS, _UNITS - 1.0)) << _S32) | np.uint64(alias[i])
+    return slots

@@ -17,20 +17,24 @@ from numba import njit
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.barrier import take
-from heat_neo4j._kernels.random import mix, step, unit
+from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.random import alias_slots, draw_slot, mix, step, unit
 
 __all__ = [
+    "INVERSE_NORM",
     "NO_SIMILAR",
     "Similarity",
-    "feature_cumulative",
-    "feature_sums",
+    "expect_similar",
+    "feature_weights",
     "node_scalars",
-    "owner_cumulative",
+    "owner_slots",
     "sample_similar",
     "table_rows",
 ]
 
 NO_SIMILAR = -1
+INVERSE_NORM, CROSS, CROSS_ABS, MASS, FREE = range(5)
+_SCALARS = 5
 _MAX_PROPOSALS = 2000  # after so many rejections one full scan is cheaper, and just as exact
 _ROUNDING = 1e-12  # a difference of sums below this share of them is rounding, not weight
 
@@ -48,26 +52,27 @@ class Similarity(NamedTuple):
         e = x / std, one row per node.
     shift : float64 array of shape (F,)
         m = mean / std per column.
-    inverse_norm : float64 array of shape (N,)
-        1 / |z_v|, 0 for a row of zeros.
-    cross, cross_abs, mass : float64 arrays of shape (N,)
-        Per node, over its owned columns: sum (e - m) m, sum abs((e - m) m), sum m^2.
+    scalars : float64 array of shape (N, 5)
+        Of each node: `INVERSE_NORM`, 1 / |z_v|, 0 for a row of zeros; over its owned columns, `CROSS`, sum
+        (e - m) m, `CROSS_ABS`, sum abs((e - m) m), and `MASS`, sum m^2; `FREE`, the part of `everything` that
+        belongs to columns it does not own.
     total_mass : float
         sum of m^2 over all columns.
     owned_cumulative : float64 array of shape (nnz,)
         Envelope weight of each owned column, cumulative within its row.
-    global_cumulative : float64 array of shape (F,)
-        Envelope weight of each column for a node that does not own it (to be scaled by the node), cumulative.
-    global_owned : float64 array of shape (N,)
-        Part of the last entry of `global_cumulative` that belongs to columns the node owns.
-    col_indptr, col_nodes, col_cumulative : CSC arrays
-        Owners of each column: first those above the mean, then the others; cumulative abs(z) / norm.
+    column_slots : uint64 array of shape (F,)
+        Alias table over the envelope weights of columns, for a node that does not own them.
+    col_indptr, col_nodes, col_slots : CSC arrays
+        Owners of each column: first those above the mean, then the others; an alias table by abs(z) / norm
+        over either part.
     col_split : int64 array of shape (F,)
         Where in the column the second part begins.
+    col_sums : float64 array of shape (F, 2)
+        Sums of abs(z) / norm over both parts.
     absent : float64 array of shape (F,)
         Sum of 1 / |z_v| over the nodes that do not own the column.
-    node_cumulative : float64 array of shape (N,)
-        Cumulative 1 / |z_v|.
+    node_slots : uint64 array of shape (N,)
+        Alias table over 1 / |z_v|.
     none_found : int8 array of shape (N,)
         Set to 1 once a full scan has shown that nothing is similar to the node.
     """
@@ -78,53 +83,47 @@ class Similarity(NamedTuple):
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
     shift: NDArray[np.float64]
-    inverse_norm: NDArray[np.float64]
-    cross: NDArray[np.float64]
-    cross_abs: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    scalars: NDArray[np.float64]
     total_mass: float
     owned_cumulative: NDArray[np.float64]
-    global_cumulative: NDArray[np.float64]
-    global_owned: NDArray[np.float64]
+    column_slots: NDArray[np.uint64]
     col_indptr: NDArray[np.int64]
     col_nodes: NDArray[np.int32]
-    col_cumulative: NDArray[np.float64]
+    col_slots: NDArray[np.uint64]
     col_split: NDArray[np.int64]
+    col_sums: NDArray[np.float64]
     absent: NDArray[np.float64]
-    node_cumulative: NDArray[np.float64]
+    node_slots: NDArray[np.uint64]
     none_found: NDArray[np.int8]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def node_scalars(indptr: Any, indices: Any, values: Any, shift: Any) -> Any:
-    """Return (inverse_norm, cross, cross_abs, mass), each of shape (N,)."""
+    """Return `Similarity.scalars`, all but `FREE` filled in."""
     n = indptr.shape[0] - 1
     total = 0.0
     for f in range(shift.shape[0]):
         total += shift[f] * shift[f]
-    inverse_norm = np.zeros(n)
-    cross = np.zeros(n)
-    cross_abs = np.zeros(n)
-    mass = np.zeros(n)
+    scalars = np.zeros((n, _SCALARS))
     for u in range(n):
         square = 0.0
         for k in range(indptr[u], indptr[u + 1]):
             m = shift[indices[k]]
             z = values[k] - m
             square += z * z
-            cross[u] += z * m
-            cross_abs[u] += abs(z * m)
-            mass[u] += m * m
-        square += max(total - mass[u], 0.0)
+            scalars[u, CROSS] += z * m
+            scalars[u, CROSS_ABS] += abs(z * m)
+            scalars[u, MASS] += m * m
+        square += max(total - scalars[u, MASS], 0.0)
         if square > 0.0:
-            inverse_norm[u] = 1.0 / np.sqrt(square)
-    return inverse_norm, cross, cross_abs, mass
+            scalars[u, INVERSE_NORM] = 1.0 / np.sqrt(square)
+    return scalars
 
 
 @njit(cache=True, nogil=True)
 def table_rows(
-    indptr: Any, indices: Any, values: Any, inverse_norm: Any, cross: Any, mass: Any, total_mass: float,
-    columns: int, table: Any, barrier: Any, thread: int, n_threads: int,
+    indptr: Any, indices: Any, values: Any, scalars: Any, total_mass: float, columns: int, table: Any,
+    barrier: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Fill the (N, N) float32 table of cumulative max(cos, 0), zero diagonal. Run by a team."""
     n = indptr.shape[0] - 1
@@ -135,11 +134,11 @@ def table_rows(
             dense[indices[k]] = values[k]
         running = 0.0
         for v in range(n):
-            dot = total_mass - mass[u] - mass[v] - cross[u] - cross[v]
+            dot = total_mass - scalars[u, MASS] - scalars[v, MASS] - scalars[u, CROSS] - scalars[v, CROSS]
             for k in range(indptr[v], indptr[v + 1]):
                 dot += dense[indices[k]] * values[k]
             if dot > 0.0 and v != u:
-                running += dot * inverse_norm[u] * inverse_norm[v]
+                running += dot * scalars[u, INVERSE_NORM] * scalars[v, INVERSE_NORM]
             table[u, v] = running
         for k in range(indptr[u], indptr[u + 1]):
             dense[indices[k]] = 0.0
@@ -147,83 +146,81 @@ def table_rows(
 
 
 @njit(cache=True)
-def owner_cumulative(col_indptr: Any, col_nodes: Any, col_values: Any, shift: Any, inverse_norm: Any) -> Any:
-    """Sort each column's owners (above the mean first) and return their cumulative abs(z) / norm.
+def owner_slots(col_indptr: Any, col_nodes: Any, col_values: Any, shift: Any, inverse_norm: Any) -> Any:
+    """Sort each column's owners, those above the mean first, and make alias tables over both parts.
 
     Returns
     -------
-    nodes, cumulative, split, absent
-        As in `Similarity`: col_nodes, col_cumulative, col_split, absent.
+    nodes, slots, split, sums, absent
+        As in `Similarity`: col_nodes, col_slots, col_split, col_sums, absent.
     """
     columns = shift.shape[0]
     nodes = np.empty_like(col_nodes)
-    cumulative = np.empty(col_nodes.shape[0])
+    weights = np.empty(col_nodes.shape[0])
+    slots = np.empty(col_nodes.shape[0], dtype=np.uint64)
     split = np.empty(columns, dtype=np.int64)
+    sums = np.zeros((columns, 2))
     absent = np.empty(columns)
     everywhere = inverse_norm.sum()
     for f in range(columns):
         at = col_indptr[f]
-        running = 0.0
         owners = 0.0
-        for sign in range(2):
+        for part in range(2):
+            begin = at
             for k in range(col_indptr[f], col_indptr[f + 1]):
                 z = col_values[k] - shift[f]
-                if (z > 0.0) == (sign == 0):
+                if (z > 0.0) == (part == 0):
                     node = col_nodes[k]
-                    running += abs(z) * inverse_norm[node]
                     owners += inverse_norm[node]
                     nodes[at] = node
-                    cumulative[at] = running
+                    weights[at] = abs(z) * inverse_norm[node]
+                    sums[f, part] += weights[at]
                     at += 1
-            if sign == 0:
+            if sums[f, part] > 0.0:
+                made = alias_slots(weights[begin:at])
+                for i in range(at - begin):  # assigning to a slice takes seconds to compile
+                    slots[begin + i] = made[i]
+            if part == 0:
                 split[f] = at
         absent[f] = everywhere - owners
         if absent[f] < _ROUNDING * everywhere:
             absent[f] = 0.0
-    return nodes, cumulative, split, absent
+    return nodes, slots, split, sums, absent
 
 
 @njit(cache=True)
-def feature_sums(col_indptr: Any, cumulative: Any, split: Any, absent: Any, shift: Any) -> Any:
-    """Return (above, under): per column, the sums over nodes of the two parts (z > 0, z < 0) of z / norm."""
+def feature_weights(
+    indptr: Any, indices: Any, values: Any, shift: Any, sums: Any, absent: Any, scalars: Any
+) -> Any:
+    """Return (owned_cumulative, weight of each column for a node that does not own it); fill in `FREE`."""
     columns = shift.shape[0]
-    above = np.zeros(columns)
-    under = np.zeros(columns)
-    for f in range(columns):
-        first, middle, last = col_indptr[f], split[f], col_indptr[f + 1]
-        if middle > first:
-            above[f] = cumulative[middle - 1]
-        if last > middle:
-            under[f] = cumulative[last - 1] - above[f]
-        if shift[f] > 0.0:
-            under[f] += shift[f] * absent[f]
-        else:
-            above[f] -= shift[f] * absent[f]
-    return above, under
-
-
-@njit(cache=True)
-def feature_cumulative(indptr: Any, indices: Any, values: Any, shift: Any, above: Any, under: Any) -> Any:
-    """Return (owned_cumulative, global_cumulative, global_owned) as in `Similarity`."""
-    columns = shift.shape[0]
+    above, under = sums[:, 0].copy(), sums[:, 1].copy()  # over all nodes, of the two signs of z / norm
     weights = np.empty(columns)
     for f in range(columns):
-        weights[f] = shift[f] * under[f] if shift[f] > 0.0 else -shift[f] * above[f]
-    n = indptr.shape[0] - 1
+        if shift[f] > 0.0:
+            under[f] += shift[f] * absent[f]
+            weights[f] = shift[f] * under[f]
+        else:
+            above[f] -= shift[f] * absent[f]
+            weights[f] = -shift[f] * above[f]
+    everything = weights.sum()
     owned = np.empty(indices.shape[0])
-    global_owned = np.zeros(n)
-    for u in range(n):
+    for u in range(indptr.shape[0] - 1):
         running = 0.0
+        free = everything
         for k in range(indptr[u], indptr[u + 1]):
             f = indices[k]
             z = values[k] - shift[f]
             running += z * above[f] if z > 0.0 else -z * under[f]
             owned[k] = running
-            global_owned[u] += weights[f]
-    return owned, np.cumsum(weights), global_owned
+            free -= weights[f]
+        if free < _ROUNDING * everything or indptr[u + 1] - indptr[u] == columns:
+            free = 0.0
+        scalars[u, FREE] = free
+    return owned, weights
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _search(cumulative: Any, first: int, last: int, target: float) -> int:
     """Return the first k in [first, last) with cumulative[k] > target, or last - 1."""
     low, high = first, last - 1
@@ -236,7 +233,7 @@ def _search(cumulative: Any, first: int, last: int, target: float) -> int:
     return low
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _owns(indptr: Any, indices: Any, node: int, column: int) -> bool:
     low, high = indptr[node], indptr[node + 1]
     while low < high:
@@ -248,7 +245,7 @@ def _owns(indptr: Any, indices: Any, node: int, column: int) -> bool:
     return low < indptr[node + 1] and indices[low] == column
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
     """Return (z_u . z_v, sum of its positive terms), both without the norms."""
     both = 0.0
@@ -267,47 +264,45 @@ def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
             i += 1
         else:
             j += 1
-    rest = s.total_mass - s.mass[u] - s.mass[v]
-    dot = both - s.cross[u] - s.cross[v] + rest
-    absolute = both_abs + s.cross_abs[u] + s.cross_abs[v] + rest
+    one, other = s.scalars[u], s.scalars[v]
+    rest = s.total_mass - one[MASS] - other[MASS]
+    dot = both - one[CROSS] - other[CROSS] + rest
+    absolute = both_abs + one[CROSS_ABS] + other[CROSS_ABS] + rest
     return dot, 0.5 * (dot + absolute)
 
 
-@njit(cache=True)
-def _propose(s: Any, u: int, state: np.uint64) -> tuple[np.uint64, int]:
+@njit(cache=True, inline="always")
+def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
     """Draw v under the feature envelope of u: first a column and a sign, then a node."""
     first, last = s.indptr[u], s.indptr[u + 1]
-    columns = s.shift.shape[0]
     owned = s.owned_cumulative[last - 1] if last > first else 0.0
-    everything = s.global_cumulative[columns - 1]
-    free = everything - s.global_owned[u]
-    if free < _ROUNDING * everything or last - first == columns:
-        free = 0.0
     state = step(state)
-    target = unit(state) * (owned + free)
+    target = unit(state) * (owned + s.scalars[u, FREE])
     if target < owned:
         k = _search(s.owned_cumulative, first, last, target)
-        f = s.indices[k]
+        f = np.int64(s.indices[k])
         positive = s.values[k] > s.shift[f]
     else:
-        f = columns
-        while f == columns or _owns(s.indptr, s.indices, u, f):
+        state = step(state)
+        f = draw_slot(s.column_slots, 0, s.column_slots.shape[0], state)
+        while _owns(s.indptr, s.indices, u, f):
             state = step(state)
-            f = _search(s.global_cumulative, 0, columns, unit(state) * everything)
+            f = draw_slot(s.column_slots, 0, s.column_slots.shape[0], state)
         positive = s.shift[f] < 0.0
-    begin, end = (s.col_indptr[f], s.col_split[f]) if positive else (s.col_split[f], s.col_indptr[f + 1])
-    base = s.col_cumulative[begin - 1] if begin > s.col_indptr[f] else 0.0
-    owners = s.col_cumulative[end - 1] - base if end > begin else 0.0
+    if positive:
+        begin, end, owners = s.col_indptr[f], s.col_split[f], s.col_sums[f, 0]
+    else:
+        begin, end, owners = s.col_split[f], s.col_indptr[f + 1], s.col_sums[f, 1]
     others = abs(s.shift[f]) * s.absent[f] if positive == (s.shift[f] < 0.0) else 0.0
     state = step(state)
     target = unit(state) * (owners + others)
+    state = step(state)
     if target < owners:
-        return state, s.col_nodes[_search(s.col_cumulative, begin, end, base + target)]
-    n = s.node_cumulative.shape[0]
-    v = n
-    while v == n or _owns(s.indptr, s.indices, v, f):
+        return state, np.int64(s.col_nodes[begin + draw_slot(s.col_slots, begin, end - begin, state)])
+    v = draw_slot(s.node_slots, 0, s.node_slots.shape[0], state)
+    while _owns(s.indptr, s.indices, v, f):
         state = step(state)
-        v = _search(s.node_cumulative, 0, n, unit(state) * s.node_cumulative[n - 1])
+        v = draw_slot(s.node_slots, 0, s.node_slots.shape[0], state)
     return state, v
 
 
@@ -316,12 +311,12 @@ def _scan(s: Any, u: int, state: np.uint64) -> int:
     """Draw v exactly in one pass over all nodes (weighted reservoir), or NO_SIMILAR."""
     chosen = NO_SIMILAR
     running = 0.0
-    for v in range(s.inverse_norm.shape[0]):
-        if v == u or s.inverse_norm[v] == 0.0:
+    for v in range(s.scalars.shape[0]):
+        if v == u or s.scalars[v, INVERSE_NORM] == 0.0:
             continue
         dot = _dot_and_envelope(s, u, v)[0]
         if dot > 0.0:
-            weight = dot * s.inverse_norm[v]
+            weight = dot * s.scalars[v, INVERSE_NORM]
             running += weight
             state = step(state)
             if unit(state) * running < weight:
@@ -330,26 +325,83 @@ def _scan(s: Any, u: int, state: np.uint64) -> int:
 
 
 @njit(cache=True)
-def sample_similar(s: Any, u: int, state: np.uint64) -> int:
-    """Return a node drawn from Y_u, or NO_SIMILAR; a pure function of the graph, `u` and `state`."""
-    if s.use_table:
-        n = s.table.shape[0]
-        total = s.table[u, n - 1]
-        if total <= 0.0:
-            return NO_SIMILAR
-        return _search(s.table[u], 0, n, unit(state) * total)
-    if s.inverse_norm.shape[0] == 0 or s.inverse_norm[u] == 0.0 or s.none_found[u] == 1:
-        return NO_SIMILAR
-    state = mix(state)
+def _draw_by_rejection(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen: Any) -> None:
+    """See `sample_similar`. All propose before any is judged: their memory is fetched meanwhile."""
+    state = np.empty(n, dtype=np.uint64)
+    proposed = np.empty(n, dtype=np.int64)
+    pending = np.empty(n, dtype=np.int64)
+    waiting = 0
+    for a in range(n):
+        i = asking[a]
+        u = nodes[i]
+        chosen[i] = NO_SIMILAR
+        if s.scalars[u, INVERSE_NORM] > 0.0 and s.none_found[u] == 0:
+            state[waiting] = mix(states[i])
+            pending[waiting] = i
+            waiting += 1
     for _ in range(_MAX_PROPOSALS):
-        state, v = _propose(s, u, state)
-        if v == u:
-            continue
-        dot, envelope = _dot_and_envelope(s, u, v)
-        state = step(state)
-        if dot > 0.0 and unit(state) * envelope < dot:
-            return v
-    chosen = _scan(s, u, state)
-    if chosen == NO_SIMILAR:
-        s.none_found[u] = 1
-    return chosen
+        if waiting == 0:
+            return
+        for w in range(waiting):
+            state[w], proposed[w] = _propose(s, nodes[pending[w]], state[w])
+            prefetch(s.indptr, proposed[w])
+            prefetch(s.scalars, proposed[w])
+        for w in range(waiting):
+            begin = s.indptr[proposed[w]]
+            prefetch(s.indices, begin)
+            prefetch(s.values, begin)
+        left = 0
+        for w in range(waiting):
+            u, v = nodes[pending[w]], proposed[w]
+            moved = state[w]
+            if v != u:
+                dot, envelope = _dot_and_envelope(s, u, v)
+                moved = step(moved)
+                if dot > 0.0 and unit(moved) * envelope < dot:
+                    chosen[pending[w]] = v
+                    continue
+            state[left], pending[left] = moved, pending[w]
+            left += 1
+        waiting = left
+    for w in range(waiting):
+        u = nodes[pending[w]]
+        chosen[pending[w]] = _scan(s, u, state[w])
+        if chosen[pending[w]] == NO_SIMILAR:
+            s.none_found[u] = 1
+
+
+@njit(cache=True)
+def expect_similar(s: Any, u: int) -> None:
+    """Fetch what `sample_similar` will want to know of a node."""
+    if not s.use_table and s.scalars.shape[0] > 0:
+        prefetch(s.indptr, u)
+        prefetch(s.scalars, u)
+
+
+@njit(cache=True)
+def sample_similar(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen: Any) -> None:
+    """Draw a similar node for some nodes at once; each a pure function of the graph, node and state.
+
+    Parameters
+    ----------
+    s : Similarity
+        The law Y.
+    nodes, states : int64 array, uint64 array
+        Nodes u, and the state of a stream for each.
+    asking : int64 array
+        Its first `n` entries are the places in `nodes` that ask.
+    n : int
+        See `asking`.
+    chosen : int64 array
+        Receives, at those places, a node drawn from Y_u, or NO_SIMILAR.
+    """
+    if not s.use_table and s.scalars.shape[0] > 0:
+        _draw_by_rejection(s, nodes, states, asking, n, chosen)
+        return
+    size = s.table.shape[0]
+    for a in range(n):
+        i = asking[a]
+        row = nodes[i]
+        chosen[i] = NO_SIMILAR
+        if size > 0 and s.table[row, size - 1] > 0.0:
+            chosen[i] = _search(s.table[row], 0, size, unit(states[i]) * s.table[row, size - 1])

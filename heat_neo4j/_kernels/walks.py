@@ -9,10 +9,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.barrier import take
+from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.random import step, stream, unit
-from heat_neo4j._kernels.similarity import NO_SIMILAR, sample_similar
+from heat_neo4j._kernels.similarity import NO_SIMILAR, expect_similar, sample_similar
 
-__all__ = ["Walker", "draw_block", "walk"]
+__all__ = ["Walker", "draw_block", "draw_together"]
+
+_TOGETHER = 32
 
 
 class Walker(NamedTuple):
@@ -41,38 +44,67 @@ class Walker(NamedTuple):
 
 
 @njit(cache=True)
-def walk(walker: Any, similarity: Any, index: int, start: int, out: Any) -> int:
-    """Fill `out` with the first nodes of walk `index`, from node `start` on; return how many there are.
+def draw_together(
+    walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, begin: int, end: int
+) -> None:
+    """Draw walks [begin, end) of a block, a step of each at a time; see `draw_block`.
 
     Each step follows Y with probability alpha, else W. A node without neighbours takes the attribute
-    step, one without similar nodes the topological step; a node with neither ends the walk.
+    step, one without similar nodes the topological step; a node with neither ends the walk. A walk waits for
+    memory at every step, and while one waits the others go on.
     """
-    state = stream(walker.key, index)
-    node = start
-    out[0] = node
-    for at in range(1, out.shape[0]):
-        first, last = walker.indptr[node], walker.indptr[node + 1]
-        state = step(state)
-        following = NO_SIMILAR
-        if last == first or unit(state) < walker.alpha:
-            state = step(state)
-            following = sample_similar(similarity, node, state)
-        if following == NO_SIMILAR:
-            if last == first:
-                return at
-            state = step(state)
-            target = unit(state) * walker.cumulative[last - 1]
-            low, high = first, last - 1
-            while low < high:
-                middle = (low + high) >> 1
-                if walker.cumulative[middle] > target:
-                    high = middle
-                else:
-                    low = middle + 1
-            following = walker.indices[low]
-        node = following
-        out[at] = node
-    return out.shape[0]
+    count = end - begin
+    n_nodes = walker.indptr.shape[0] - 1
+    length = nodes.shape[1]
+    states = np.empty(count, dtype=np.uint64)
+    here = np.empty(count, dtype=np.int64)
+    following = np.empty(count, dtype=np.int64)
+    asking = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        index = indices[begin + i]
+        states[i] = stream(walker.key, index)
+        here[i] = index % n_nodes
+        nodes[begin + i, 0] = here[i]
+        lengths[begin + i] = length
+    for at in range(1, length):
+        n_asking = 0
+        for i in range(count):
+            if lengths[begin + i] < length:
+                continue
+            first, last = walker.indptr[here[i]], walker.indptr[here[i] + 1]
+            following[i] = NO_SIMILAR
+            states[i] = step(states[i])
+            if last == first or unit(states[i]) < walker.alpha:
+                states[i] = step(states[i])
+                asking[n_asking] = i
+                n_asking += 1
+                expect_similar(similarity, here[i])
+            else:
+                prefetch(walker.cumulative, first)
+                prefetch(walker.cumulative, last - 1)
+                prefetch(walker.indices, first)
+        sample_similar(similarity, here, states, asking, n_asking, following)
+        for i in range(count):
+            if lengths[begin + i] < length:
+                continue
+            if following[i] == NO_SIMILAR:
+                low, last = walker.indptr[here[i]], walker.indptr[here[i] + 1]
+                if last == low:
+                    lengths[begin + i] = at
+                    continue
+                states[i] = step(states[i])
+                target = unit(states[i]) * walker.cumulative[last - 1]
+                high = last - 1
+                while low < high:
+                    middle = (low + high) >> 1
+                    if walker.cumulative[middle] > target:
+                        high = middle
+                    else:
+                        low = middle + 1
+                following[i] = walker.indices[low]
+            here[i] = following[i]
+            nodes[begin + i, at] = here[i]
+            prefetch(walker.indptr, here[i])
 
 
 @njit(cache=True, nogil=True)
@@ -93,9 +125,8 @@ def draw_block(
     lengths : int64 array of shape (B,)
         Receives how many they are.
     """
-    n_nodes = walker.indptr.shape[0] - 1
-    i = take(barrier)
-    while i < indices.shape[0]:
-        index = indices[i]
-        lengths[i] = walk(walker, similarity, index, index % n_nodes, nodes[i])
-        i = take(barrier)
+    begin = take(barrier) * _TOGETHER
+    while begin < indices.shape[0]:
+        end = min(begin + _TOGETHER, indices.shape[0])
+        draw_together(walker, similarity, indices, nodes, lengths, begin, end)
+        begin = take(barrier) * _TOGETHER

@@ -29,7 +29,8 @@ PROJECTION_FIELDS = (
 )  # fmt: skip
 HEAT_FIELDS = (
     "n_components", "alpha", "sigma", "walks_per_node", "walk_length", "window_size", "n_negatives",
-    "negative_exponent", "learning_rate", "batch_size", "n_epochs", "refine", "n_threads", "random_state",
+    "negative_exponent", "learning_rate", "batch_size", "n_epochs", "refine", "time_limit", "n_threads",
+    "random_state",
 )  # fmt: skip
 LINK_FIELDS = ("k", "top", "source_label", "target_label", "min_degree", "max_degree", "probability", "score")
 

@@ -29,6 +29,7 @@ from heat_neo4j.cli.run_options import (
     heat_options,
     link_options,
     links_switch,
+    memory_option,
     names_options,
     write_options,
 )
@@ -45,6 +46,7 @@ heat embed --labels Paper --relationships CITES --weight weight \\
 @projection_options
 @heat_options
 @choose_option
+@memory_option
 @links_switch
 @link_options
 @names_options
@@ -55,6 +57,7 @@ heat embed --labels Paper --relationships CITES --weight weight \\
 def embed(
     links: bool,
     choose_seconds: float | None,
+    memory_limit: int | None,
     coordinates: str,
     dry_run: bool,
     overwrite: bool,
@@ -69,6 +72,7 @@ def embed(
     goes wrong, readers see what was published before.
     """
     from heat_neo4j import pipeline
+    from heat_neo4j.cli.output import free_memory
 
     projection, model, names = projection_from(options), heat_from(options), names_from(options)
     wanted = links_from(options) if links else None
@@ -83,6 +87,7 @@ def embed(
             links=wanted,
             choose=chosen_from(options),
             choose_seconds=choose_seconds,
+            memory_limit=free_memory() if memory_limit is None else memory_limit,
             overwrite=overwrite,
             dry_run=dry_run,
             on_progress=progress,

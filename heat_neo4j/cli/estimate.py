@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._display import format_bytes
 from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, projection_options
-from heat_neo4j.cli.output import facts, format_bytes, format_seconds, plural, print_json
+from heat_neo4j.cli.output import facts, format_seconds, free_memory, plural, print_json
 from heat_neo4j.cli.run_options import heat_options, link_options, links_switch
 
 if TYPE_CHECKING:
-    from heat_neo4j.database.counts import ProjectionCounts
     from heat_neo4j.estimates import Estimate, RunSize
-    from heat_neo4j.estimator import HEAT
-    from heat_neo4j.pipeline import LinkOptions
 
 __all__ = ["estimate"]
 
@@ -41,35 +39,18 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     nodes for the width of the attributes. Memory is that of this process at its peak; time is for a server
     on the same machine and is an order of magnitude.
     """
-    from heat_neo4j import estimates
+    from heat_neo4j import capacity, estimates
 
     projection, model = projection_from(options), heat_from(options)
     wanted = links_from(options) if links else None
     with open_store(options) as store:
         counts = store.count(projection)
-    size = _size(counts, model, wanted)
+    size = capacity.run_size(counts, model, wanted)
     needed = estimates.estimate(size)
     if as_json:
         print_json({"size": vars(size), **needed.to_dict()})
     else:
         _show(size, needed, verbose=verbose)
-
-
-def _size(counts: ProjectionCounts, model: HEAT, links: LinkOptions | None) -> RunSize:
-    from heat_neo4j._team import resolve_threads
-    from heat_neo4j.estimates import RunSize
-
-    parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
-    return RunSize(
-        nodes=counts.nodes,
-        relationships=counts.relationships,
-        attribute_columns=counts.attribute_columns,
-        attribute_share=counts.attribute_share,
-        threads=resolve_threads(model.n_threads),
-        links_per_node=0 if links is None else links.k or 0,
-        probability=links is not None and links.probability,
-        **parameters,
-    )
 
 
 def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
@@ -87,6 +68,4 @@ def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
 
 
 def _available() -> str:
-    import psutil
-
-    return f", of {format_bytes(psutil.virtual_memory().available)} free now"
+    return f", of {format_bytes(free_memory())} free now"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._display import format_bytes
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import Reporter, facts, format_bytes, plural, print_json
+from heat_neo4j.cli.output import Reporter, facts, plural, print_json
 from heat_neo4j.cli.pictures import check_output
 from heat_neo4j.cli.run_options import model_option, threads_option
 from heat_neo4j.errors import ConfigError

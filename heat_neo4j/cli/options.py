@@ -34,6 +34,7 @@ HEADINGS = {
     "projection": "Projection",
     "heat": "Embedding",
     "choose": "Embedding",
+    "limits": "Embedding",
     "write": "Writing",
     "links": "Predicted links",
 }

@@ -16,7 +16,7 @@ from heat_neo4j.cli import interrupts
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-__all__ = ["Reporter", "facts", "format_bytes", "format_seconds", "plural", "print_json", "table"]
+__all__ = ["Reporter", "facts", "format_seconds", "free_memory", "plural", "print_json", "table"]
 
 LINE_INTERVAL = 5.0
 """Least seconds between two plain progress lines of one stage."""
@@ -125,15 +125,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def format_bytes(count: float) -> str:
-    """Return a size for people, in powers of 1024: ``"3.2 GiB"``."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
-
-
 def format_seconds(seconds: float) -> str:
     """Return a duration for people: ``"0.4 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
     if seconds < 59.95:
@@ -142,6 +133,14 @@ def format_seconds(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+def free_memory() -> int:
+    """Return the bytes of memory that a program could get now."""
+    import psutil
+
+    free: int = psutil.virtual_memory().available
+    return free
 
 
 def _finite(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 import click
@@ -14,6 +15,7 @@ __all__ = [
     "link_options",
     "link_type_option",
     "links_switch",
+    "memory_option",
     "model_option",
     "names_options",
     "threads_option",
@@ -43,6 +45,21 @@ class _OrAuto(click.ParamType):  # type: ignore[type-arg]  # generic from click 
             return self._numbers.convert(value, param, ctx)
         except click.BadParameter as error:
             self.fail(f"{error.message.rstrip('.')}; or give auto", param, ctx)
+
+
+class _Bytes(click.ParamType):  # type: ignore[type-arg]
+    """A size: a number and one of KB, MB, GB, TB, in powers of 1024."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return bytes."""
+        if isinstance(value, int):
+            return value
+        parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?|B)?\s*", str(value), re.IGNORECASE)
+        if parts is None or float(parts[1]) == 0:
+            self.fail(f"{value!r} is not a size: give a number above 0 with KB, MB, GB or TB", param, ctx)
+        return int(float(parts[1]) * 1024 ** ("KMGT".index(parts[2].upper()) + 1 if parts[2] else 0))
 
 
 def _heat_option(*names: str, default: Any, kind: Any, text: str) -> Decorator[Function]:
@@ -90,6 +107,12 @@ heat_options: Decorator[Any] = stack(
         show_default=True,
         help="Set trained points right: a little towards their neighbours, and to radii by degree.",
     ),
+    _heat_option(
+        "--time-limit",
+        default=None,
+        kind=_ABOVE_0,
+        text="Seconds after which a training ends with what it has learnt.  [default: none]",
+    ),
     threads_option,
     _heat_option(
         "--random-state",
@@ -106,6 +129,14 @@ choose_option: Decorator[Any] = option(
     type=_ABOVE_0,
     metavar="X",
     help="Time for choosing what is auto.  [default: about 5 trainings for each]",
+)
+
+memory_option: Decorator[Any] = option(
+    "--memory-limit",
+    key="limits.memory",
+    type=_Bytes(),
+    metavar="SIZE",
+    help="Refuse a run that would need more, such as 4GB or 500MB.  [default: what is free]",
 )
 
 links_switch: Decorator[Any] = option(

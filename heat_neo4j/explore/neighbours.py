@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET, nearest_absent
+from heat_neo4j._kernels.neighbours import IS_SOURCE, IS_TARGET
+from heat_neo4j._link_search import Candidates, nearest_partners
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j._validation import check_integer
 
 __all__ = ["Neighbours", "nearest_neighbours"]
-
-_BLOCK_ROWS = 1024  # nodes between two progress reports
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +71,14 @@ def nearest_neighbours(
     width = min(k, n - 1)
     if width < 1:
         return Neighbours(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
-    # The kernel leaves out pairs that are linked; of none, every other node is a candidate.
+    # Pairs that are linked are left out; of none, every other node is a candidate.
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
-    distance, partner = np.empty((n, width)), np.empty((n, width), dtype=np.int64)
-    on_progress("neighbours", 0, n)
     with Team(threads) as team:
-        for begin in range(0, n, _BLOCK_ROWS):
-            end = min(begin + _BLOCK_ROWS, n)
-            team.run(
-                nearest_absent, spatial, time, *no_links, roles, begin, False, np.inf, distance[begin:end],
-                partner[begin:end],
-            )  # fmt: skip
-            on_progress("neighbours", end, n)
+        distance, partner = nearest_partners(
+            Candidates(spatial, time, *no_links, roles),
+            width,
+            team,
+            lambda stage, done, total: on_progress("neighbours", done, total),
+        )
     return Neighbours(partner, distance)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.pairs import RING, Negatives, draw_negatives
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.walks import walk
+from heat_neo4j._kernels.walks import draw_together
 from heat_neo4j._random import Keys
 from heat_neo4j.training import Schedule
 from heat_neo4j.walks import Walks
@@ -88,12 +88,14 @@ def _train_round(
     columns = points.shape[1]
     slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
     for w in prange(starts.shape[0]):
-        nodes = np.empty(walker.length, dtype=np.int32)
+        drawn_nodes, lengths = np.empty((1, walker.length), dtype=np.int32), np.empty(1, dtype=np.int64)
+        nodes = drawn_nodes[0]
         candidates = np.empty(n_negatives + 1, dtype=np.int32)
         weights, logits = np.empty(n_negatives + 1), np.empty(n_negatives + 1)
         pull, push = np.empty(columns), np.empty(columns)
         index = first_walk + starts[w]
-        length = walk(walker, similarity, index, starts[w], nodes)
+        draw_together(walker, similarity, np.full(1, index), drawn_nodes, lengths, 0, 1)
+        length = lengths[0]
         state = stream(stream(key, index), 0)
         drawn = proposed = 0
         proposals = np.empty(RING, dtype=np.int32)

@@ -84,6 +84,7 @@ def test_the_options_make_the_objects_they_describe():
         *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
         *("--batch-size", "7", "--n-epochs", "2", "--no-refine", "--threads", "1", "--seed", "9"),
+        *("--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
         *("--model", "papers", "--write-property", "p", "--radius-property", "q", "--run-property", "u"),
@@ -96,10 +97,25 @@ def test_the_options_make_the_objects_they_describe():
     assert arguments.heat_from(given).get_params() == {
         "n_components": 3, "alpha": 0.0, "sigma": 2.0, "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
-        "batch_size": 7, "n_epochs": 2, "refine": False, "n_threads": 1, "random_state": 9,
+        "batch_size": 7, "n_epochs": 2, "refine": False, "time_limit": 90.0, "n_threads": 1, "random_state": 9,
     }  # fmt: skip
+    assert given["memory_limit"] == 1.5 * 2**30
     assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)
     assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("4GB", 4 * 2**30), ("500 mb", 500 * 2**20), ("2GiB", 2**31), ("0.5k", 512), ("4096", 4096), ("7B", 7)],
+)
+def test_a_size_has_a_number_and_perhaps_a_unit(text, size):
+    assert parsed("--memory-limit", text)["memory_limit"] == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "0", "4 GBs", "four"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(click.BadParameter, match="is not a size: give a number above 0 with KB"):
+        parsed("--memory-limit", text)
 
 
 def test_nothing_given_is_the_api_with_nothing_given():

@@ -50,7 +50,10 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
     [
         ("[heat", "is not TOML: Expected ']' at the end of a table declaration (at end of document)"),
         ("[heet]\n", "unknown section [heet]; did you mean 'heat'?"),
-        ("[zzz]\n", "unknown section [zzz]; known: connection, projection, heat, choose, write, links"),
+        (
+            "[zzz]\n",
+            "unknown section [zzz]; known: connection, projection, heat, choose, limits, write, links",
+        ),
         ("heat = 3\n", "[heat] must be a section, got 3"),
         ("[heat]\nalfa = 0.2\n", "unknown key 'alfa' in [heat]; did you mean 'alpha'?"),
         ("[heat]\nalpha = '0.2'\n", "[heat] alpha must be a number or \"auto\", got '0.2'"),

@@ -1,12 +1,14 @@
 """Compiled walks, pairs, negatives and training against their slow twins."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
 from scipy.special import logsumexp
 
-from heat_neo4j._kernels.pairs import RING, alias_slots, contains, draw_negatives
-from heat_neo4j._kernels.random import advance, draw_slot, step, stream, unit
+from heat_neo4j._kernels.pairs import RING, contains, draw_negatives
+from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, step, stream, unit
 from heat_neo4j._kernels.rows import padded_width
 from heat_neo4j._kernels.segments import softmax
 from heat_neo4j._kernels.training import train_batches
@@ -343,19 +345,15 @@ def test_the_result_is_the_centroid_of_the_points_of_the_last_half(monkeypatch):
     walks = make_walks(graph, alpha=0.2, walk_length=20, key=keys.walks)
     pairs = collect_pairs(walks, walks_per_node=28, window_size=3, negative_exponent=0.5)
     schedule = Schedule(28, 3, 5, 1.0, 0.05, 320, 1)
-    seen, total, look = [], [], _LateMean.look
+    seen, look = [], _LateMean.look
     monkeypatch.setattr(
         _LateMean,
         "look",
-        lambda mean, points, done: (seen.append((done, points.copy())), look(mean, points, done)),
+        lambda mean, points, share: (seen.append((share, points.copy())), look(mean, points, share)),
     )
-    start = start_points(200, 4, keys.start)
-    result = train(
-        start, walks, pairs.negatives, schedule, keys, on_batch=lambda done, batches: total.append(batches)
-    )
+    result = train(start_points(200, 4, keys.start), walks, pairs.negatives, schedule, keys)
     late, moment = [], 1  # of 32
-    for done, points in seen:
-        share = done / total[0]
+    for share, points in seen:
         if share >= 0.5 + moment / 64:
             late.append(points)
             moment = int((share - 0.5) * 64) + 1
@@ -366,6 +364,45 @@ def test_the_result_is_the_centroid_of_the_points_of_the_last_half(monkeypatch):
     assert np.abs(result.points - seen[-1][1]).max() > 1e-3
 
 
+def test_a_time_limit_ends_training_early_with_points_that_are_valid_and_have_learnt():
+    graph = toy(400)
+    keys = make_keys(0)
+    walks = make_walks(graph, alpha=0.2, walk_length=80, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.5)
+    calls = []
+    began = perf_counter()
+    long = Schedule(10_000, 3, 5, 1.0, 0.05, 320, 1)  # an hour
+    result = train(
+        start_points(400, 4, keys.start), walks, pairs.negatives, long, keys, time_limit=1.0,
+        on_batch=lambda done, total: calls.append((done, total)),
+    )  # fmt: skip
+    assert perf_counter() - began < 20
+    assert 0 < result.share < 0.5
+    assert calls[-1] == (calls[0][1], calls[0][1])
+    assert len(result.losses) < 10_000
+    assert result.losses[-1] < result.losses[0]
+    spatial, time = result.points[:, :-1], result.points[:, -1]
+    np.testing.assert_allclose(time**2 - (spatial**2).sum(axis=1), 1.0, rtol=1e-12)
+    assert (
+        distance(*result.points[np.stack(graph.edges.coords)]).mean()
+        < 0.8 * distance(result.points[:200], result.points[200:]).mean()
+    )
+
+
+def test_even_no_time_at_all_leaves_an_embedding():
+    graph = toy(100)
+    keys = make_keys(0)
+    walks = make_walks(graph, alpha=0.2, walk_length=80, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.5)
+    start = start_points(100, 4, keys.start)
+    result = train(
+        start, walks, pairs.negatives, Schedule(100, 3, 5, 1.0, 0.05, 320, 1), keys, time_limit=0.0
+    )
+    assert result.points.shape == (100, 5)
+    assert np.isfinite(result.points).all()
+    assert result.n_pairs > 0
+
+
 def assert_follows_law(graph, node, table_limit, draws=40_000):
     """Chi-square of drawn similar nodes against the exact law, fixed seed."""
     from heat_neo4j._kernels.similarity import sample_similar
@@ -374,9 +411,11 @@ def assert_follows_law(graph, node, table_limit, draws=40_000):
         graph.attributes.toarray() if sparse.issparse(graph.attributes) else graph.attributes
     )[node]
     tables = make_similarity(graph, table_limit=table_limit)
-    drawn = [sample_similar(tables, node, np.uint64(stream(np.uint64(17), i))) for i in range(draws)]
+    drawn = np.empty(draws, dtype=np.int64)
+    states = np.array([stream(np.uint64(17), i) for i in range(draws)], dtype=np.uint64)
+    sample_similar(tables, np.full(draws, node), states, np.arange(draws), draws, drawn)
     if law.sum() < 1e-9:
-        assert set(drawn) == {-1}
+        assert set(drawn.tolist()) == {-1}
         return
     counts = np.bincount(drawn, minlength=len(law))
     assert counts[law < 1e-12].sum() == 0

@@ -49,6 +49,11 @@ def test_same_bits_with_rejection_and_bloom_filter(graph, monkeypatch):
     assert len({f.embedding_.tobytes() for f in fits}) == 1
 
 
+def test_a_time_limit_that_is_kept_changes_no_bit(graph, model):
+    assert HEAT(**QUICK, time_limit=1000.0).fit(graph).embedding_.tobytes() == model.embedding_.tobytes()
+    assert model.training_["trained_share"] == 1.0
+
+
 def _rejection(graph, team):
     from heat_neo4j.similarity import make_similarity
 

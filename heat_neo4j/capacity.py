@@ -1,0 +1,71 @@
+"""Whether a run fits: what it would need, from counts alone, against what it may use."""
+
+from __future__ import annotations
+
+from heat_neo4j._display import format_bytes
+from heat_neo4j._publishing import LinkOptions
+from heat_neo4j._team import resolve_threads
+from heat_neo4j.database.counts import ProjectionCounts
+from heat_neo4j.errors import MemoryExceeded
+from heat_neo4j.estimates import RunSize, estimate
+from heat_neo4j.estimator import HEAT
+
+__all__ = ["check_memory", "run_size"]
+
+_ADVICE = {
+    "read": "a projection of fewer nodes, relationships or attributes",
+    "train": "a projection of fewer nodes or attributes, or lower --n-components",
+    "calibrate": "--no-probability",
+    "links": "lower --k, or --no-links",
+    "write": "lower --k, or --no-links",
+}
+
+
+def run_size(counts: ProjectionCounts, model: HEAT, links: LinkOptions | None) -> RunSize:
+    """Return what decides the cost of a run.
+
+    Parameters
+    ----------
+    counts : ProjectionCounts
+        From `Neo4jStore.count`.
+    model : HEAT
+        The estimator, fitted or not.
+    links : LinkOptions, optional
+        Which links are predicted; None for none.
+    """
+    parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
+    return RunSize(
+        nodes=counts.nodes,
+        relationships=counts.relationships,
+        attribute_columns=counts.attribute_columns,
+        attribute_share=counts.attribute_share,
+        threads=resolve_threads(model.n_threads),
+        links_per_node=0 if links is None else links.k or 0,
+        probability=links is not None and links.probability,
+        **parameters,
+    )
+
+
+def check_memory(size: RunSize, limit: int) -> None:
+    """Refuse a run that would need more memory than it may use.
+
+    Parameters
+    ----------
+    size : RunSize
+        The run.
+    limit : int
+        Bytes that this process may use.
+
+    Raises
+    ------
+    MemoryExceeded
+        With the numbers, and what to change.
+    """
+    needed = estimate(size)
+    if needed.peak_memory <= limit:
+        return
+    stage = max(needed.memory, key=needed.memory.__getitem__)
+    raise MemoryExceeded(
+        f"the run would need about {format_bytes(needed.peak_memory)} of memory (to {stage}), and may use "
+        f"{format_bytes(limit)}: choose {_ADVICE[stage]}, or raise --memory-limit; nothing was begun"
+    )

@@ -17,7 +17,7 @@ from heat_neo4j._validation import check_integer, check_positive, check_probabil
 from heat_neo4j.graph import Graph
 from heat_neo4j.pairs import collect_pairs
 from heat_neo4j.refinement import refine
-from heat_neo4j.training import Schedule, start_points, train
+from heat_neo4j.training import Schedule, Trained, start_points, train
 from heat_neo4j.walks import make_walks
 
 __all__ = ["HEAT", "NothingToLearnError"]
@@ -169,46 +169,54 @@ class HEAT(BaseEstimator):
         if graph.n_nodes == 0:
             raise NothingToLearnError("the graph has no nodes")
         self.seed_ = draw_seed(self.random_state)
-        keys = make_keys(self.seed_)
-        clock = _Clock()
         with Team(threads) as team:
-            walks = make_walks(
-                graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks, team=team
-            )
-            clock.stop("similarity")
-            pairs = collect_pairs(
-                walks,
-                walks_per_node=schedule.walks_per_node,
-                window_size=schedule.window_size,
-                negative_exponent=self.negative_exponent,
-                team=team,
-                on_block=_stage(on_progress, "walks"),
-            )
-            clock.stop("walks")
-            if pairs.n_pairs == 0:
-                raise NothingToLearnError(
-                    "the graph offers no pair to learn from: "
-                    "no node has a neighbour or a node with similar attributes"
-                )
-            points = start_points(graph.n_nodes, self.n_components, keys.start)
-            on_batch = _stage(on_progress, "train")
-            trained = train(
-                points,
-                walks,
-                pairs.negatives,
-                schedule,
-                keys,
-                team=team,
-                time_limit=clock.left(self.time_limit),
-                on_batch=on_batch,
-            )
-            clock.stop("train")
+            trained, self.training_ = self._train(graph, schedule, team, on_progress)
+        # What training held is free by now, so that the peak is not that and this.
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses
         self.n_pairs_ = trained.n_pairs
-        self.training_ = {
+        return self
+
+    def fit_transform(self, graph: Graph, y: None = None) -> NDArray[np.float64]:
+        """Embed `graph` and return `embedding_`."""
+        return self.fit(graph).embedding_
+
+    def _train(
+        self, graph: Graph, schedule: Schedule, team: Team, on_progress: Progress
+    ) -> tuple[Trained, dict[str, Any]]:
+        """Walk, collect pairs and train; return what is trained, and facts about it."""
+        keys = make_keys(self.seed_)
+        clock = _Clock()
+        walks = make_walks(graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks, team=team)
+        clock.stop("similarity")
+        pairs = collect_pairs(
+            walks,
+            walks_per_node=schedule.walks_per_node,
+            window_size=schedule.window_size,
+            negative_exponent=self.negative_exponent,
+            team=team,
+            on_block=_stage(on_progress, "walks"),
+        )
+        clock.stop("walks")
+        if pairs.n_pairs == 0:
+            raise NothingToLearnError(
+                "the graph offers no pair to learn from: "
+                "no node has a neighbour or a node with similar attributes"
+            )
+        trained = train(
+            start_points(graph.n_nodes, self.n_components, keys.start),
+            walks,
+            pairs.negatives,
+            schedule,
+            keys,
+            team=team,
+            time_limit=clock.left(self.time_limit),
+            on_batch=_stage(on_progress, "train"),
+        )
+        clock.stop("train")
+        return trained, {
             "seconds": clock.seconds,
-            "threads": threads,
+            "threads": team.n_threads,
             "pairs": trained.n_pairs,
             "trained_share": round(trained.share, 4),
             "pairs_without_negative": trained.n_skipped,
@@ -217,11 +225,6 @@ class HEAT(BaseEstimator):
             "exclusion_false_positive_share": pairs.false_positive_share,
             "attribute_sampling": _sampling(walks.similarity),
         }
-        return self
-
-    def fit_transform(self, graph: Graph, y: None = None) -> NDArray[np.float64]:
-        """Embed `graph` and return `embedding_`."""
-        return self.fit(graph).embedding_
 
     def _check_parameters(self) -> tuple[Schedule, int]:
         check_integer("n_components", self.n_components, minimum=1)

@@ -170,6 +170,7 @@ def train(
     n_nodes, columns = start.shape
     points = np.zeros((n_nodes, padded_width(columns)))
     points[:, :columns] = start
+    del start  # the memory is free where the caller does not hold it
     w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads)
     segments, positions = w.sources.shape
     per_walk = -(-walks.length // positions)

@@ -1,24 +1,110 @@
-"""All benchmarks, one after the other: ``python -m tests.benchmarks``. The exit code is 1 if a bar is missed.
+"""All benchmarks, one after the other, into BENCHMARKS.md. The exit code is 1 if a bar is missed.
 
-Each runs in a process of its own, so that none works on the memory or the threads of another.
+::
+
+    python -m tests.benchmarks [NAME ...]
+
+With names, only those are measured again and the other sections stay. Each runs in a process of its own, so
+that none works on the memory or the threads of another.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import platform
+import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
 
-BENCHMARKS = (("throughput",), ("reading",), ("trip",), ("quality", "--live"))
+import psutil
+
+__all__ = ["main"]
+
+DOCUMENT = Path(__file__).parents[2] / "BENCHMARKS.md"
+
+BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
+    "throughput": (
+        "Training pairs per second, beside a Hogwild trainer",
+        (("--dim", "2"), ("--dim", "10"), ("--dim", "50")),
+    ),
+    "versus": ("CPU seconds to the AUROC of others", ((),)),
+    "growth": ("Growth with the number of nodes, through a live Neo4j", ((),)),
+    "reading": ("Reading from Neo4j", ((),)),
+    "trip": ("The whole trip, beside gensim", ((),)),
+    "quality": ("AUROC on the three datasets", (("--live",),)),
+}
+"""Module, title and the options of each of its runs."""
+
+INTRODUCTION = """# Benchmarks
+
+Written by `make bench`; each section by the command above its output. Figures depend on the machine, ratios
+less so: both sides of a ratio ran in the same session.
+
+{machine}
+"""
 
 
-def main() -> int:
-    """Run all; say at the end which missed a bar."""
+def machine() -> str:
+    """Return what the figures were measured on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = psutil.virtual_memory().total / 2**30
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scipy", "neo4j"))
+    return (
+        f"{platform.machine()}, {cores} cores, {memory:.0f} GiB of memory, {platform.system()}; "
+        f"Python {platform.python_version()}, {libraries}."
+    )
+
+
+def measure(name: str) -> tuple[str, bool]:
+    """Run a benchmark; return its section, and whether every bar was reached."""
+    title, runs = BENCHMARKS[name]
+    parts, reached = [f"## {title}"], True
+    for options in runs:
+        command = ["python", "-m", f"tests.benchmarks.{name}", *options]
+        print(f"\n== {' '.join(command)}", flush=True)
+        lines = []
+        with subprocess.Popen(
+            [sys.executable, *command[1:]], stdout=subprocess.PIPE, text=True, bufsize=1
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                print(line, end="", flush=True)
+                lines.append(line.rstrip())
+        reached &= process.returncode == 0
+        parts.append("\n".join(["```", f"$ {' '.join(command)}", *lines, "```"]))
+    return "\n\n".join(parts) + "\n", reached
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the sections of a document by title."""
+    found = re.split(r"(?m)^(?=## )", text)[1:]
+    return {section.split("\n", 1)[0].removeprefix("## "): section.rstrip() + "\n" for section in found}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run all, or those named; say at the end which missed a bar."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    names = parser.parse_args(arguments).names or list(BENCHMARKS)
+    if unknown := set(names) - set(BENCHMARKS):
+        parser.error(f"no benchmark of that name: {', '.join(sorted(unknown))}")
+    known = sections(DOCUMENT.read_text(encoding="utf-8")) if DOCUMENT.exists() else {}
     missed = []
-    for name, *options in BENCHMARKS:
-        print(f"\n== {' '.join((name, *options))}", flush=True)
-        command = [sys.executable, "-m", f"tests.benchmarks.{name}", *options]
-        if subprocess.run(command, check=False).returncode:
+    for name in names:
+        section, reached = measure(name)
+        known[BENCHMARKS[name][0]] = section
+        if not reached:
             missed.append(name)
+        ordered = [known[title] for title, _ in BENCHMARKS.values() if title in known]
+        DOCUMENT.write_text("\n".join([INTRODUCTION.format(machine=machine()), *ordered]), encoding="utf-8")
     print(f"\nmissed or failed: {', '.join(missed)}" if missed else "\nall bars are reached")
     return int(bool(missed))
 

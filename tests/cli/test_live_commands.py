@@ -102,6 +102,27 @@ def test_json_is_one_document_and_nothing_else(invoke, cypher):
     assert documents(invoke("clear", "--model", "cli", "--yes", "--json"))["nodes"] == 40
 
 
+def test_a_run_that_would_not_fit_is_refused_before_it_begins(invoke, cypher):
+    before = snapshot(cypher)
+    result = invoke(*EMBED, "--memory-limit", "1MB", code=8)
+    assert re.fullmatch(
+        r"heat: the run would need about [\d.]+ MiB of memory \(to \w+\), and may use 1\.0 MiB: choose .*, "
+        r"or raise --memory-limit; nothing was begun\n",
+        result.stderr.splitlines(keepends=True)[-1],
+    )
+    assert snapshot(cypher) == before
+
+
+def test_a_time_limit_ends_the_training_and_publishes_what_there_is(invoke, cypher):
+    document = documents(
+        invoke(*EMBED, "--walks-per-node", "30000", "--time-limit", "0.5", "--json", "--no-links")
+    )
+    assert (document["status"], document["nodes_written"]) == ("complete", 40)
+    (note,) = document["notes"]
+    assert re.fullmatch(r"training ended at the time limit, after [\d.]+% of its pairs", note)
+    assert document["parameters"]["time_limit"] == 0.5
+
+
 def test_check_lists_what_matches(invoke, cypher):
     result = invoke("check", "--labels", "CliPaper", "--attributes", "year")
     assert "Nodes         40: CliPaper 40\n" in result.stdout

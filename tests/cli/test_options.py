@@ -97,7 +97,8 @@ def test_the_options_make_the_objects_they_describe():
     assert arguments.heat_from(given).get_params() == {
         "n_components": 3, "alpha": 0.0, "sigma": 2.0, "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
-        "batch_size": 7, "n_epochs": 2, "refine": False, "time_limit": 90.0, "n_threads": 1, "random_state": 9,
+        "batch_size": 7, "n_epochs": 2, "refine": False, "time_limit": 90.0, "n_threads": 1,
+        "random_state": 9,
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30
     assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from heat_neo4j._compiling import make_ready
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed, make_keys
 from heat_neo4j._team import Team, resolve_threads
@@ -187,6 +188,8 @@ class HEAT(BaseEstimator):
         """Walk, collect pairs and train; return what is trained, and facts about it."""
         keys = make_keys(self.seed_)
         clock = _Clock()
+        if make_ready(on_progress):
+            clock.stop("compile")
         walks = make_walks(graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks, team=team)
         clock.stop("similarity")
         pairs = collect_pairs(

@@ -11,12 +11,14 @@ from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.payload import Coordinates, LinkColumns
 from heat_neo4j.database.publication import hold_run
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.database.transactions import write
+from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
 from heat_neo4j.errors import WriteFailed
 
 __all__ = ["Columns", "coordinate_columns", "link_columns", "send"]
 
 Columns = Callable[[int, int], Parameters]
+
+_FEWEST_ROWS = 100
 
 
 def send(
@@ -32,6 +34,9 @@ def send(
 ) -> int:
     """Write rows 0 to `total` by `statement`, `rows` at a time; return how many the server matched.
 
+    A batch that is more than the memory of the server's transactions holds is written in halves, and so are
+    those after it.
+
     Parameters
     ----------
     connection : Connection
@@ -45,7 +50,7 @@ def send(
     stage : str
         Name for progress and messages.
     total, rows : int
-        Number of rows in all, and in a batch.
+        Number of rows in all, and in a batch at first.
     on_progress : callable
         Called after each batch.
 
@@ -56,17 +61,25 @@ def send(
     ConnectionFailed
         If the server is lost.
     """
-    written = 0
+    written = begin = 0
     on_progress(stage, 0, total)
-    for begin in range(0, total, rows):
+    while begin < total:
         end = min(begin + rows, total)
         parameters = {"run": record.run_id, **columns(begin, end)}
 
         def work(transaction: Transaction, parameters: Parameters = parameters) -> int:
             hold_run(transaction, record.run_id, record.model)
-            return int(transaction.run(statement, parameters).records[0]["written"])
+            with fitting():
+                return int(transaction.run(statement, parameters).records[0]["written"])
 
-        written += write(connection, work, doing=f"in stage {stage!r}")
+        try:
+            written += write(connection, work, doing=f"in stage {stage!r}")
+        except BatchTooLarge:
+            if rows <= _FEWEST_ROWS:
+                raise
+            rows //= 2
+            continue
+        begin = end
         on_progress(stage, end, total)
     if total and not written:
         raise WriteFailed("none of the graph's nodes is in this database (any more)")

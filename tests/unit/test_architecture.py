@@ -19,6 +19,7 @@ LAYERS = (
     {"similarity", "files", "_points", "config", "metrics", "splits"},
     {"walks", "database", "plots", "scorers", "refinement", "_poincare_tree"},
     {"pairs", "training", "baselines", "_scored_pairs", "_link_search"},
+    {"_compiling"},
     {"estimator", "estimates"},
     {"calibration", "tuning", "demo"},
     {"link_score"},

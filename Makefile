@@ -30,7 +30,7 @@ bench: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[local,plot,baselines]" --group test --group lint
+	$(BIN)/python -m pip install --quiet --editable ".[local,plot,approximate,baselines]" --group test --group lint
 	touch $@
 
 results: $(INSTALLED)

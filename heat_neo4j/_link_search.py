@@ -22,7 +22,7 @@ from heat_neo4j._poincare_tree import PoincareTree
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._team import Team
 
-__all__ = ["Candidates", "Pairs", "nearest_pairs", "nearest_partners"]
+__all__ = ["Candidates", "Pairs", "nearest_pairs", "nearest_partners", "wants_tree"]
 
 _BLOCK_ROWS = 1024  # nodes between two progress reports
 _BLOCK_ENTRIES = 1 << 22  # pairs held before the overall nearest are sorted out
@@ -75,7 +75,7 @@ def nearest_partners(candidates: Candidates, k: int, team: Team, on_progress: Pr
     """
     n = len(candidates.time)
     on_progress("links", 0, n)
-    if _wants_tree(candidates):
+    if _asks_tree(candidates):
         return _TreeSearch(candidates, team).nearest(np.arange(n), k, on_progress)
     distance, partner = np.empty((n, k)), np.empty((n, k), dtype=np.int64)
     for begin in range(0, n, _BLOCK_ROWS):
@@ -109,14 +109,19 @@ def nearest_pairs(
         return _merge([_unordered(np.arange(n), distance, partner)], top)
     assert top is not None
     on_progress("links", 0, n)
-    if _wants_tree(candidates):
+    if _asks_tree(candidates):
         return _overall(_TreeSearch(candidates, team), n, top, on_progress)
     return _by_scan(candidates, top, team, on_progress)
 
 
-def _wants_tree(candidates: Candidates) -> bool:
+def wants_tree(n_nodes: int, n_components: int) -> bool:
+    """Tell whether a tree is quicker than looking at all pairs."""
+    return n_nodes >= _TREE_NODES and n_components <= _TREE_DIMENSIONS
+
+
+def _asks_tree(candidates: Candidates) -> bool:
     dimensions, n = candidates.spatial.shape
-    return bool(n >= _TREE_NODES and dimensions <= _TREE_DIMENSIONS and candidates.time.max() <= _TREE_TIME)
+    return wants_tree(n, dimensions) and bool(candidates.time.max() <= _TREE_TIME)
 
 
 def _by_scan(candidates: Candidates, top: int, team: Team, on_progress: Progress) -> Pairs:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from heat_neo4j._display import format_bytes
 from heat_neo4j._publishing import LinkOptions
 from heat_neo4j._team import resolve_threads
-from heat_neo4j.database.counts import ProjectionCounts
+from heat_neo4j.database import Neo4jStore, Projection
 from heat_neo4j.errors import MemoryExceeded
 from heat_neo4j.estimates import RunSize, estimate
 from heat_neo4j.estimator import HEAT
@@ -21,18 +23,26 @@ _ADVICE = {
 }
 
 
-def run_size(counts: ProjectionCounts, model: HEAT, links: LinkOptions | None) -> RunSize:
-    """Return what decides the cost of a run.
+def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None) -> RunSize:
+    """Return what decides the cost of a run; only counts are asked of the database.
 
     Parameters
     ----------
-    counts : ProjectionCounts
-        From `Neo4jStore.count`.
+    store : Neo4jStore
+        The database.
+    projection : Projection
+        What the run reads.
     model : HEAT
         The estimator, fitted or not.
     links : LinkOptions, optional
         Which links are predicted; None for none.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `Neo4jStore.count`.
     """
+    counts = store.count(projection)
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
     return RunSize(
         nodes=counts.nodes,
@@ -41,9 +51,19 @@ def run_size(counts: ProjectionCounts, model: HEAT, links: LinkOptions | None) -
         attribute_share=counts.attribute_share,
         threads=resolve_threads(model.n_threads),
         links_per_node=0 if links is None else links.k or 0,
+        linked_nodes=None if links is None else _linked_nodes(store, projection, links),
+        top=None if links is None else links.top,
         probability=links is not None and links.probability,
         **parameters,
     )
+
+
+def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions) -> int | None:
+    """Return how many nodes carry a label that the ends of links must have; None if any will do."""
+    if links.source_label is None or links.target_label is None:
+        return None
+    labels = list(dict.fromkeys((links.source_label, links.target_label)))
+    return store.count(replace(projection, labels=labels, attributes=())).nodes
 
 
 def check_memory(size: RunSize, limit: int) -> None:

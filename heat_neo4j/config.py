@@ -51,6 +51,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "heat": {
         "n_components": "a whole number",
         "alpha": 'a number or "auto"',
+        "attribute_neighbours": "a whole number",
         "sigma": 'a number or "auto"',
         "walks_per_node": "a whole number",
         "walk_length": "a whole number",

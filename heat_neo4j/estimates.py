@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import log10
 from typing import Any
 
+from heat_neo4j._kernels.rows import padded_width
+from heat_neo4j._link_search import wants_tree
 from heat_neo4j.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.similarity import TABLE_LIMIT
 
@@ -22,7 +25,8 @@ _EDGE = 24  # an edge in CSR: two columns and two weights
 _READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetric
 _READ_VALUE = 46  # an attribute entry while columns are put together
 _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
-_SIMILARITY_VALUE = 60  # an attribute entry in the tables of the rejection sampler
+_SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
+_DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
@@ -36,32 +40,43 @@ class Rates:
     ----------
     read_nodes, read_relationships, read_values : float
         Nodes, relationships and attribute values read from a local server in a second.
-    position, context, negative, coordinate : float
-        Time of a position in a walk that is trained, of each of its pairs, of each negative that the pairs
-        share, and of each coordinate of a context or negative.
+    position, candidate, coordinate : float
+        Time of a position in a walk that is trained, of each of its contexts and negatives, and of each
+        coordinate of these, on a graph whose points are in the fastest caches.
     walk_step : float
-        Time of a step of a walk when the pairs are collected.
+        Time of a step of a walk when the pairs are collected, likewise.
+    growth : float
+        What each tenfold of the nodes beyond `small` adds to these times, as a share: memory is farther away.
+    small : float
+        Nodes of such a graph.
+    second_thread : float
+        What a thread more adds to the speed of one.
     table_entry : float
         Time of an entry of the table of similarities, per attribute that the row has.
+    link_node : float
+        Time of a node in the search for links by a tree.
     link_pair, link_coordinate : float
-        Time of a pair in the search for links, and of each of its coordinates.
+        Time of a pair in the search through all pairs, and of each of its coordinates.
     write_nodes, write_links : float
         Nodes and links written to a local server in a second.
     """
 
     read_nodes: float = 400_000.0
-    read_relationships: float = 400_000.0
+    read_relationships: float = 300_000.0
     read_values: float = 2_000_000.0
-    position: float = 1e-6
-    context: float = 85e-9
-    negative: float = 230e-9
-    coordinate: float = 1.1e-9
-    walk_step: float = 60e-9
+    position: float = 200e-9
+    candidate: float = 35e-9
+    coordinate: float = 1.6e-9
+    walk_step: float = 150e-9
+    growth: float = 0.55
+    small: float = 2000.0
+    second_thread: float = 0.6
     table_entry: float = 4e-9
+    link_node: float = 250e-6
     link_pair: float = 2e-9
     link_coordinate: float = 0.75e-9
-    write_nodes: float = 30_000.0
-    write_links: float = 18_000.0
+    write_nodes: float = 38_000.0
+    write_links: float = 25_000.0
 
 
 RATES = Rates()
@@ -88,6 +103,10 @@ class RunSize:
         Threads that train and search.
     links_per_node : int
         k of the predicted links; 0 for none.
+    linked_nodes : int, optional
+        Nodes between which links are predicted; all if None.
+    top : int, optional
+        Most links that are kept; no limit if None.
     probability : bool
         Whether a second training fits their probability.
     """
@@ -105,6 +124,8 @@ class RunSize:
     alpha: float = 0.2
     threads: int = 1
     links_per_node: int = 10
+    linked_nodes: int | None = None
+    top: int | None = None
     probability: bool = True
 
     @property
@@ -121,8 +142,15 @@ class RunSize:
     @property
     def links(self) -> int:
         """Predicted links, at most."""
-        pairs = self.nodes * (self.nodes - 1) // 2
-        return max(0, min(self.nodes * self.links_per_node, pairs - self.relationships))
+        asking = self.asking
+        absent = asking * (asking - 1) // 2 - (self.relationships if asking == self.nodes else 0)
+        most = absent if self.top is None else min(self.top, absent)
+        return max(0, min(asking * self.links_per_node, most))
+
+    @property
+    def asking(self) -> int:
+        """Nodes between which links are predicted."""
+        return self.nodes if self.linked_nodes is None else self.linked_nodes
 
 
 @dataclass(frozen=True)
@@ -201,7 +229,7 @@ def _memory(size: RunSize) -> dict[str, float]:
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
-        stages["links"] = graph + 2 * _points(size) + _LINK * size.nodes * size.links_per_node
+        stages["links"] = graph + 2 * _points(size) + _LINK * size.asking * size.links_per_node
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages
 
@@ -219,8 +247,9 @@ def _training_bytes(size: RunSize) -> float:
         negatives += min(
             LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / max(size.nodes, 1))
         )
-    workspace = (16 + 4 * size.threads) * size.nodes + 2 * _points(size)  # moved points, and their late mean
-    return pair_set + walker + negatives + workspace + _points(size) + _similarity_bytes(size)
+    moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1)  # points, and who was touched
+    mean = _points(size) + 8 * size.nodes
+    return pair_set + walker + negatives + moving + mean + _similarity_bytes(size)
 
 
 def _similarity_bytes(size: RunSize) -> float:
@@ -228,7 +257,7 @@ def _similarity_bytes(size: RunSize) -> float:
         return 0
     if size.nodes <= TABLE_LIMIT:
         return 4 * size.nodes**2 + 36 * size.attribute_entries
-    return _SIMILARITY_VALUE * size.attribute_entries + 48 * size.nodes
+    return _SIMILARITY_VALUE * size.attribute_entries + 57 * size.nodes
 
 
 def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
@@ -239,19 +268,27 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
         + values / rates.read_values
     )
     steps = size.nodes * size.walks_per_node * size.walk_length
-    position = rates.position + size.n_negatives * (rates.negative + rates.coordinate * size.n_components)
-    context = rates.context + rates.coordinate * size.n_components
-    training = (size.n_epochs * steps * position + size.pairs * context) / size.threads
-    walks = steps * rates.walk_step / size.threads
-    prepared = walks + _table_seconds(size, rates)
+    contexts = 2 * min(size.window_size, size.walk_length - 1)
+    candidate = rates.candidate + rates.coordinate * size.n_components
+    position = rates.position + (contexts + size.n_negatives) * candidate
+    slower = 1.0 + rates.growth * max(0.0, log10(size.nodes / rates.small))
+    pace = slower / (1.0 + rates.second_thread * (size.threads - 1))
+    training = size.n_epochs * steps * position * pace
+    prepared = steps * rates.walk_step * pace + _table_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = prepared + training
-        pair = rates.link_pair + rates.link_coordinate * size.n_components
-        stages["links"] = size.nodes**2 * pair / size.threads
-    stages["write"] = size.nodes / rates.write_nodes + size.links / rates.write_links
+        stages["links"] = _search_seconds(size, rates)
+    stages["write"] = size.nodes / rates.write_nodes + _DOUBLE_LINKS * size.links / rates.write_links
     return stages
+
+
+def _search_seconds(size: RunSize, rates: Rates) -> float:
+    if wants_tree(size.asking, size.n_components):
+        return size.asking * rates.link_node / size.threads
+    pair = rates.link_pair + rates.link_coordinate * size.n_components
+    return size.asking**2 * pair / size.threads
 
 
 def _table_seconds(size: RunSize, rates: Rates) -> float:

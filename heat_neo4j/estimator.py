@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from heat_neo4j._compiling import make_ready
+from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._near_attributes import near_attributes
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed, make_keys
 from heat_neo4j._team import Team, resolve_threads
@@ -42,6 +44,10 @@ class HEAT(BaseEstimator):
         Dimension d of hyperbolic space, at least 1 (2 for a picture).
     alpha : float, default 0.2
         Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
+    attribute_neighbours : int, optional
+        Teleport only to so many most similar nodes of each, found approximately by pynndescent (extra
+        ``approximate``). That is another law than HEAT's, which None keeps exactly, at any size: see
+        ``training_["attribute_mass_dropped"]``.
     sigma : float, default 1.0
         Width of the Gaussian on hyperbolic distance, above 0.
     walks_per_node, walk_length : int, default 10, 80
@@ -82,7 +88,8 @@ class HEAT(BaseEstimator):
     seed_ : int
         The seed used.
     training_ : dict
-        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact.
+        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
+        what share of the similarity a restricted law leaves out.
 
     References
     ----------
@@ -104,6 +111,7 @@ class HEAT(BaseEstimator):
         n_components: int = 10,
         *,
         alpha: float = 0.2,
+        attribute_neighbours: int | None = None,
         sigma: float = 1.0,
         walks_per_node: int = 10,
         walk_length: int = 80,
@@ -120,6 +128,7 @@ class HEAT(BaseEstimator):
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
+        self.attribute_neighbours = attribute_neighbours
         self.sigma = sigma
         self.walks_per_node = walks_per_node
         self.walk_length = walk_length
@@ -190,7 +199,15 @@ class HEAT(BaseEstimator):
         clock = _Clock()
         if make_ready(on_progress):
             clock.stop("compile")
-        walks = make_walks(graph, alpha=self.alpha, walk_length=self.walk_length, key=keys.walks, team=team)
+        similarity, dropped = self._near_attributes(graph)
+        walks = make_walks(
+            graph,
+            alpha=self.alpha,
+            walk_length=self.walk_length,
+            key=keys.walks,
+            similarity=similarity,
+            team=team,
+        )
         clock.stop("similarity")
         pairs = collect_pairs(
             walks,
@@ -227,11 +244,20 @@ class HEAT(BaseEstimator):
             "exclusion": "exact" if pairs.exact else "bloom filter",
             "exclusion_false_positive_share": pairs.false_positive_share,
             "attribute_sampling": _sampling(walks.similarity),
+            "attribute_mass_dropped": dropped,
         }
+
+    def _near_attributes(self, graph: Graph) -> tuple[Similarity | None, float]:
+        """Return the law of teleports among near nodes, if that is asked for, and what it drops."""
+        if self.attribute_neighbours is None or self.alpha == 0.0 or graph.n_attributes == 0:
+            return None, 0.0
+        return near_attributes(graph, self.attribute_neighbours, self.seed_)
 
     def _check_parameters(self) -> tuple[Schedule, int]:
         check_integer("n_components", self.n_components, minimum=1)
         check_probability("alpha", self.alpha)
+        if self.attribute_neighbours is not None:
+            check_integer("attribute_neighbours", self.attribute_neighbours, minimum=1)
         check_integer("walk_length", self.walk_length, minimum=2)
         check_probability("negative_exponent", self.negative_exponent)
         if self.time_limit is not None:
@@ -273,4 +299,6 @@ def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
 def _sampling(similarity: Any) -> str:
     if similarity.use_table:
         return "table"
+    if similarity.near_nodes.size:
+        return "neighbours"
     return "rejection" if similarity.scalars.shape[0] else "none"

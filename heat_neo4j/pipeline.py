@@ -102,7 +102,7 @@ def embed(
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     if memory_limit is not None:
-        check_memory(run_size(store.count(projection), model, links), memory_limit)
+        check_memory(run_size(store, projection, model, links), memory_limit)
     clock = _Clock()
     graph = store.read_graph(projection, on_progress=on_progress)
     clock.lap("read")

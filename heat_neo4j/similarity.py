@@ -14,7 +14,7 @@ from heat_neo4j._kernels.similarity import INVERSE_NORM, Similarity
 from heat_neo4j._team import ALONE, Team
 from heat_neo4j.graph import Graph
 
-__all__ = ["TABLE_LIMIT", "make_similarity", "no_similarity", "scaled"]
+__all__ = ["TABLE_LIMIT", "make_similarity", "neighbour_similarity", "no_similarity", "scaled"]
 
 TABLE_LIMIT = 6000
 """Largest N for which the N x N table of cumulative similarities is used (144 MB in float32 at the limit)."""
@@ -59,6 +59,19 @@ def scaled(
 def no_similarity() -> Similarity:
     """Return the law under which nothing is similar to anything."""
     return _assemble(use_table=False)
+
+
+def neighbour_similarity(nodes: NDArray[np.int64], weights: NDArray[np.float64]) -> Similarity:
+    """Return the law that draws from a list of each node's own.
+
+    Parameters
+    ----------
+    nodes, weights : int64 and float64 arrays of shape (N, K)
+        The lists; a weight of 0 is never drawn.
+    """
+    return _assemble(
+        use_table=False, near_nodes=nodes.astype(np.int32), near_cumulative=np.cumsum(weights, axis=1)
+    )
 
 
 def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team = ALONE) -> Similarity:
@@ -126,6 +139,8 @@ _EMPTY = {
     "column_slots": np.zeros(0, dtype=np.uint64),
     "node_slots": np.zeros(0, dtype=np.uint64),
     "scalars": np.zeros((0, 5)),
+    "near_cumulative": np.zeros((0, 0)),
+    "near_nodes": np.zeros((0, 0), dtype=np.int32),
     "none_found": np.zeros(0, dtype=np.int8),
     "total_mass": 0.0,
 }

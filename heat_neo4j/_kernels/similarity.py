@@ -73,6 +73,9 @@ class Similarity(NamedTuple):
         Sum of 1 / |z_v| over the nodes that do not own the column.
     node_slots : uint64 array of shape (N,)
         Alias table over 1 / |z_v|.
+    near_nodes, near_cumulative : int32 and float64 arrays of shape (N, K), or (0, 0)
+        If there are any, the only nodes that are drawn; their weights, cumulative, last entry 0 where there
+        is none.
     none_found : int8 array of shape (N,)
         Set to 1 once a full scan has shown that nothing is similar to the node.
     """
@@ -94,6 +97,8 @@ class Similarity(NamedTuple):
     col_sums: NDArray[np.float64]
     absent: NDArray[np.float64]
     node_slots: NDArray[np.uint64]
+    near_nodes: NDArray[np.int32]
+    near_cumulative: NDArray[np.float64]
     none_found: NDArray[np.int8]
 
 
@@ -399,9 +404,13 @@ def sample_similar(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen:
         _draw_by_rejection(s, nodes, states, asking, n, chosen)
         return
     size = s.table.shape[0]
+    near = s.near_nodes.shape[1]
     for a in range(n):
         i = asking[a]
         row = nodes[i]
         chosen[i] = NO_SIMILAR
+        if near > 0 and s.near_cumulative[row, near - 1] > 0.0:
+            target = unit(states[i]) * s.near_cumulative[row, near - 1]
+            chosen[i] = s.near_nodes[row, _search(s.near_cumulative[row], 0, near, target)]
         if size > 0 and s.table[row, size - 1] > 0.0:
             chosen[i] = _search(s.table[row], 0, size, unit(states[i]) * s.table[row, size - 1])

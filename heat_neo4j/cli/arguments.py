@@ -28,7 +28,8 @@ PROJECTION_FIELDS = (
     "attributes", "max_categories", "key", "node_filter", "relationship_filter",
 )  # fmt: skip
 HEAT_FIELDS = (
-    "n_components", "alpha", "sigma", "walks_per_node", "walk_length", "window_size", "n_negatives",
+    "n_components", "alpha", "attribute_neighbours", "sigma", "walks_per_node", "walk_length",
+    "window_size", "n_negatives",
     "negative_exponent", "learning_rate", "batch_size", "n_epochs", "refine", "time_limit", "n_threads",
     "random_state",
 )  # fmt: skip

@@ -44,8 +44,7 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     projection, model = projection_from(options), heat_from(options)
     wanted = links_from(options) if links else None
     with open_store(options) as store:
-        counts = store.count(projection)
-    size = capacity.run_size(counts, model, wanted)
+        size = capacity.run_size(store, projection, model, wanted)
     needed = estimates.estimate(size)
     if as_json:
         print_json({"size": vars(size), **needed.to_dict()})

@@ -89,6 +89,13 @@ heat_options: Decorator[Any] = stack(
         kind=_SHARE,
         text="Share of steps that follow attributes; 0 is topology only.",
     ),
+    _heat_option(
+        "--attribute-neighbours",
+        default=None,
+        kind=_COUNT,
+        text="Teleport only to so many most similar nodes, found approximately (needs pynndescent).  "
+        "[default: to all, exactly]",
+    ),
     _heat_option("--sigma", default=1.0, kind=_ABOVE_0, text="Gaussian width on the hyperbolic distance."),
     _heat_option("--walks-per-node", default=10, kind=_COUNT, text="Walks from every node."),
     _heat_option("--walk-length", default=80, kind=click.IntRange(min=2), text="Nodes in a walk."),

@@ -84,7 +84,7 @@ def test_the_options_make_the_objects_they_describe():
         *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
         *("--batch-size", "7", "--n-epochs", "2", "--no-refine", "--threads", "1", "--seed", "9"),
-        *("--time-limit", "90", "--memory-limit", "1.5GB"),
+        *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
         *("--model", "papers", "--write-property", "p", "--radius-property", "q", "--run-property", "u"),
@@ -95,7 +95,8 @@ def test_the_options_make_the_objects_they_describe():
         key="id", node_filter="n.x > 1", relationship_filter="r.w > 2", max_categories=5,
     )  # fmt: skip
     assert arguments.heat_from(given).get_params() == {
-        "n_components": 3, "alpha": 0.0, "sigma": 2.0, "walks_per_node": 4, "walk_length": 5,
+        "n_components": 3, "alpha": 0.0, "attribute_neighbours": 15, "sigma": 2.0,
+        "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
         "batch_size": 7, "n_epochs": 2, "refine": False, "time_limit": 90.0, "n_threads": 1,
         "random_state": 9,

@@ -18,7 +18,7 @@ LAYERS = (
     {"graph", "_random", "_team", "_file_tables", "hyperboloid", "attributes", "local_server"},
     {"similarity", "files", "_points", "config", "metrics", "splits"},
     {"walks", "database", "plots", "scorers", "refinement", "_poincare_tree"},
-    {"pairs", "training", "baselines", "_scored_pairs", "_link_search"},
+    {"pairs", "training", "baselines", "_scored_pairs", "_link_search", "_near_attributes"},
     {"_compiling"},
     {"estimator", "estimates"},
     {"calibration", "tuning", "demo"},

@@ -5,7 +5,6 @@ Names are imported when they are first used, so that importing the package (and 
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from heat_neo4j.tuning import choose_parameters
 
 __version__ = "0.1.0"
-
-# Training meets at a barrier about a thousand times a second. Where another process wants a core, OpenMP
-# threads that spin there wait for each other's time slices: on a busy machine two threads trained ten times
-# slower than one. Must be set before the first library that loads OpenMP; a user's own setting is kept.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOMES = {
     "HEAT": "estimator",

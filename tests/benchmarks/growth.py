@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.benchmarks.growth [--nodes 10000 100000 1000000] [--version 5.26] [--k 10]
+    python -m tests.benchmarks.growth [--nodes 10000 30000 100000 300000 1000000] [--version 5.26] [--k 10]
 
 Random hyperbolic graphs of degree 10 with 50 sparse attributes. A twentieth of the edges is held out and the
 rest loaded; then `heat embed` runs as a user runs it, in a process of its own, with links for 100,000 of the
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--nodes", nargs="+", type=int, default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--nodes", nargs="+", type=int, default=[10_000, 30_000, 100_000, 300_000, 1_000_000])
     parser.add_argument("--version", default="5.26")
     parser.add_argument("--k", type=int, default=10)
     chosen = parser.parse_args(arguments)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from heat_neo4j._compiling import make_ready
+from heat_neo4j._progress import no_progress
 from heat_neo4j.local_server import RELEASES, LocalServer
 from heat_neo4j.local_server.folders import heat_home
 
@@ -93,6 +95,12 @@ def new_home(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "jars").symlink_to(JAR_CACHE, target_is_directory=True)
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled():
+    """Compile first: the first run on a machine tells of it, and tests compare what runs tell."""
+    make_ready(no_progress)
 
 
 @pytest.fixture(scope="session", autouse=True)

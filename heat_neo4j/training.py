@@ -181,8 +181,10 @@ def train(
     losses = np.zeros(rounds)
     n_pairs = np.zeros(rounds, dtype=np.int64)
     mean = _LateMean()
-    n_skipped = 0
+    n_skipped = begun = 0
     for round_ in range(rounds):
+        if pace.over:
+            break
         epoch, repetition = divmod(round_, schedule.walks_per_node)
         indices = repetition * n_nodes + keys.order.permutation(n_nodes)
         key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
@@ -208,12 +210,12 @@ def train(
         n_pairs[round_], skipped = w.tallies.sum(axis=0)
         n_skipped += int(skipped)
         losses[round_] = w.losses.sum() / max(n_pairs[round_], 1)
-    trained = n_pairs > 0
+        begun += 1
     if pace.done < pace.total:
         on_batch(pace.total, pace.total)  # nothing more will come
     return Trained(
         points=mean.points,
-        losses=losses[: np.flatnonzero(trained)[-1] + 1] if trained.any() else losses,
+        losses=losses[:begun],
         n_pairs=int(n_pairs.sum()),
         n_skipped=n_skipped,
         n_damped=int(w.n_damped.sum()),

@@ -250,7 +250,7 @@ def _draw_by_scan(weights: Any, words: Any, row_words: int, source: int, state: 
 
 
 @njit(cache=True, inline="always")
-def propose(slots: Any, state: Any, proposed: Any, proposals: Any) -> Any:
+def _propose(slots: Any, state: Any, proposed: Any, proposals: Any) -> Any:
     """Draw the next proposals of a stream into the ring; return how many the stream has given by now.
 
     Many at a time, and before they are needed: they wait for memory together, not one after the other.
@@ -300,7 +300,7 @@ def draw_negatives(
     if size == 0:
         soon = drawn + min(count, RING // 2)
         while proposed < soon:
-            proposed = propose(slots, state, proposed, proposals)
+            proposed = _propose(slots, state, proposed, proposals)
         for i in range(drawn, soon):
             prefetch(words, _locate(row_words, words.shape[0], source, proposals[i & (RING - 1)])[0])
     failed: Any = 0
@@ -311,7 +311,7 @@ def draw_negatives(
             used += 1
             continue
         while proposed <= drawn:  # some of those before were not drawn, but taken from a list
-            proposed = propose(slots, state, proposed, proposals)
+            proposed = _propose(slots, state, proposed, proposals)
         # Kept or not without a branch: which of the two is chance, so half of the guesses would be wrong.
         v = proposals[drawn & (RING - 1)]
         drawn += 1

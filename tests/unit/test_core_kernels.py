@@ -380,6 +380,7 @@ def test_a_time_limit_ends_training_early_with_points_that_are_valid_and_have_le
     assert 0 < result.share < 0.5
     assert calls[-1] == (calls[0][1], calls[0][1])
     assert len(result.losses) < 10_000
+    assert (result.losses > 0).all()  # no round that was not begun
     assert result.losses[-1] < result.losses[0]
     spatial, time = result.points[:, :-1], result.points[:, -1]
     np.testing.assert_allclose(time**2 - (spatial**2).sum(axis=1), 1.0, rtol=1e-12)

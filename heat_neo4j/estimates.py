@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from math import log10
 from typing import Any
 
+from heat_neo4j._kernels.neighbours import TILE
 from heat_neo4j._kernels.rows import padded_width
-from heat_neo4j._link_search import wants_tree
 from heat_neo4j.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.similarity import TABLE_LIMIT
 
@@ -53,10 +53,9 @@ class Rates:
         What a thread more adds to the speed of one.
     table_entry : float
         Time of an entry of the table of similarities, per attribute that the row has.
-    link_node : float
-        Time of a node in the search for links by a tree.
-    link_pair, link_coordinate : float
-        Time of a pair in the search through all pairs, and of each of its coordinates.
+    link_node, link_coordinate, link_tile : float
+        Time of a node in the search for links, of each of its coordinates, and of each tile that it may be
+        linked into.
     write_nodes, write_links : float
         Nodes and links written to a local server in a second.
     """
@@ -72,9 +71,9 @@ class Rates:
     small: float = 2000.0
     second_thread: float = 0.6
     table_entry: float = 4e-9
-    link_node: float = 250e-6
-    link_pair: float = 2e-9
-    link_coordinate: float = 0.75e-9
+    link_node: float = 20e-6
+    link_coordinate: float = 1.8e-6
+    link_tile: float = 20e-9
     write_nodes: float = 38_000.0
     write_links: float = 25_000.0
 
@@ -285,10 +284,9 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
 
 
 def _search_seconds(size: RunSize, rates: Rates) -> float:
-    if wants_tree(size.asking, size.n_components):
-        return size.asking * rates.link_node / size.threads
-    pair = rates.link_pair + rates.link_coordinate * size.n_components
-    return size.asking**2 * pair / size.threads
+    tiles = rates.link_tile * size.asking / TILE
+    node = rates.link_node + rates.link_coordinate * size.n_components + tiles
+    return size.asking * node / size.threads
 
 
 def _table_seconds(size: RunSize, rates: Rates) -> float:

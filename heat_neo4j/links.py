@@ -1,7 +1,7 @@
 """Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
 
 Pairs are unordered. The search is exact, in O(N k) memory and with the same bits for any number of threads,
-see `_link_search`. By a combined score the best-scored pairs are found instead, by looking at all pairs.
+see `_tiles`. By a combined score the best-scored pairs are found instead, by looking at all pairs.
 """
 
 from __future__ import annotations

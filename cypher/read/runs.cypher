@@ -1,5 +1,8 @@
-// The run nodes, latest first. Parameters: current (true leaves out those of which nothing is in the graph).
+// The run nodes, latest first; a run that is being written is alive as its last batch in any lane was.
+// Parameters: current (true leaves out those of which nothing is in the graph).
 MATCH (r:HeatRun {createdBy: 'heat_neo4j'})
 WHERE NOT $current OR size(r.stored) > 0 OR r.status IN ['incomplete', 'removing']
-RETURN properties(r) AS run
-ORDER BY r.startedAt DESC, r.runId DESC
+OPTIONAL MATCH (r)-[lane:HEAT_LANE]->(r)
+WITH r, max(coalesce(lane.heartbeat, r.heartbeat)) AS batch
+RETURN r {.*, heartbeat: CASE WHEN batch > r.heartbeat THEN batch ELSE r.heartbeat END} AS run
+ORDER BY run.startedAt DESC, run.runId DESC

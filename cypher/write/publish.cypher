@@ -4,3 +4,6 @@ MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
 MATCH (r:HeatRun {runId: $run, createdBy: 'heat_neo4j'})
 SET r += $outcome, r.status = 'complete', r.finishedAt = datetime(),
     m += $published, m.publishedAt = datetime()
+WITH r
+MATCH (r)-[lane:HEAT_LANE]->(r)
+DELETE lane

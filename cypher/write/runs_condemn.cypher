@@ -3,3 +3,6 @@
 MATCH (r:HeatRun {createdBy: 'heat_neo4j'})
 WHERE r.runId IN $runs
 SET r.status = 'removing'
+WITH r
+MATCH (r)-[lane:HEAT_LANE]->(r)
+DELETE lane

@@ -20,16 +20,23 @@ __all__ = [
     "IS_SOURCE",
     "IS_TARGET",
     "NO_PARTNER",
+    "TILE",
+    "VIEW",
     "count_pairs_above",
     "nearest_absent",
-    "nearest_among",
     "paired_excess",
 ]
 
 IS_SOURCE = np.uint8(1)
 IS_TARGET = np.uint8(2)
 NO_PARTNER = -1
-_TILE = 256
+TILE = 64
+"""Points that lie together, see `heat_neo4j._tiles`."""
+VIEW = 16
+"""Coordinates by which far points are told from near ones."""
+_BLOCK = 256
+_SLACK = 1.0 + 1e-6  # what rounding does to z, as a share of it
+_BLUR = 1e-14  # and, as |x - y|^2, where large times cancel
 
 
 @njit(cache=True)
@@ -170,89 +177,85 @@ def _may_link(
 
 
 @njit(cache=True)
-def _scan_row(
-    spatial: NDArray[np.float64],
-    time: NDArray[np.float64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    roles: NDArray[np.uint8],
-    u: int,
-    first: int,
-    bound: float,
-    distance: NDArray[np.float64],
-    partner: NDArray[np.int64],
+def _excess_between(points: NDArray[np.float64], time: NDArray[np.float64], u: int, v: int) -> float:
+    """Return what `_excess` does, to the bit, of one pair of points that lie in memory row by row."""
+    z, along = 0.0, 0.0
+    for i in range(points.shape[1]):
+        s, q = points[u, i], points[v, i]
+        difference = s - q
+        z += difference * difference
+        along += difference * (s + q)
+    rise = along / (time[u] + time[v])
+    return max(0.5 * (z - rise * rise), 0.0)
+
+
+@njit(cache=True)
+def _limit(ceiling: float, gap: float) -> float:
+    """Return how large |x - y|^2 / gap(y) can be where z is up to `ceiling`, given the gap of x."""
+    return 0.5 * ceiling * gap * _SLACK
+
+
+@njit(cache=True)
+def _survey(
+    boxes: NDArray[np.float64],
+    widest: NDArray[np.float64],
+    masks: NDArray[np.uint8],
+    role: int,
+    view: NDArray[np.float64],
+    least: NDArray[np.float64],
 ) -> None:
-    """Fill `distance` and `partner` with the nearest absent partners of u among [first, M), sorted."""
-    z = np.empty(_TILE)
-    along = np.empty(_TILE)
-    size = 0
-    ceiling = _ceiling(bound)
-    for start in range(first, time.shape[0], _TILE):
-        stop = min(start + _TILE, time.shape[0])
-        _excess(spatial, time, u, start, stop, z, along)
-        for v in range(start, stop):
-            excess = z[v - start]
-            if excess > ceiling or not _may_link(indptr, indices, roles, u, v):
-                continue
-            size = _offer(distance, partner, size, _distance(excess), v)
-            if size == distance.shape[0]:
-                ceiling = min(ceiling, _ceiling(distance[0]))
-    _sort(distance, partner, size)
+    """Fill least[t] with the least of |x - y|^2 / gap(y) in tile t; NaN where no role goes with `role`."""
+    for t in range(boxes.shape[0]):
+        apart = 0.0
+        for i in range(VIEW):
+            beyond = max(boxes[t, 0, i] - view[i], view[i] - boxes[t, 1, i], 0.0)
+            apart += beyond * beyond
+        suited = (role & IS_SOURCE and masks[t] & IS_TARGET) or (role & IS_TARGET and masks[t] & IS_SOURCE)
+        least[t] = max(apart - _BLUR, 0.0) / widest[t] if suited else np.nan
 
 
-@njit(cache=True, nogil=True)
-def nearest_among(
-    spatial: NDArray[np.float64],
-    time: NDArray[np.float64],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    roles: NDArray[np.uint8],
-    rows: NDArray[np.int64],
-    candidates: NDArray[np.int64],
-    distance: NDArray[np.float64],
-    partner: NDArray[np.int64],
-    barrier: NDArray[np.int64],
-    thread: int,
-    n_threads: int,
-) -> None:
-    """Find the k nearest absent partners of some points among given ones. Run by a team.
+@njit(cache=True)
+def _nearest_tile(least: NDArray[np.float64], limit: float) -> int:
+    """Return the tile with the lowest value of those within the limit; -1 if there is none."""
+    best = -1
+    for t in range(least.shape[0]):
+        if least[t] <= limit:
+            best, limit = t, least[t]
+    return best
 
-    Parameters
-    ----------
-    spatial, time, indptr, indices, roles
-        As for `nearest_absent`.
-    rows : int64 array of shape (B,)
-        The points.
-    candidates : int64 array of shape (B, C)
-        Among which to look, none twice; `NO_PARTNER` where there are fewer.
-    distance, partner : arrays of shape (B, k)
-        As for `nearest_absent`.
-    """
-    z, along = np.empty(1), np.empty(1)
-    row = take(barrier)
-    while row < rows.shape[0]:
-        u = rows[row]
-        distance[row, :] = np.inf
-        partner[row, :] = NO_PARTNER
-        size = 0
-        for c in range(candidates.shape[1]):
-            v = candidates[row, c]
-            if v != NO_PARTNER and _may_link(indptr, indices, roles, u, v):
-                _excess(spatial, time, u, v, v + 1, z, along)
-                size = _offer(distance[row], partner[row], size, _distance(z[0]), v)
-        _sort(distance[row], partner[row], size)
-        row = take(barrier)
+
+@njit(cache=True, inline="always")
+def _measure_tile(tile: NDArray[np.float64], view: NDArray[np.float64], apart: NDArray[np.float64]) -> None:
+    """Fill apart[j] with the squared distance of the j-th view of a tile from `view`."""
+    apart[:] = 0.0
+    for i in range(0, VIEW, 8):  # eight at a time: fewer loads and stores of the sums
+        for j in range(TILE):
+            apart[j] += (
+                (tile[i, j] - view[i]) ** 2
+                + (tile[i + 1, j] - view[i + 1]) ** 2
+                + (tile[i + 2, j] - view[i + 2]) ** 2
+                + (tile[i + 3, j] - view[i + 3]) ** 2
+                + (tile[i + 4, j] - view[i + 4]) ** 2
+                + (tile[i + 5, j] - view[i + 5]) ** 2
+                + (tile[i + 6, j] - view[i + 6]) ** 2
+                + (tile[i + 7, j] - view[i + 7]) ** 2
+            )
 
 
 @njit(cache=True, nogil=True)
 def nearest_absent(
-    spatial: NDArray[np.float64],
+    points: NDArray[np.float64],
     time: NDArray[np.float64],
+    node: NDArray[np.int64],
+    views: NDArray[np.float64],
+    gaps: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    widest: NDArray[np.float64],
+    masks: NDArray[np.uint8],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     roles: NDArray[np.uint8],
-    rows: NDArray[np.int64],
-    later_only: bool,
+    places: NDArray[np.int64],
     bound: float,
     distance: NDArray[np.float64],
     partner: NDArray[np.int64],
@@ -262,30 +265,60 @@ def nearest_absent(
 ) -> None:
     """Find the k nearest absent partners of some points among all. Run by a team.
 
+    First the nearest tiles are looked at until k partners are known, then all that may hold a nearer one.
+
     Parameters
     ----------
-    spatial, time : arrays of shape (d, M) and (M,)
-        Points on the hyperboloid.
+    points, time, node, views, gaps, boxes, widest, masks
+        A `heat_neo4j._tiles.Tiles`.
     indptr, indices : CSR arrays
-        Pairs that exist already, sorted within rows.
+        Pairs of nodes that exist already, sorted within rows.
     roles : uint8 array of shape (M,)
-        `IS_SOURCE` and `IS_TARGET` bits; a pair must have one of each at opposite ends.
-    rows : int64 array of shape (B,)
-        The points.
-    later_only : bool
-        Look only at partners in later rows, so that each pair is met once.
+        `IS_SOURCE` and `IS_TARGET` bits of each node; a pair must have one of each at opposite ends.
+    places : int64 array of shape (B,)
+        The points, by their place in the tiles.
     bound : float
         Pairs farther apart than this may be left out.
     distance, partner : arrays of shape (B, k)
-        Receive them sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer.
+        Receive the partners' distances and nodes sorted by (distance, node); infinity and `NO_PARTNER` where
+        there are fewer.
     """
+    least, view, apart = np.empty(boxes.shape[0]), np.empty(VIEW), np.empty(TILE)
+    k = distance.shape[1]
     row = take(barrier)
-    while row < rows.shape[0]:
-        u = rows[row]
+    while row < places.shape[0]:
+        u = places[row]
+        gap = gaps[u // TILE, u % TILE]
+        view[:] = views[u // TILE, :, u % TILE]
         distance[row, :] = np.inf
         partner[row, :] = NO_PARTNER
-        first = u + 1 if later_only else 0
-        _scan_row(spatial, time, indptr, indices, roles, u, first, bound, distance[row], partner[row])
+        _survey(boxes, widest, masks, roles[node[u]], view, least)
+        limit = _limit(_ceiling(bound), gap)
+        size, passed = 0, 0
+        while True:
+            if size < k:
+                t = _nearest_tile(least, limit)
+                if t < 0:
+                    break
+            else:
+                while passed < least.shape[0] and not least[passed] <= limit:
+                    passed += 1
+                if passed == least.shape[0]:
+                    break
+                t = passed
+            least[t] = np.nan
+            _measure_tile(views[t], view, apart)
+            for j in range(min(TILE, time.shape[0] - t * TILE)):
+                if apart[j] > limit * gaps[t, j] + _BLUR:
+                    continue
+                v = t * TILE + j
+                if not _may_link(indptr, indices, roles, node[u], node[v]):
+                    continue
+                d = _distance(_excess_between(points, time, u, v))
+                size = _offer(distance[row], partner[row], size, d, node[v])
+                if size == k:
+                    limit = min(limit, _limit(_ceiling(distance[row, 0]), gap))
+        _sort(distance[row], partner[row], size)
         row = take(barrier)
 
 
@@ -293,11 +326,11 @@ def nearest_absent(
 def _count_row(
     spatial: NDArray[np.float64], time: NDArray[np.float64], sorted_z: NDArray[np.float64], u: int
 ) -> int:
-    z = np.empty(_TILE)
-    along = np.empty(_TILE)
+    z = np.empty(_BLOCK)
+    along = np.empty(_BLOCK)
     total = 0
-    for start in range(u + 1, time.shape[0], _TILE):
-        stop = min(start + _TILE, time.shape[0])
+    for start in range(u + 1, time.shape[0], _BLOCK):
+        stop = min(start + _BLOCK, time.shape[0])
         _excess(spatial, time, u, start, stop, z, along)
         for j in range(stop - start):
             under = np.searchsorted(sorted_z, z[j])

@@ -1,15 +1,18 @@
-"""Columns sent to the server in batches, each in one transaction that also holds the run's node."""
+"""Columns sent to the server in batches, each in one transaction that also holds a lane of the run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j._progress import Progress
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.payload import Coordinates, LinkColumns
-from heat_neo4j.database.publication import hold_run
+from heat_neo4j.database.publication import LANES, hold_lane
+from heat_neo4j.database.rounds import Rounds
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
 from heat_neo4j.errors import WriteFailed
@@ -28,11 +31,11 @@ def send(
     columns: Columns,
     *,
     stage: str,
-    total: int,
+    rounds: Rounds,
     rows: int,
     on_progress: Progress,
 ) -> int:
-    """Write rows 0 to `total` by `statement`, `rows` at a time; return how many the server matched.
+    """Write rows by `statement`, `rows` at a time, in as many lanes as a round has ranges.
 
     A batch that is more than the memory of the server's transactions holds is written in halves, and so are
     those after it.
@@ -46,13 +49,20 @@ def send(
     statement : str
         Takes ``run`` and what `columns` gives, returns ``written``. To repeat it must change nothing.
     columns : callable
-        ``columns(begin, end)`` gives the parameters of rows begin to end.
+        ``columns(begin, end)`` gives the parameters of rows begin to end; called in several threads.
     stage : str
         Name for progress and messages.
-    total, rows : int
-        Number of rows in all, and in a batch at first.
+    rounds : sequence of sequences of (begin, end)
+        Rows to write, each once; those of one round are written at the same time, at most `LANES` ranges.
+    rows : int
+        Number of rows in a batch at first.
     on_progress : callable
-        Called after each batch.
+        Called after each batch, in the caller's thread.
+
+    Returns
+    -------
+    int
+        How many rows the server matched.
 
     Raises
     ------
@@ -61,26 +71,42 @@ def send(
     ConnectionFailed
         If the server is lost.
     """
-    written = begin = 0
-    on_progress(stage, 0, total)
-    while begin < total:
-        end = min(begin + rows, total)
+
+    def batch(lane: int, begin: int, end: int) -> int:
         parameters = {"run": record.run_id, **columns(begin, end)}
 
-        def work(transaction: Transaction, parameters: Parameters = parameters) -> int:
-            hold_run(transaction, record.run_id, record.model)
+        def work(transaction: Transaction) -> int:
+            hold_lane(transaction, record.run_id, lane, record.model)
             with fitting():
                 return int(transaction.run(statement, parameters).records[0]["written"])
 
-        try:
-            written += write(connection, work, doing=f"in stage {stage!r}")
-        except BatchTooLarge:
-            if rows <= _FEWEST_ROWS:
-                raise
-            rows //= 2
-            continue
-        begin = end
-        on_progress(stage, end, total)
+        return write(connection, work, doing=f"in stage {stage!r}")
+
+    total = sum(end - begin for ranges in rounds for begin, end in ranges)
+    written = done = 0
+    on_progress(stage, 0, total)
+    with ThreadPoolExecutor(LANES, "heat-write") as pool:  # at its end, batches under way are waited for
+        for ranges in rounds:
+            idle = {lane: rows_left for lane, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
+            running: dict[Future[int], tuple[int, int, int, int]] = {}
+            while idle or running:
+                for lane, (begin, end) in idle.items():
+                    stop = min(begin + rows, end)
+                    running[pool.submit(batch, lane, begin, stop)] = lane, begin, stop, end
+                idle = {}
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    lane, begin, stop, end = running.pop(future)
+                    try:
+                        written += future.result()
+                    except BatchTooLarge:
+                        if stop - begin <= _FEWEST_ROWS:
+                            raise
+                        rows, stop = min(rows, max((stop - begin) // 2, _FEWEST_ROWS)), begin
+                    else:
+                        done += stop - begin
+                        on_progress(stage, done, total)
+                    if stop < end:
+                        idle[lane] = stop, end
     if total and not written:
         raise WriteFailed("none of the graph's nodes is in this database (any more)")
     return written
@@ -101,20 +127,21 @@ def coordinate_columns(coordinates: Coordinates, node_ids: Sequence[str]) -> Col
     return columns
 
 
-def link_columns(links: LinkColumns, node_ids: Sequence[str]) -> Columns:
-    """Return what gives the columns of a batch of links, each node's long id once."""
+def link_columns(links: LinkColumns, order: NDArray[np.int64], node_ids: Sequence[str]) -> Columns:
+    """Return what gives the columns of a batch of links in some order, each node's long id once."""
 
     def columns(begin: int, end: int) -> Parameters:
-        pairs = np.stack([links.source[begin:end], links.target[begin:end]])
+        rows = order[begin:end]
+        pairs = np.stack([links.source[rows], links.target[rows]])
         nodes, positions = np.unique(pairs, return_inverse=True)
         source, target = positions.reshape(pairs.shape)
         return {
             "ids": [node_ids[node] for node in nodes.tolist()],
             "source": source.tolist(),
             "target": target.tolist(),
-            "distance": links.distance[begin:end].tolist(),
-            "rank": links.rank[begin:end].tolist(),
-            "probability": None if links.probability is None else links.probability[begin:end].tolist(),
+            "distance": links.distance[rows].tolist(),
+            "rank": links.rank[rows].tolist(),
+            "probability": None if links.probability is None else links.probability[rows].tolist(),
         }
 
     return columns

@@ -22,6 +22,9 @@ Parameters = Mapping[str, Any]
 Tracer = Callable[[str, Parameters], None]
 
 _CONNECT_SECONDS = 15.0
+_RETRY_SECONDS = (
+    120.0  # a server that restarts meanwhile is waited for, and work goes on with the batch it was at
+)
 _ATTEMPTS = 4
 # Names that the database has not met are normal on a first run, or reported by us with a suggestion.
 # Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
@@ -123,7 +126,11 @@ class Connection:
         """
         address = checked_address(uri)
         driver = neo4j.GraphDatabase.driver(
-            address, auth=auth, user_agent=f"heat_neo4j/{__version__}", connection_timeout=_CONNECT_SECONDS
+            address,
+            auth=auth,
+            user_agent=f"heat_neo4j/{__version__}",
+            connection_timeout=_CONNECT_SECONDS,
+            max_transaction_retry_time=_RETRY_SECONDS,
         )
         connection = cls(driver, database, address=address, owns_driver=True)
         try:

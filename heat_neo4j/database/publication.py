@@ -1,8 +1,9 @@
 """The short transactions of a run: claiming a slot at its start, and the flip at its end.
 
 A model node is the published address of a model and the lock under which runs start, publish and are
-condemned. A run node is locked by every batch of its run. Whoever takes a run's right to write away must
-lock its node, so no batch is under way when they have it, and none comes after.
+condemned. Every batch of a run locks one of the run's lanes, relationships from its node to itself, so that
+as many batches go on at once. Whoever takes a run's right to write away deletes its lanes, so no batch is
+under way when they have it, and none comes after.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
-__all__ = ["Claim", "condemn", "hold_run", "note_error", "publish", "survey_and_claim"]
+__all__ = ["LANES", "Claim", "condemn", "hold_lane", "note_error", "publish", "survey_and_claim"]
+
+LANES = 2
+"""Batches of a run that are written at once. With four, relationships deadlock and the gain is lost."""
 
 _ATTEMPTS = 5
 _LOOKS = 3
@@ -103,7 +107,7 @@ def _register(connection: Connection, claim: Claim, record: RunRecord) -> bool:
             return False
         refuse_taken_names(book, claim.names, claim.parts)
         transaction.run(load_statement("write/runs_abandon"), {**model, **run})
-        transaction.run(load_statement("write/run_create"), {**run, "properties": properties})
+        transaction.run(load_statement("write/run_create"), {**run, "properties": properties, "lanes": LANES})
         return True
 
     # Of two that make the model node at once, neither sees the other's before the commit: so commit it first.
@@ -123,15 +127,15 @@ def _lock_model(transaction: Transaction, model: str) -> bool:
     return bool(mine)
 
 
-def hold_run(transaction: Transaction, run_id: str, model: str) -> None:
-    """Lock the run's node for this transaction.
+def hold_lane(transaction: Transaction, run_id: str, lane: int, model: str) -> None:
+    """Lock a lane of the run, 0 to `LANES` - 1, for this transaction.
 
     Raises
     ------
     WriteFailed
         If the run was taken over by a later one, or cleared.
     """
-    if not transaction.run(load_statement("write/run_hold"), {"run": run_id}).records:
+    if not transaction.run(load_statement("write/lane_hold"), {"run": run_id, "lane": lane}).records:
         raise _taken_over(model)
 
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.attributes import AttributeTable
+from heat_neo4j.database.ahead import ask_ahead
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.nodes import NodeTable, Positions, rows_by_key
 from heat_neo4j.database.projection import Projection
@@ -122,9 +124,12 @@ def read_relationships(
     table = RelationshipTable(scope.projection, nodes.element_id)
     done, total = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", done, total)
-    for positions in nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK):
+
+    def ask(positions: Positions) -> neo4j.Record:
         parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
-        record = connection.read(statement, parameters, doing="reading relationships")[0]
+        return connection.read(statement, parameters, doing="reading relationships")[0]
+
+    for positions, record in ask_ahead(ask, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
         sources = positions[np.array(record["sources"], dtype=np.int64)]
         targets = nodes.positions_of(np.array(record["targets"], dtype=np.int64))
         table.add(
@@ -158,17 +163,26 @@ def read_properties(
     key = scope.projection.key
     names = list(dict.fromkeys([*scope.projection.attributes, *([] if key is None else [key])]))
     statement = load_statement("read/properties")
-    start, size = 0, _FIRST_NODES if names else _NODES_PER_CHUNK
-    on_progress("reading attributes", 0, nodes.size)
-    while start < nodes.size:
-        chunk = np.arange(start, min(start + size, nodes.size))
+    size = _FIRST_NODES if names else _NODES_PER_CHUNK
+
+    def ask(chunk: Positions) -> neo4j.Record:
         parameters = {"heat_ids": nodes.element_ids(chunk), "heat_keys": names}
-        record = connection.read(statement, parameters, doing="reading attributes")[0]
+        return connection.read(statement, parameters, doing="reading attributes")[0]
+
+    def chunks() -> Iterator[Positions]:
+        start = 0
+        while start < nodes.size:
+            chunk = np.arange(start, min(start + size, nodes.size))
+            yield chunk
+            start += chunk.size
+
+    on_progress("reading attributes", 0, nodes.size)
+    for chunk, record in ask_ahead(ask, chunks()):
         columns = record["columns"]
         yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
         most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
-        start, size = start + chunk.size, min(max(most, 1), _NODES_PER_CHUNK)
-        on_progress("reading attributes", start, nodes.size)
+        size = min(max(most, 1), _NODES_PER_CHUNK)
+        on_progress("reading attributes", int(chunk[-1]) + 1, nodes.size)
 
 
 def _row_order(key: str | None, present: NDArray[np.bool_], keys: NDArray[np.object_]) -> Positions:

@@ -18,9 +18,10 @@ from heat_neo4j.database.facts import model_facts, new_record, new_run_id
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.options import check_parts
 from heat_neo4j.database.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
-from heat_neo4j.database.publication import Claim, note_error, publish, survey_and_claim
+from heat_neo4j.database.publication import LANES, Claim, note_error, publish, survey_and_claim
 from heat_neo4j.database.refusals import refuse_input_names
 from heat_neo4j.database.removal import sweep
+from heat_neo4j.database.rounds import Rounds, disjoint_rounds, equal_parts
 from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.database.transactions import stopping
@@ -199,7 +200,9 @@ class Run:
         statement = load_statement("write/coordinates_set", projected=self._projected(), **names._asdict())
         rows = max(1, min(self._batch_size, _BATCH_FLOATS // width))
         columns = coordinate_columns(coordinates, self._graph.node_ids)
-        written = self._send(_STAGE_COORDINATES, statement, columns, len(coordinates.values), rows)
+        nodes = len(coordinates.values)
+        rounds = equal_parts(nodes, _lanes(nodes, rows))
+        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, rows)
         parameters = {**self._record.parameters, **facts.get("parameters", {})}
         self._record = replace(
             self._record,
@@ -224,8 +227,10 @@ class Run:
         self._require(LINKS)
         link_type = self._claim.names.link_type
         statement = load_statement("write/links_merge", projected=self._projected(), type=link_type)
-        columns = link_columns(links, self._graph.node_ids)
-        written = self._send(_STAGE_LINKS, statement, columns, len(links.source), self._batch_size)
+        lanes = _lanes(len(links.source), self._batch_size)
+        order, rounds = disjoint_rounds(links.source, links.target, lanes)
+        columns = link_columns(links, order, self._graph.node_ids)
+        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size)
         missing = len(links.source) - written
         self._record = replace(self._record, links_written=written, links_missing=missing)
         self._published |= {
@@ -269,7 +274,7 @@ class Run:
             return self._record
         return next((run for run in runs if run.run_id == self._record.run_id), self._record)
 
-    def _send(self, stage: str, statement: str, columns: Columns, total: int, rows: int) -> int:
+    def _send(self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int) -> int:
         started = perf_counter()
         with stopping(self._record.run_id):
             written = send(
@@ -278,7 +283,7 @@ class Run:
                 statement,
                 columns,
                 stage=stage,
-                total=total,
+                rounds=rounds,
                 rows=rows,
                 on_progress=self._on_progress,
             )
@@ -295,3 +300,8 @@ class Run:
             raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
         if not self._record.slot:
             raise ValueError("the run has not started: use it as a context manager")
+
+
+def _lanes(total: int, rows: int) -> int:
+    """Return how many batches to write at once: one alone is not worth parting."""
+    return LANES if total > rows else 1

@@ -42,7 +42,7 @@ def nearest_neighbours(
 ) -> Neighbours:
     """Return the k nearest neighbours of every point, linked or not, by an exact search.
 
-    O(N k) memory and O(N^2 d) time; the same bits for any number of threads.
+    O(N k) memory; the same bits for any number of threads.
 
     Parameters
     ----------

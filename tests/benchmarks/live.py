@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from heat_neo4j.local_server import LocalServer
 from heat_neo4j.local_server.folders import heat_home
 
-__all__ = ["server_settings"]
+__all__ = ["own_server", "server_settings"]
 
 
 @contextmanager
@@ -21,9 +21,20 @@ def server_settings(version: str = "5.26") -> Iterator[tuple[str, str, str]]:
         user = os.environ.get("NEO4J_USERNAME", "neo4j")
         yield os.environ["NEO4J_URI"], user, os.environ.get("NEO4J_PASSWORD", "")
         return
+    with own_server(version) as server:
+        yield server.connection()
+
+
+@contextmanager
+def own_server(
+    version: str, prepare: Callable[[LocalServer], None] = lambda server: None
+) -> Iterator[LocalServer]:
+    """Yield a local server with data of its own, prepared before it starts; its data goes with it."""
     jars = heat_home() / "jars"
     jars.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="heat-benchmark-") as folder:
         (Path(folder) / "jars").symlink_to(jars, target_is_directory=True)
-        with LocalServer(version, name="benchmark", home=Path(folder)) as server:
-            yield server.connection()
+        server = LocalServer(version, name="benchmark", home=Path(folder))
+        prepare(server)
+        with server:
+            yield server

@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -35,12 +33,11 @@ from heat_neo4j.estimator import HEAT
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import from_poincare, lift
-from heat_neo4j.local_server import LocalServer
-from heat_neo4j.local_server.folders import heat_home
 from heat_neo4j.metrics import auroc
 from heat_neo4j.splits import EdgeSplit, split_edges
 from heat_neo4j.walks import draw_walks, make_walks
 from tests import datasets
+from tests.benchmarks.live import own_server
 from tests.gds_server import add_gds
 
 __all__ = ["Reached", "main"]
@@ -143,18 +140,12 @@ def _by_vectors(vectors: Points, split: EdgeSplit) -> float:
 @contextmanager
 def gds_server(version: str) -> Iterator[tuple[Connection, int]]:
     """Yield a connection to a local server with Graph Data Science, and its process."""
-    jars = heat_home() / "jars"
-    jars.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="heat-benchmark-") as folder:
-        (Path(folder) / "jars").symlink_to(jars, target_is_directory=True)
-        server = LocalServer(version, name="versus", home=Path(folder))
-        add_gds(server)
-        with server:
-            uri, user, password = server.connection()
-            process = server.status().pid
-            assert process is not None
-            with closing(Connection.open(uri, auth=(user, password))) as connection:
-                yield connection, process
+    with own_server(version, add_gds) as server:
+        uri, user, password = server.connection()
+        process = server.status().pid
+        assert process is not None
+        with closing(Connection.open(uri, auth=(user, password))) as connection:
+            yield connection, process
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,16 +5,15 @@ The last tests take the server away in the middle of a run.
 
 import json
 import re
-from functools import partial
 from types import SimpleNamespace
 
-import neo4j
 import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import embed as embed_module
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.output import Reporter
+from heat_neo4j.database import connection
 from tests.integration.bad_inputs import CASES, EMBED, GRAPH, SMALL
 from tests.live_graph import open_cypher, snapshot
 
@@ -126,8 +125,7 @@ def doomed(throwaway_server, monkeypatch):
         monkeypatch.setattr(_Killer, "stage", stage)
         monkeypatch.setattr(_Killer, "kill", staticmethod(lambda: (process.kill(), process.wait(30))))
         monkeypatch.setattr(embed_module, "Reporter", _Killer)
-        impatient = partial(neo4j.GraphDatabase.driver, max_transaction_retry_time=2)  # not 30 seconds
-        monkeypatch.setattr(neo4j.GraphDatabase, "driver", impatient)
+        monkeypatch.setattr(connection, "_RETRY_SECONDS", 2.0)
 
     server.kill_at, server.restart = kill_at, throwaway_server.start
     return server

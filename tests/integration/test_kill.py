@@ -152,7 +152,7 @@ def test_a_server_killed_while_it_writes(throwaway_server):
     auth = (server.user, server.password)
     with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=1) as driver:
         store = Neo4jStore(driver)
-        store.tracer(at_batch(2, lambda: crash(local)))
+        store.tracer(at_batch(3, lambda: crash(local)))
         with pytest.raises(
             WriteFailed, match=r"was lost while in stage 'write coordinates'.*is incomplete and what"
         ):
@@ -165,7 +165,9 @@ def test_a_server_killed_while_it_writes(throwaway_server):
         published = assert_whole(cypher, [0])
         dead = store.runs(NAMES.model)[0]
         assert (dead.status, dead.error) == ("incomplete", None)
-        assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {published: N, dead.run_id: BATCH}
+        written = runs_in_graph(cypher, LABEL, NAMES)["nodes"]
+        assert written.pop(published) == N
+        assert written in ({dead.run_id: BATCH}, {dead.run_id: 2 * BATCH})  # of two lanes
 
         def restart():
             crash(local)

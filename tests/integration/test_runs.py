@@ -192,7 +192,8 @@ def test_a_run_that_stopped_says_why_and_the_next_one_removes_it(store, cypher, 
         store.write_embedding(graph, fitted(2), names=NAMES, batch_size=5, on_progress=stop)
     dead, kept = store.runs(NAMES.model)
     assert (dead.status, dead.error, kept.run_id) == ("incomplete", "KeyboardInterrupt", first.run_id)
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {first.run_id: N, dead.run_id: 5}
+    written = runs_in_graph(cypher, LABEL, NAMES)["nodes"]
+    assert written in ({first.run_id: N, dead.run_id: 5}, {first.run_id: N, dead.run_id: 10})  # of two lanes
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
     links = store.write_links(graph, random_links(N, 1), names=NAMES)
     assert statuses(store) == {links.run_id: "complete", first.run_id: "complete"}

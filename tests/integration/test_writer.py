@@ -1,6 +1,7 @@
 """What is written into a live graph, what is refused, what is removed: read back past the package."""
 
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database import Neo4jStore, WriteNames, removal
 from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.publication import LANES
 from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.graph import Provenance
 from heat_neo4j.hyperboloid import radius, to_klein, to_poincare
@@ -135,11 +137,11 @@ def test_progress_runs_to_its_end(store, graph):
             graph,
             random_points(N, 5),
             names=NAMES,
-            batch_size=16,
+            batch_size=10,
             on_progress=lambda *call: calls.append(call),
         )
     written = [call for call in calls if call[0] == "write coordinates"]
-    assert written[:4] == [("write coordinates", done, N) for done in (0, 16, 32, 40)]
+    assert written[:5] == [("write coordinates", done, N) for done in (0, 10, 20, 30, 40)]
     assert calls[-1] == ("remove old version", N, N)
 
 
@@ -374,18 +376,25 @@ def test_a_run_that_is_cleared_while_it_writes_fails_cleanly(store, cypher, grap
     assert snapshot(cypher) == before
 
 
-def test_taking_over_waits_for_the_batch_that_is_being_written(store, cypher, graph):
-    """The batch holds the run's node; what it wrote must be seen, and removed, by the run that takes over."""
+@pytest.mark.parametrize("lane", range(LANES))
+def test_taking_over_waits_for_the_batches_that_are_being_written(store, cypher, graph, lane):
+    """A batch holds its lane; what it wrote must be seen, and removed, by the run that takes over."""
     in_batch, taken = threading.Event(), threading.Event()
-    with store.start_run(graph, names=NAMES) as earlier:
+    first = N // LANES * lane
+    with store.start_run(graph, names=NAMES, batch_size=N // LANES) as earlier:
 
         def pause(statement, parameters):
-            if "UNWIND range" in statement and parameters["run"] == earlier.record.run_id:
+            ours = "$values" in statement and parameters["run"] == earlier.record.run_id
+            if ours and parameters["ids"][0] == graph.node_ids[first]:
                 in_batch.set()
                 taken.wait(1.0)
 
+        def write():
+            with suppress(WriteFailed):  # a batch that is not under way yet may find its lane gone
+                earlier.write_embedding(random_points(N, 1))
+
         store.tracer(pause)
-        writing = threading.Thread(target=earlier.write_embedding, args=(random_points(N, 1),))
+        writing = threading.Thread(target=write)
         writing.start()
         assert in_batch.wait(10)
         record = store.write_embedding(graph, random_points(N, 2), names=NAMES)

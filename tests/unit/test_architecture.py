@@ -17,7 +17,7 @@ LAYERS = (
     {"errors", "_display", "_progress", "_validation", "_kernels"},
     {"graph", "_random", "_team", "_file_tables", "hyperboloid", "attributes", "local_server"},
     {"similarity", "files", "_points", "config", "metrics", "splits"},
-    {"walks", "database", "plots", "scorers", "refinement", "_poincare_tree"},
+    {"walks", "database", "plots", "scorers", "refinement", "_tiles"},
     {"pairs", "training", "baselines", "_scored_pairs", "_link_search", "_near_attributes"},
     {"_compiling"},
     {"estimator", "estimates"},

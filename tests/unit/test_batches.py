@@ -1,5 +1,6 @@
-"""Batches that the server's memory does not hold are halved; nothing is written twice or left out."""
+"""Batches in lanes, halved where the server's memory does not hold them; no row twice or left out."""
 
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +31,7 @@ class Server:
 
     def __init__(self, most, code=OUT_OF_MEMORY):
         self.most, self.code = most, code
-        self.rows, self.refused = [], 0
+        self.rows, self.refused, self.lanes = [], 0, []
 
     def run(self, statement, parameters):
         rows = parameters["rows"]
@@ -41,13 +42,13 @@ class Server:
         return SimpleNamespace(records=[{"written": len(rows)}])
 
 
-def send(monkeypatch, server, total=1000, rows=400):
-    monkeypatch.setattr(batches, "hold_run", lambda *_: None)
+def send(monkeypatch, server, rounds=(((0, 1000),),), rows=400):
+    monkeypatch.setattr(batches, "hold_lane", lambda server, run, lane, model: server.lanes.append(lane))
     monkeypatch.setattr(batches, "write", lambda connection, work, doing: work(server))
     told = []
     written = batches.send(
         None, SimpleNamespace(run_id="r", model="m"), "",
-        lambda begin, end: {"rows": list(range(begin, end))}, stage="s", total=total, rows=rows,
+        lambda begin, end: {"rows": list(range(begin, end))}, stage="s", rounds=rounds, rows=rows,
         on_progress=lambda *call: told.append(call[1]),
     )  # fmt: skip
     return written, told
@@ -74,3 +75,53 @@ def test_other_refusals_are_not_taken_for_a_lack_of_memory(monkeypatch):
     with pytest.raises(Neo4jError):
         send(monkeypatch, server)
     assert server.refused == 1
+
+
+def test_the_ranges_of_a_round_are_written_at_once_and_rounds_one_after_the_other(monkeypatch):
+    server = Server(most=100)
+    together = threading.Barrier(2, timeout=10)
+    plain_run = server.run
+
+    def run(statement, parameters):
+        if parameters["rows"][0] in (0, 500):  # the first batches of the first round
+            together.wait()
+        if parameters["rows"][0] >= 1000:
+            assert sorted(server.rows)[:1000] == list(range(1000))
+        return plain_run(statement, parameters)
+
+    server.run = run
+    written, told = send(
+        monkeypatch, server, rounds=(((0, 500), (500, 1000)), ((1000, 1000), (1000, 1250))), rows=100
+    )
+    assert written == 1250
+    assert sorted(server.rows) == list(range(1250))
+    assert server.lanes.count(0) == 5
+    assert server.lanes.count(1) == 5 + 3
+    assert told == [*range(0, 1250, 100), 1250]
+
+
+def test_both_lanes_shrink_their_batches(monkeypatch):
+    server = Server(most=150)
+    written, _ = send(monkeypatch, server, rounds=(((0, 600), (600, 1200)),))
+    assert written == 1200
+    assert sorted(server.rows) == list(range(1200))
+    assert 2 <= server.refused <= 4
+
+
+def test_after_a_failure_no_lane_goes_on(monkeypatch):
+    server = Server(most=1000)
+    plain_run = server.run
+    failed = threading.Event()
+
+    def run(statement, parameters):
+        if parameters["rows"][0] == 100:
+            failed.set()
+            raise RefusalError("Neo.ClientError.Statement.SyntaxError")
+        if parameters["rows"][0] == 1100:
+            failed.wait(10)
+        return plain_run(statement, parameters)
+
+    server.run = run
+    with pytest.raises(Neo4jError):
+        send(monkeypatch, server, rounds=(((0, 1000), (1000, 2000)),), rows=100)
+    assert len(server.rows) <= 400

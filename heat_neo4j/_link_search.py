@@ -12,7 +12,7 @@ from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._team import Team
 from heat_neo4j._tiles import lay_tiles
 
-__all__ = ["Candidates", "Pairs", "nearest_pairs", "nearest_partners"]
+__all__ = ["Candidates", "Pairs", "PartnerSearch", "nearest_pairs", "nearest_partners"]
 
 _BLOCK_ROWS = 8192  # nodes between two progress reports
 
@@ -66,7 +66,7 @@ def nearest_partners(candidates: Candidates, k: int, team: Team, on_progress: Pr
     distance, partner : arrays of shape (M, k)
         Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer.
     """
-    return _Search(candidates, team).nearest(np.arange(len(candidates.time)), k, np.inf, on_progress)
+    return PartnerSearch(candidates, team).nearest(np.arange(len(candidates.time)), k, np.inf, on_progress)
 
 
 def nearest_pairs(
@@ -92,10 +92,10 @@ def nearest_pairs(
         distance, partner = nearest_partners(candidates, min(k, n - 1), team, on_progress)
         return _merge([_unordered(np.arange(n), distance, partner)], top)
     assert top is not None
-    return _overall(_Search(candidates, team), n, top, on_progress)
+    return _overall(PartnerSearch(candidates, team), n, top, on_progress)
 
 
-def _overall(search: _Search, n: int, top: int, on_progress: Progress) -> Pairs:
+def _overall(search: PartnerSearch, n: int, top: int, on_progress: Progress) -> Pairs:
     """Return the `top` nearest pairs: nodes all of whose partners may be among them are asked for more."""
     rows, k = np.arange(n), min(n - 1, max(4, 4 * top // n))
     bound = np.inf
@@ -111,8 +111,16 @@ def _overall(search: _Search, n: int, top: int, on_progress: Progress) -> Pairs:
         k, on_progress = min(n - 1, 4 * k), no_progress  # the few that ask again
 
 
-class _Search:
-    """The candidates in tiles, and the team that looks through them."""
+class PartnerSearch:
+    """The candidates in tiles, and the team that looks through them.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        The nodes, at least one.
+    team : Team
+        Threads to use.
+    """
 
     def __init__(self, candidates: Candidates, team: Team) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles

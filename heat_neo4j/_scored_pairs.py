@@ -12,7 +12,7 @@ from heat_neo4j._progress import Progress
 from heat_neo4j.graph import Graph
 from heat_neo4j.scorers import PairScorer
 
-__all__ = ["ScoredPairs", "best_absent"]
+__all__ = ["ScoredPairs", "are_suited", "best_absent", "ranked"]
 
 _BLOCK_ENTRIES = 1 << 22  # scores held at a time
 
@@ -73,18 +73,25 @@ def best_absent(
         u, v = block[row], nodes[partner[row, place]]
         found = np.union1d(found, np.minimum(u, v) * n + np.maximum(u, v))
         if top is not None and len(found) > 2 * top:
-            found = np.sort(_ranked(scorer, found, n, top).pairs @ (n, 1))
+            found = np.sort(ranked(scorer, found, top).pairs @ (n, 1))
         done += len(block)
         on_progress("links", done, len(nodes))
-    return _ranked(scorer, found, n, top)
+    return ranked(scorer, found, top)
 
 
-def _ranked(scorer: PairScorer, codes: NDArray[np.int64], n: int, top: int | None) -> ScoredPairs:
-    """Return the best `top` pairs of those with the codes u N + v; ties by code."""
-    pairs = np.column_stack(np.divmod(codes, max(n, 1)))
+def ranked(scorer: PairScorer, codes: NDArray[np.int64], top: int | None) -> ScoredPairs:
+    """Return the best `top` pairs of those with the rising codes u N + v; ties by code."""
+    pairs = np.column_stack(np.divmod(codes, max(scorer.n_nodes, 1)))
     scores = scorer.pairs(pairs)
     order = np.argsort(-scores, kind="stable")[:top]
     return ScoredPairs(pairs[order], scores[order])
+
+
+def are_suited(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return whether nodes with these roles may be linked; the arrays are broadcast."""
+    forward = (one & IS_SOURCE != 0) & (other & IS_TARGET != 0)
+    backward = (one & IS_TARGET != 0) & (other & IS_SOURCE != 0)
+    return np.asarray(forward | backward)
 
 
 def _allowed(
@@ -93,7 +100,5 @@ def _allowed(
     """Return which of `nodes` each of the members may be linked to; shape (members, len(nodes))."""
     absent: NDArray[np.bool_] = graph.adjacency[nodes[members]][:, nodes].toarray() == 0
     absent[np.arange(len(absent)), np.arange(len(nodes))[members]] = False
-    source, target = (roles & IS_SOURCE) != 0, (roles & IS_TARGET) != 0
-    suited = np.logical_and.outer(source[members], target) | np.logical_and.outer(target[members], source)
-    allowed: NDArray[np.bool_] = absent & suited
+    allowed: NDArray[np.bool_] = absent & are_suited(roles[members, None], roles)
     return allowed

@@ -9,7 +9,7 @@ from heat_neo4j._publishing import LinkOptions
 from heat_neo4j._team import resolve_threads
 from heat_neo4j.database import Neo4jStore, Projection
 from heat_neo4j.errors import MemoryExceeded
-from heat_neo4j.estimates import RunSize, estimate
+from heat_neo4j.estimates import PROGRAM, RunSize, estimate
 from heat_neo4j.estimator import HEAT
 
 __all__ = ["check_memory", "run_size"]
@@ -84,6 +84,12 @@ def check_memory(size: RunSize, limit: int) -> None:
     needed = estimate(size)
     if needed.peak_memory <= limit:
         return
+    if limit <= PROGRAM:
+        raise MemoryExceeded(
+            f"the program alone takes about {format_bytes(PROGRAM)} of memory, and may use "
+            f"{format_bytes(limit)}: raise --memory-limit to {format_bytes(needed.peak_memory)}; "
+            "nothing was begun"
+        )
     stage = max(needed.memory, key=needed.memory.__getitem__)
     raise MemoryExceeded(
         f"the run would need about {format_bytes(needed.peak_memory)} of memory (to {stage}), and may use "

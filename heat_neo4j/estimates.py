@@ -11,15 +11,17 @@ from dataclasses import asdict, dataclass
 from math import log10
 from typing import Any
 
-from heat_neo4j._kernels.neighbours import TILE
+from heat_neo4j._kernels.neighbours import TILE, VIEW
 from heat_neo4j._kernels.rows import padded_width
 from heat_neo4j.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.similarity import TABLE_LIMIT
 
-__all__ = ["RATES", "Estimate", "Rates", "RunSize", "estimate"]
+__all__ = ["PROGRAM", "RATES", "Estimate", "Rates", "RunSize", "estimate"]
+
+PROGRAM = 300 * 2**20
+"""Bytes of Python, the libraries and the compiled kernels."""
 
 _DENSE_SHARE = 0.25  # attributes filled beyond this share are held as a dense matrix
-_PROGRAM = 300 * 2**20  # Python, the libraries and the compiled kernels
 _NODE = 113  # element id (a string and a pointer), row offsets
 _EDGE = 24  # an edge in CSR: two columns and two weights
 _READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetric
@@ -28,6 +30,9 @@ _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without t
 _SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
+_TILED = (
+    16 * VIEW + 64
+)  # a node among those it may be linked to: its view, as found and by tile, and its place
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 
@@ -208,7 +213,7 @@ def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
     """
     exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
     return Estimate(
-        memory={stage: round(_PROGRAM + needed) for stage, needed in _memory(size).items()},
+        memory={stage: round(PROGRAM + needed) for stage, needed in _memory(size).items()},
         seconds={stage: round(took, 1) for stage, took in _seconds(size, rates).items()},
         stored_bytes=_stored_bytes(size),
         pairs=size.pairs,
@@ -228,7 +233,8 @@ def _memory(size: RunSize) -> dict[str, float]:
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
-        stages["links"] = graph + 2 * _points(size) + _LINK * size.asking * size.links_per_node
+        tiles = size.asking * (24 * (size.n_components + 1) + _TILED)
+        stages["links"] = graph + _points(size) + tiles + _LINK * size.asking * size.links_per_node
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages
 

@@ -1,7 +1,8 @@
 """Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
 
 Pairs are unordered. The search is exact, in O(N k) memory and with the same bits for any number of threads,
-see `_tiles`. By a combined score the best-scored pairs are found instead, by looking at all pairs.
+see `_tiles`. By a combined score the best-scored pairs are found instead: up to `SCORED_NODES` nodes by
+looking at all pairs, beyond among those that are near each other or have much in common.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from heat_neo4j._link_search import Candidates, nearest_pairs
 from heat_neo4j._points import columns_of
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._scored_pairs import best_absent
+from heat_neo4j._shortlist import best_of_shortlist
 from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j._validation import check_integer
+from heat_neo4j.baselines import adamic_adar
 from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import pair_distances
@@ -38,6 +41,9 @@ __all__ = [
     "predict_links",
 ]
 
+SCORED_NODES = 10_000
+"""Up to so many nodes a combined score is taken of all pairs; of more it would take hours."""
+
 
 @dataclass(frozen=True, eq=False)
 class PredictedLinks:
@@ -55,6 +61,8 @@ class PredictedLinks:
         What turned distances into probabilities.
     score : LinkScore, optional
         What ranked the pairs, and gave the probabilities, in place of the distance.
+    shortlisted : bool
+        Whether only pairs that are near, or have much in common, were scored.
     """
 
     source: NDArray[np.int64]
@@ -63,6 +71,7 @@ class PredictedLinks:
     probability: NDArray[np.float64] | None = None
     calibration: LinkProbability | None = None
     score: LinkScore | None = None
+    shortlisted: bool = False
 
     @property
     def rank(self) -> NDArray[np.int64]:
@@ -108,7 +117,9 @@ def predict_links(
     probability : LinkProbability, optional
         From `fit_link_probability`; fills in the probabilities.
     score : LinkScore, optional
-        From `fit_link_score`; ranks the pairs and fills in the probabilities. Not with `probability`.
+        From `fit_link_score`; ranks the pairs and fills in the probabilities. Not with `probability`. Between
+        more than `SCORED_NODES` nodes only the 200 nearest partners of a node and the 200 with most in
+        common are scored.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     on_progress : callable
@@ -136,10 +147,10 @@ def predict_links(
     nodes = np.flatnonzero(suited)
     embedding = _embedding_of(model)
     columns_of(embedding, graph.n_nodes)
-    if score is not None:
-        return _by_score(score, embedding, graph, nodes, roles[nodes], k, top, on_progress)
     candidates = _candidates(embedding, graph, nodes, roles[nodes])
     with Team(threads) as team:
+        if score is not None:
+            return _by_score(score, embedding, graph, nodes, candidates, k, top, team, on_progress)
         pairs = nearest_pairs(candidates, k, top, team, on_progress)
     return PredictedLinks(
         source=nodes[pairs.source],
@@ -155,18 +166,26 @@ def _by_score(
     embedding: NDArray[np.float64],
     graph: Graph,
     nodes: NDArray[np.int64],
-    roles: NDArray[np.uint8],
+    candidates: Candidates,
     k: int | None,
     top: int | None,
+    team: Team,
     on_progress: Progress,
 ) -> PredictedLinks:
-    pairs, log_odds = best_absent(score.scorer(embedding, graph), graph, nodes, roles, k, top, on_progress)
+    scorer = score.scorer(embedding, graph)
+    shortlisted = len(nodes) > SCORED_NODES
+    if shortlisted:
+        common = adamic_adar(graph)
+        found = best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
+    else:
+        found = best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)
     return PredictedLinks(
-        source=pairs[:, 0],
-        target=pairs[:, 1],
-        distance=pair_distances(embedding, pairs),
-        probability=score.probability(log_odds),
+        source=found.pairs[:, 0],
+        target=found.pairs[:, 1],
+        distance=pair_distances(embedding, found.pairs),
+        probability=score.probability(found.scores),
         score=score,
+        shortlisted=shortlisted,
     )
 
 

@@ -124,7 +124,8 @@ def embed(
     found = predict_links(model, graph, n_threads=threads, on_progress=on_progress, **law, **links.search())
     clock.lap("links")
     recorded.update(_recorded(links, found))
-    return target.write(Result(model, coordinates, found, recorded, choice, (*notes, *more)), clock.seconds)
+    notes = (*notes, *more, *_told_of(found))
+    return target.write(Result(model, coordinates, found, recorded, choice, notes), clock.seconds)
 
 
 def predict(
@@ -193,7 +194,8 @@ def predict(
     )
     clock.lap("links")
     recorded = {**_recorded(links, found), "embedding_run": source.run_id}
-    return target.write(Result(links=found, parameters=recorded, notes=(*told, *notes)), clock.seconds)
+    told = (*told, *notes, *_told_of(found))
+    return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
 
 
 def published_run(runs: Sequence[RunRecord], model: str) -> RunRecord:
@@ -294,6 +296,13 @@ def _law(
         return {}, (f"{error}{ranked}",)
 
 
+def _told_of(found: PredictedLinks) -> tuple[str, ...]:
+    """Return a note if not all pairs were looked at."""
+    if not found.shortlisted:
+        return ()
+    return ("of so many nodes only pairs that are near, or have many neighbours in common, were scored",)
+
+
 def _recorded(links: LinkOptions, found: PredictedLinks) -> dict[str, Any]:
     """Return what a run remembers of its links; `predict` of a later day reads the fitted law."""
     recorded: dict[str, Any] = {"links": {**asdict(links), "score": links.score or "distance"}}
@@ -301,6 +310,7 @@ def _recorded(links: LinkOptions, found: PredictedLinks) -> dict[str, Any]:
         recorded["calibration"] = asdict(found.calibration)
     if found.score is not None:
         recorded["link_score"] = found.score.to_dict()
+        recorded["links"]["shortlisted"] = found.shortlisted
     return recorded
 
 

@@ -131,7 +131,15 @@ class SparseProductScorer:
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        return np.asarray((self._left[begin:end] @ self._columns).toarray())
+        return np.asarray(self.sparse_rows(begin, end).toarray())
+
+    def sparse_rows(self, begin: int, end: int) -> sparse.csr_array:
+        """Return the scores of some nodes with those that they have something in common with."""
+        return sparse.csr_array(self._left[begin:end] @ self._columns)
+
+    def among(self, nodes: NDArray[np.int64]) -> SparseProductScorer:
+        """Return the score of some nodes only, numbered as given."""
+        return SparseProductScorer(self._left[nodes], self._right[nodes])
 
 
 class VectorScorer:

@@ -19,7 +19,7 @@ LAYERS = (
     {"similarity", "files", "_points", "config", "metrics", "splits"},
     {"walks", "database", "plots", "scorers", "refinement", "_tiles"},
     {"pairs", "training", "baselines", "_scored_pairs", "_link_search", "_near_attributes"},
-    {"_compiling"},
+    {"_compiling", "_shortlist"},
     {"estimator", "estimates"},
     {"calibration", "tuning", "demo"},
     {"link_score"},

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 
+from heat_neo4j.baselines import adamic_adar
 from heat_neo4j.calibration import CalibrationError
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
@@ -157,7 +158,13 @@ def best_by_hand(score: LinkScore, points: np.ndarray, graph: Graph, k: int | No
 
 @pytest.mark.parametrize(("k", "top"), [(3, None), (None, 25), (2, 10)])
 @pytest.mark.parametrize("labels", [(None, None), ("Even", "Odd")])
-def test_the_best_scored_pairs_are_found(k: int | None, top: int | None, labels: tuple) -> None:
+@pytest.mark.parametrize("shortlisted", [False, True])
+def test_the_best_scored_pairs_are_found(
+    k: int | None, top: int | None, labels: tuple, shortlisted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a shortlist too, since each node's 200 nearest are all there are."""
+    monkeypatch.setattr("heat_neo4j.links.SCORED_NODES", 0 if shortlisted else 30)
+    monkeypatch.setattr("heat_neo4j._shortlist._BLOCK_ROWS", 7)
     graph, points = clustered(30), some_points(30)
     score = a_score(distance=1.0, degrees=0.4, paths_of_three=0.7)
     found = predict_links(
@@ -168,7 +175,41 @@ def test_the_best_scored_pairs_are_found(k: int | None, top: int | None, labels:
     np.testing.assert_array_equal(found.distance, distance(points[found.source], points[found.target]))
     assert (np.diff(found.probability) <= 0).all()
     assert found.score is score
+    assert found.shortlisted == shortlisted
     assert found.calibration is None
+
+
+def test_a_shortlist_holds_the_nearest_and_those_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, points = clustered(60), some_points(60)
+    monkeypatch.setattr("heat_neo4j.links.SCORED_NODES", 0)
+    monkeypatch.setattr("heat_neo4j._shortlist.EACH", 2)
+    found = predict_links(points, graph, 60, score=a_score(degrees=1.0))
+    nearest = predict_links(points, graph, 2)
+    common = adamic_adar(graph).rows(0, 60)
+    common[graph.adjacency.toarray() > 0] = 0.0
+    np.fill_diagonal(common, 0.0)
+    pairs = set(zip(nearest.source.tolist(), nearest.target.tolist(), strict=True))
+    for u, row in enumerate(common):
+        most = np.argsort(-row, kind="stable")[:2]
+        pairs |= {(min(u, v), max(u, v)) for v in most.tolist() if row[v] > 0}
+    assert set(zip(found.source.tolist(), found.target.tolist(), strict=True)) == pairs
+
+
+def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("heat_neo4j.links.SCORED_NODES", 0)
+    monkeypatch.setattr("heat_neo4j._shortlist._BLOCK_ROWS", 25)
+    graph, points, told = clustered(60), some_points(60), []
+    one, three = (
+        predict_links(
+            points, graph, 3, score=a_score(), n_threads=threads, on_progress=lambda *call: told.append(call)
+        )
+        for threads in (1, 3)
+    )
+    np.testing.assert_array_equal(one.source, three.source)
+    np.testing.assert_array_equal(one.probability, three.probability)
+    assert told == 2 * [("links", done, 60) for done in (0, 25, 50, 60)]
 
 
 def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

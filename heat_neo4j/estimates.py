@@ -63,24 +63,27 @@ class Rates:
         linked into.
     write_nodes, write_links : float
         Nodes and links written to a local server in a second.
+    first_statements : float
+        Time that a server takes more for statements it has not met, once to read and once to write.
     """
 
     read_nodes: float = 400_000.0
-    read_relationships: float = 300_000.0
-    read_values: float = 2_000_000.0
-    position: float = 200e-9
-    candidate: float = 35e-9
-    coordinate: float = 1.6e-9
-    walk_step: float = 150e-9
+    read_relationships: float = 500_000.0
+    read_values: float = 3_000_000.0
+    position: float = 250e-9
+    candidate: float = 45e-9
+    coordinate: float = 2e-9
+    walk_step: float = 190e-9
     growth: float = 0.55
     small: float = 2000.0
     second_thread: float = 0.6
     table_entry: float = 4e-9
-    link_node: float = 20e-6
-    link_coordinate: float = 1.8e-6
-    link_tile: float = 20e-9
-    write_nodes: float = 38_000.0
-    write_links: float = 25_000.0
+    link_node: float = 40e-6
+    link_coordinate: float = 3e-6
+    link_tile: float = 30e-9
+    write_nodes: float = 50_000.0
+    write_links: float = 40_000.0
+    first_statements: float = 1.0
 
 
 RATES = Rates()
@@ -268,7 +271,8 @@ def _similarity_bytes(size: RunSize) -> float:
 def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     values = size.nodes * size.attribute_columns * min(1.0, size.attribute_share)
     reading = (
-        size.nodes / rates.read_nodes
+        rates.first_statements
+        + size.nodes / rates.read_nodes
         + size.relationships / rates.read_relationships
         + values / rates.read_values
     )
@@ -285,7 +289,8 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
         if size.probability:
             stages["calibrate"] = prepared + training
         stages["links"] = _search_seconds(size, rates)
-    stages["write"] = size.nodes / rates.write_nodes + _DOUBLE_LINKS * size.links / rates.write_links
+    links = _DOUBLE_LINKS * size.links
+    stages["write"] = rates.first_statements + size.nodes / rates.write_nodes + links / rates.write_links
     return stages
 
 

@@ -41,7 +41,7 @@ __all__ = [
     "predict_links",
 ]
 
-SCORED_NODES = 10_000
+SCORED_NODES = 20_000
 """Up to so many nodes a combined score is taken of all pairs; of more it would take hours."""
 
 

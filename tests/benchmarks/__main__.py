@@ -34,7 +34,10 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "roofline": ("Where the trainer's time goes", (("--dim", "10"), ("--dim", "50"))),
     "versus": ("CPU seconds to the AUROC of others", ((),)),
     "growth": ("Growth with the number of nodes, through a live Neo4j", ((),)),
+    "repeat": ("The same bits for 1, 2 and 4 threads", ((),)),
+    "shortlist": ("Links by the combined score, of a shortlist", ((),)),
     "reading": ("Reading from Neo4j", ((),)),
+    "writing": ("Writing to Neo4j", ((),)),
     "trip": ("The whole trip, beside gensim", ((),)),
     "quality": ("AUROC on the three datasets", (("--live",),)),
 }

@@ -5,7 +5,7 @@
     python -m tests.benchmarks.shortlist [--datasets cora_ml citeseer ppi] [--k 10] [--dim 10]
 
 Links by the combined score, k for each node: once with all pairs scored, once with the nearest partners of
-each node and those with most neighbours in common, as is done between more than 10,000 nodes. The exit code
+each node and those with most neighbours in common, as is done between more than 20,000 nodes. The exit code
 is 1 if fewer than 95 % are found.
 """
 

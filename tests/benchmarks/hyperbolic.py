@@ -16,7 +16,7 @@ from scipy import sparse
 
 from heat_neo4j.graph import Graph
 
-__all__ = ["hyperbolic_graph"]
+__all__ = ["edges_of", "hyperbolic_graph"]
 
 DENSITY = 0.8
 """Of radii: a node's degree exceeds k with a probability that falls as k^-1.6."""
@@ -53,6 +53,23 @@ def hyperbolic_graph(n_nodes: int, *, degree: float = 10.0, seed: int = 0) -> Gr
     rim = 2.0 * np.log(n_nodes * 2.0 * shape * shape / (np.pi * degree))
     radius = np.arccosh(1.0 + (np.cosh(DENSITY * rim) - 1.0) * rng.random(n_nodes)) / DENSITY
     angle = rng.uniform(0.0, _TURN, size=n_nodes)
+    ends = edges_of(radius, angle, rim)
+    adjacency = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n_nodes, n_nodes))
+    return Graph(adjacency=adjacency, attributes=_attributes(angle, rng))
+
+
+def edges_of(
+    radius: NDArray[np.float64], angle: NDArray[np.float64], rim: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of points in a disk that are nearer to each other than its radius, each once.
+
+    Parameters
+    ----------
+    radius, angle : float64 arrays of shape (N,)
+        Polar coordinates in the hyperbolic plane, angles in [0, 2 pi).
+    rim : float
+        Radius of the disk.
+    """
     bounds = np.concatenate(([0.0], np.linspace(rim / 2, rim, _BANDS)))
     band = np.searchsorted(bounds, radius, side="right") - 1
     order = np.lexsort((angle, band))
@@ -61,9 +78,7 @@ def hyperbolic_graph(n_nodes: int, *, degree: float = 10.0, seed: int = 0) -> Gr
     n_edges = _edges(*arguments, np.empty(0, np.int64), np.empty(0, np.int64))
     source, target = np.empty(n_edges, np.int64), np.empty(n_edges, np.int64)
     _edges(*arguments, source, target)
-    ends = order[source], order[target]
-    adjacency = sparse.csr_array((np.ones(n_edges), ends), shape=(n_nodes, n_nodes))
-    return Graph(adjacency=adjacency, attributes=_attributes(angle, rng))
+    return order[source], order[target]
 
 
 def _attributes(angle: NDArray[np.float64], rng: np.random.Generator) -> sparse.csr_array:

@@ -3,7 +3,7 @@
 In the Poincare ball z = cosh d - 1 is 2 |x - y|^2 / (gap(x) gap(y)), where gap(x) = 1 - |x|^2. A part of the
 coordinates, in any rotation, gives a lower bound of |x - y|, and so of z: the view, along the directions in
 which the points vary most. Points that are near each other lie together in tiles; one bound for the box
-around a tile spares all of its points.
+around a tile spares all of its points, and one for the box around a group of tiles all of these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from heat_neo4j._kernels.neighbours import TILE, VIEW
+from heat_neo4j._kernels.neighbours import GROUP, TILE, VIEW
 
 __all__ = ["Tiles", "lay_tiles"]
 
@@ -36,6 +36,8 @@ class Tiles(NamedTuple):
         Least and largest view of each tile.
     widest : float64 array of shape (T,)
         Largest gap of each tile.
+    outer_boxes, outer_widest : float64 arrays of shape (G, 2, VIEW) and (G,)
+        The same of each group of `GROUP` tiles.
     masks : uint8 array of shape (T,)
         All roles that a tile's points have.
     """
@@ -47,6 +49,8 @@ class Tiles(NamedTuple):
     gaps: NDArray[np.float64]
     boxes: NDArray[np.float64]
     widest: NDArray[np.float64]
+    outer_boxes: NDArray[np.float64]
+    outer_widest: NDArray[np.float64]
     masks: NDArray[np.uint8]
 
 
@@ -65,14 +69,18 @@ def lay_tiles(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: ND
     padded = np.append(node, np.full(-len(node) % TILE, node[-1])).reshape(-1, TILE)
     views = np.ascontiguousarray(view[padded].transpose(0, 2, 1))
     gaps = 2.0 / (1.0 + time[padded])  # 1 - |x|^2, without cancellation
+    low, high, widest = views.min(axis=2), views.max(axis=2), gaps.max(axis=1)
+    groups = np.arange(0, len(padded), GROUP)
     return Tiles(
         points=np.ascontiguousarray(spatial[:, node].T),
         time=time[node],
         node=node,
         views=views,
         gaps=gaps,
-        boxes=np.stack((views.min(axis=2), views.max(axis=2)), axis=1),
-        widest=gaps.max(axis=1),
+        boxes=np.stack((low, high), axis=1),
+        widest=widest,
+        outer_boxes=np.stack((np.minimum.reduceat(low, groups), np.maximum.reduceat(high, groups)), axis=1),
+        outer_widest=np.maximum.reduceat(widest, groups),
         masks=np.bitwise_or.reduce(roles[padded], axis=1),
     )
 

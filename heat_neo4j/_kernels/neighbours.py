@@ -17,6 +17,7 @@ from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import atomic_add
 
 __all__ = [
+    "GROUP",
     "IS_SOURCE",
     "IS_TARGET",
     "NO_PARTNER",
@@ -32,6 +33,8 @@ IS_TARGET = np.uint8(2)
 NO_PARTNER = -1
 TILE = 64
 """Points that lie together, see `heat_neo4j._tiles`."""
+GROUP = 64
+"""Tiles that lie together."""
 VIEW = 16
 """Coordinates by which far points are told from near ones."""
 _BLOCK = 256
@@ -195,23 +198,42 @@ def _limit(ceiling: float, gap: float) -> float:
     return 0.5 * ceiling * gap * _SLACK
 
 
+@njit(cache=True, inline="always")
+def _least_in(
+    boxes: NDArray[np.float64], widest: NDArray[np.float64], box: int, view: NDArray[np.float64]
+) -> float:
+    """Return a lower bound of |x - y|^2 / gap(y) for the points in a box."""
+    apart = 0.0
+    for i in range(VIEW):
+        beyond = max(boxes[box, 0, i] - view[i], view[i] - boxes[box, 1, i], 0.0)
+        apart += beyond * beyond
+    least: float = max(apart - _BLUR, 0.0) / widest[box]
+    return least
+
+
 @njit(cache=True)
 def _survey(
     boxes: NDArray[np.float64],
     widest: NDArray[np.float64],
+    outer_boxes: NDArray[np.float64],
+    outer_widest: NDArray[np.float64],
     masks: NDArray[np.uint8],
     role: int,
     view: NDArray[np.float64],
+    limit: float,
     least: NDArray[np.float64],
 ) -> None:
-    """Fill least[t] with the least of |x - y|^2 / gap(y) in tile t; NaN where no role goes with `role`."""
-    for t in range(boxes.shape[0]):
-        apart = 0.0
-        for i in range(VIEW):
-            beyond = max(boxes[t, 0, i] - view[i], view[i] - boxes[t, 1, i], 0.0)
-            apart += beyond * beyond
-        suited = (role & IS_SOURCE and masks[t] & IS_TARGET) or (role & IS_TARGET and masks[t] & IS_SOURCE)
-        least[t] = max(apart - _BLUR, 0.0) / widest[t] if suited else np.nan
+    """Fill least[t] with the bound of tile t, NaN where it is over the limit or no role goes with `role`."""
+    for outer in range(outer_boxes.shape[0]):
+        first, last = outer * GROUP, min((outer + 1) * GROUP, boxes.shape[0])
+        if _least_in(outer_boxes, outer_widest, outer, view) > limit:
+            least[first:last] = np.nan
+            continue
+        for t in range(first, last):
+            suited = (role & IS_SOURCE and masks[t] & IS_TARGET) or (
+                role & IS_TARGET and masks[t] & IS_SOURCE
+            )
+            least[t] = _least_in(boxes, widest, t, view) if suited else np.nan
 
 
 @njit(cache=True)
@@ -251,6 +273,8 @@ def nearest_absent(
     gaps: NDArray[np.float64],
     boxes: NDArray[np.float64],
     widest: NDArray[np.float64],
+    outer_boxes: NDArray[np.float64],
+    outer_widest: NDArray[np.float64],
     masks: NDArray[np.uint8],
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -265,11 +289,12 @@ def nearest_absent(
 ) -> None:
     """Find the k nearest absent partners of some points among all. Run by a team.
 
-    First the nearest tiles are looked at until k partners are known, then all that may hold a nearer one.
+    First a point's own tile is looked at, then the nearest tiles until k partners are known, then all that
+    may hold a nearer one.
 
     Parameters
     ----------
-    points, time, node, views, gaps, boxes, widest, masks
+    points, time, node, views, gaps, boxes, widest, outer_boxes, outer_widest, masks
         A `heat_neo4j._tiles.Tiles`.
     indptr, indices : CSR arrays
         Pairs of nodes that exist already, sorted within rows.
@@ -292,21 +317,10 @@ def nearest_absent(
         view[:] = views[u // TILE, :, u % TILE]
         distance[row, :] = np.inf
         partner[row, :] = NO_PARTNER
-        _survey(boxes, widest, masks, roles[node[u]], view, least)
         limit = _limit(_ceiling(bound), gap)
+        t = own = u // TILE
         size, passed = 0, 0
-        while True:
-            if size < k:
-                t = _nearest_tile(least, limit)
-                if t < 0:
-                    break
-            else:
-                while passed < least.shape[0] and not least[passed] <= limit:
-                    passed += 1
-                if passed == least.shape[0]:
-                    break
-                t = passed
-            least[t] = np.nan
+        while t >= 0:
             _measure_tile(views[t], view, apart)
             for j in range(min(TILE, time.shape[0] - t * TILE)):
                 if apart[j] > limit * gaps[t, j] + _BLUR:
@@ -318,6 +332,15 @@ def nearest_absent(
                 size = _offer(distance[row], partner[row], size, d, node[v])
                 if size == k:
                     limit = min(limit, _limit(_ceiling(distance[row, 0]), gap))
+            if t == own:
+                _survey(boxes, widest, outer_boxes, outer_widest, masks, roles[node[u]], view, limit, least)
+            least[t] = np.nan
+            if size < k:
+                t = _nearest_tile(least, limit)
+            else:
+                while passed < least.shape[0] and not least[passed] <= limit:
+                    passed += 1
+                t = passed if passed < least.shape[0] else -1
         _sort(distance[row], partner[row], size)
         row = take(barrier)
 

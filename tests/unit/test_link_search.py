@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j import Graph, predict_links
-from heat_neo4j._kernels.neighbours import TILE, VIEW, _distance, paired_excess
+from heat_neo4j._kernels.neighbours import GROUP, TILE, VIEW, _distance, paired_excess
+from heat_neo4j._link_search import Candidates, PartnerSearch
+from heat_neo4j._progress import no_progress
+from heat_neo4j._team import Team
 from heat_neo4j._tiles import lay_tiles
 from heat_neo4j.hyperboloid import lift
 
@@ -110,6 +113,32 @@ def test_progress_never_falls():
     assert told[-1] == ("links", N, N)
 
 
+@pytest.mark.parametrize("bound", [np.inf, 1.0])
+@pytest.mark.parametrize("dimensions", [2, 30])
+def test_among_many_groups_of_tiles(dimensions, bound):
+    """Some of the rows, each by the distance from every point."""
+    n, k = 3 * GROUP * TILE, 12
+    embedding = points(dimensions=dimensions, scale=0.5, n=n)
+    columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
+    roles = np.random.default_rng(0).choice([1, 2, 3], n, p=[0.6, 0.05, 0.35]).astype(np.uint8)
+    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    rows = np.arange(0, n, 97)
+    with Team(2) as team:
+        search = PartnerSearch(Candidates(*columns, *no_links, roles), team)
+        found, partner = search.nearest(rows, k, bound, no_progress)
+    for row, far, others in zip(rows.tolist(), found, partner, strict=True):
+        fits = ((roles[row] & 1) & (roles >> 1)) | ((roles[row] >> 1) & (roles & 1))
+        fits[row] = 0
+        suited = np.flatnonzero(fits)
+        z = paired_excess(*columns, np.full(len(suited), row), suited)
+        order = np.argsort(z, kind="stable")[:k]
+        nearest = np.array([_distance(z[at]) for at in order])
+        order, nearest = order[nearest <= bound], nearest[nearest <= bound]
+        within = far <= bound
+        np.testing.assert_array_equal(far[within], nearest)
+        np.testing.assert_array_equal(others[within], suited[order])
+
+
 @settings(deadline=None)
 @given(
     n=st.integers(1, 3 * TILE),
@@ -136,6 +165,10 @@ def test_tiles_hold_every_point_once_and_their_bounds_are_bounds(n, dimensions, 
     assert (tiles.boxes[tile, 0] <= views).all()
     assert (views <= tiles.boxes[tile, 1]).all()
     assert (gaps <= tiles.widest[tile]).all()
+    group = tile // GROUP
+    assert (tiles.outer_boxes[group, 0] <= views).all()
+    assert (views <= tiles.outer_boxes[group, 1]).all()
+    assert (gaps <= tiles.outer_widest[group]).all()
     for number, mask in enumerate(tiles.masks):
         assert mask == np.bitwise_or.reduce(roles[tiles.node[tile == number]])
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from inspect import signature
+from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
+from heat_neo4j._checkpoint import Checkpoint
 from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j.capacity import check_memory, run_size
@@ -48,6 +50,7 @@ def embed(
     choose: Sequence[str] = (),
     choose_seconds: float | None = None,
     memory_limit: int | None = None,
+    checkpoint: Path | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: Progress = no_progress,
@@ -75,6 +78,9 @@ def embed(
         Time to spend on that.
     memory_limit : int, optional
         Bytes that this process may use: a run that is estimated to need more is refused before it begins.
+    checkpoint : Path, optional
+        A file that keeps what was computed until it is published. Another attempt on the same graph with the
+        same parameters goes on from there; one on another graph, or with others, replaces it.
     overwrite : bool
         Whether values of the same names that no run wrote may be overwritten.
     dry_run : bool
@@ -90,6 +96,8 @@ def embed(
     ------
     ValueError
         If `coordinates` is none of the three, or a parameter of the model is out of range.
+    ConfigError
+        If the checkpoint cannot be written, or is another kind of file.
     ProjectionError
         If the projection cannot be read, or there is nothing in it to learn from.
     MemoryExceeded
@@ -101,6 +109,7 @@ def embed(
     """
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
+    kept = Checkpoint(checkpoint)
     if memory_limit is not None:
         check_memory(run_size(store, projection, model, links), memory_limit)
     clock = _Clock()
@@ -109,23 +118,34 @@ def embed(
     parts = ("embedding",) if links is None else ("embedding", "links")
     target = Target(store, graph, parts, names, overwrite, dry_run, on_progress)
     target.check(links)
-    choice, notes = _chosen(model, graph, choose, choose_seconds, on_progress)
-    if choose:
-        clock.lap("choose")
-    notes += _fit(model, graph, on_progress)
+    choice: Choice | None = None
+    notes: tuple[str, ...] = ()
+    known = kept.restore(model, graph, choose)
+    if known is None:
+        choice, notes = _chosen(model, graph, choose, choose_seconds, on_progress)
+        if choose:
+            clock.lap("choose")
+        notes += _fit(model, graph, on_progress)
+        known = {} if choice is None else {"choice": choice.to_dict()}
+        kept.save(model, known)
     clock.laps(model.training_["seconds"])
-    recorded = {} if choice is None else {"choice": choice.to_dict()}
-    if links is None:
-        result = Result(model, coordinates, parameters=recorded, choice=choice, notes=notes)
-        return target.write(result, clock.seconds)
-    law, more = _law(model, graph, links, on_progress)
-    clock.lap("calibrate")
-    threads = model.n_threads
-    found = predict_links(model, graph, n_threads=threads, on_progress=on_progress, **law, **links.search())
-    clock.lap("links")
-    recorded.update(_recorded(links, found))
-    notes = (*notes, *more, *_told_of(found))
-    return target.write(Result(model, coordinates, found, recorded, choice, notes), clock.seconds)
+    notes = (*kept.notes, *notes)
+    recorded = {name: known[name] for name in known if name == "choice"}
+    found = None
+    if links is not None:
+        law, more = _law(model, graph, links, on_progress, known)
+        kept.save(model, {**known, **_described(law)})
+        clock.lap("calibrate")
+        found = predict_links(
+            model, graph, n_threads=model.n_threads, on_progress=on_progress, **law, **links.search()
+        )
+        clock.lap("links")
+        recorded.update(_recorded(links, found, law))
+        notes += (*more, *_told_of(found))
+    report = target.write(Result(model, coordinates, found, recorded, choice, notes), clock.seconds)
+    if not dry_run:
+        kept.remove()
+    return report
 
 
 def predict(
@@ -193,7 +213,7 @@ def predict(
         points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
     )
     clock.lap("links")
-    recorded = {**_recorded(links, found), "embedding_run": source.run_id}
+    recorded = {**_recorded(links, found, law), "embedding_run": source.run_id}
     told = (*told, *notes, *_told_of(found))
     return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
 
@@ -303,15 +323,19 @@ def _told_of(found: PredictedLinks) -> tuple[str, ...]:
     return ("of so many nodes only pairs that are near, or have many neighbours in common, were scored",)
 
 
-def _recorded(links: LinkOptions, found: PredictedLinks) -> dict[str, Any]:
+def _described(law: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a law that `_law` gave as JSON data, by the names under which it is known."""
+    if "score" in law:
+        return {"link_score": law["score"].to_dict()}
+    return {"calibration": asdict(law["probability"])} if "probability" in law else {}
+
+
+def _recorded(links: LinkOptions, found: PredictedLinks, law: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run remembers of its links; `predict` of a later day reads the fitted law."""
-    recorded: dict[str, Any] = {"links": {**asdict(links), "score": links.score or "distance"}}
-    if found.calibration is not None:
-        recorded["calibration"] = asdict(found.calibration)
+    asked = {**asdict(links), "score": links.score or "distance"}
     if found.score is not None:
-        recorded["link_score"] = found.score.to_dict()
-        recorded["links"]["shortlisted"] = found.shortlisted
-    return recorded
+        asked["shortlisted"] = found.shortlisted
+    return {"links": asked, **_described(law)}
 
 
 def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -25,6 +26,7 @@ from heat_neo4j.cli.options import (
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import show_run
 from heat_neo4j.cli.run_options import (
+    checkpoint_option,
     choose_option,
     heat_options,
     link_options,
@@ -51,6 +53,7 @@ heat embed --labels Paper --relationships CITES --weight weight \\
 @link_options
 @names_options
 @write_options
+@checkpoint_option
 @connection_options
 @json_option
 @common_options
@@ -58,6 +61,7 @@ def embed(
     links: bool,
     choose_seconds: float | None,
     memory_limit: int | None,
+    checkpoint: Path | None,
     coordinates: str,
     dry_run: bool,
     overwrite: bool,
@@ -88,6 +92,7 @@ def embed(
             choose=chosen_from(options),
             choose_seconds=choose_seconds,
             memory_limit=free_memory() if memory_limit is None else memory_limit,
+            checkpoint=checkpoint,
             overwrite=overwrite,
             dry_run=dry_run,
             on_progress=progress,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -10,6 +11,7 @@ import click
 from heat_neo4j.cli.options import Decorator, option, stack
 
 __all__ = [
+    "checkpoint_option",
     "choose_option",
     "heat_options",
     "link_options",
@@ -144,6 +146,15 @@ memory_option: Decorator[Any] = option(
     type=_Bytes(),
     metavar="SIZE",
     help="Refuse a run that would need more, such as 4GB or 500MB.  [default: what is free]",
+)
+
+checkpoint_option: Decorator[Any] = option(
+    "--checkpoint",
+    key=None,
+    heading="Writing",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep what was computed there until it is published; another attempt goes on from it.",
 )
 
 links_switch: Decorator[Any] = option(

@@ -5,7 +5,8 @@ import pytest
 
 from heat_neo4j import HEAT
 from heat_neo4j.database import Projection, WriteNames
-from heat_neo4j.errors import ProjectionError, WriteRefused
+from heat_neo4j.database.writer import Run
+from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.links import predict_links
 from heat_neo4j.pipeline import LinkOptions, embed, predict
 from tests.live_graph import open_cypher, snapshot
@@ -62,6 +63,37 @@ def as_read(found):
 
 def without_run(links):
     return {pair: {name: p[name] for name in p if name != "run"} for pair, p in links.items()}
+
+
+@pytest.mark.parametrize("choose", [(), ("alpha",)])
+def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
+    store, cypher, tmp_path, monkeypatch, choose
+):
+    path = tmp_path / "pipe.checkpoint"
+    options = {"names": NAMES, "links": LINKS, "coordinates": "hyperboloid", "choose": choose}
+    plain = new_model()
+    expected = embed(store, PAPERS, plain, dry_run=True, **options)
+
+    def lost(run):
+        raise WriteFailed("the server was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "publish", lost)
+        with pytest.raises(WriteFailed, match="the server was lost"):
+            embed(store, PAPERS, new_model(), checkpoint=path, **options)
+    assert path.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(HEAT, "fit", None)  # neither the model is trained again nor its twin for probabilities
+        again = embed(store, PAPERS, new_model(), checkpoint=path, **options)
+    assert not path.exists()
+    assert again.notes == (f"the training was taken from checkpoint {path}, of an attempt before",)
+    assert again.calibration == expected.calibration
+    graph = store.read_graph(PAPERS)
+    assert np.array_equal(store.read_embedding(graph, names=NAMES), plain.embedding_)
+    found = predict_links(plain, graph, k=3, probability=expected.calibration)
+    assert without_run(predicted(cypher)) == as_read(found)
+    assert again.run.parameters["alpha"] == plain.alpha
+    assert ("choice" in again.run.parameters) == bool(choose)
 
 
 def test_what_was_computed_is_what_is_published(store, cypher):

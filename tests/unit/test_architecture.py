@@ -26,7 +26,7 @@ LAYERS = (
     {"links"},
     {"evaluation"},
     {"_publishing"},
-    {"capacity"},
+    {"capacity", "_checkpoint"},
     {"pipeline"},
     {"picture_data"},
     {"explore"},

@@ -118,19 +118,19 @@ def embed(
     parts = ("embedding",) if links is None else ("embedding", "links")
     target = Target(store, graph, parts, names, overwrite, dry_run, on_progress)
     target.check(links)
-    choice: Choice | None = None
-    notes: tuple[str, ...] = ()
     known = kept.restore(model, graph, choose)
     if known is None:
         choice, notes = _chosen(model, graph, choose, choose_seconds, on_progress)
         if choose:
             clock.lap("choose")
         notes += _fit(model, graph, on_progress)
-        known = {} if choice is None else {"choice": choice.to_dict()}
+        known = {"choice": None if choice is None else choice.to_dict(), "notes": notes}
         kept.save(model, known)
+    else:
+        choice = None if known["choice"] is None else Choice.from_dict(known["choice"])
     clock.laps(model.training_["seconds"])
-    notes = (*kept.notes, *notes)
-    recorded = {name: known[name] for name in known if name == "choice"}
+    notes = (*kept.notes, *known["notes"])
+    recorded: dict[str, Any] = {} if choice is None else {"choice": choice.to_dict()}
     found = None
     if links is not None:
         law, more = _law(model, graph, links, on_progress, known)

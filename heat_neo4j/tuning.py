@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import clone
 
@@ -98,8 +98,13 @@ class Choice:
     complete: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the choice as JSON data."""
+        """Return the choice as JSON data; `from_dict` reads it."""
         return {**asdict(self), "trials": [asdict(trial) for trial in self.trials]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the choice of which `to_dict` made `data`."""
+        return cls(**{**data, "trials": tuple(Trial(**trial) for trial in data["trials"])})
 
 
 def choose_parameters(

@@ -65,10 +65,27 @@ def without_run(links):
     return {pair: {name: p[name] for name in p if name != "run"} for pair, p in links.items()}
 
 
-@pytest.mark.parametrize("choose", [(), ("alpha",)])
+MORE_CITATIONS = (
+    "MATCH (a:PipePaper) MATCH (b:PipePaper) "
+    "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [3, 4, 6, 7] "
+    "CREATE (a)-[:PIPE_CITES]->(b)"
+)
+"""What it takes for enough edges to be held out for a choice of parameters."""
+
+
+@pytest.mark.parametrize(
+    ("choose", "chosen"),
+    [
+        pytest.param((), False, id="given"),
+        pytest.param(("alpha",), True, id="chosen"),
+        pytest.param(("alpha",), False, id="too few edges to choose"),
+    ],
+)
 def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
-    store, cypher, tmp_path, monkeypatch, choose
+    store, cypher, tmp_path, monkeypatch, choose, chosen
 ):
+    if chosen:
+        cypher(MORE_CITATIONS)
     path = tmp_path / "pipe.checkpoint"
     options = {"names": NAMES, "links": LINKS, "coordinates": "hyperboloid", "choose": choose}
     plain = new_model()
@@ -86,14 +103,18 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
         patch.setattr(HEAT, "fit", None)  # neither the model is trained again nor its twin for probabilities
         again = embed(store, PAPERS, new_model(), checkpoint=path, **options)
     assert not path.exists()
-    assert again.notes == (f"the training was taken from checkpoint {path}, of an attempt before",)
+    taken = f"the training was taken from checkpoint {path}, of an attempt before"
+    assert again.notes == (taken, *expected.notes)
     assert again.calibration == expected.calibration
+    assert (again.choice is not None) == chosen
+    if chosen:
+        assert again.choice.parameters == expected.choice.parameters
+        assert again.run.parameters["choice"] == again.choice.to_dict()
     graph = store.read_graph(PAPERS)
     assert np.array_equal(store.read_embedding(graph, names=NAMES), plain.embedding_)
     found = predict_links(plain, graph, k=3, probability=expected.calibration)
     assert without_run(predicted(cypher)) == as_read(found)
     assert again.run.parameters["alpha"] == plain.alpha
-    assert ("choice" in again.run.parameters) == bool(choose)
 
 
 def test_what_was_computed_is_what_is_published(store, cypher):
@@ -291,11 +312,7 @@ def test_one_seed_is_one_answer_for_any_number_of_threads_and_any_order_of_inser
 
 
 def test_chosen_parameters_are_used_and_recorded(store, cypher):
-    cypher(
-        "MATCH (a:PipePaper) MATCH (b:PipePaper) "
-        "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [3, 4, 6, 7] "
-        "CREATE (a)-[:PIPE_CITES]->(b)"
-    )
+    cypher(MORE_CITATIONS)
     model = new_model()
     report = embed(
         store, PAPERS, model, names=NAMES, links=None, choose=("alpha",), coordinates="hyperboloid"

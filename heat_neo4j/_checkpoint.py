@@ -105,7 +105,7 @@ class Checkpoint:
                     file,
                     format=_FORMAT,
                     fingerprint=self._fingerprint,
-                    facts=json.dumps(facts),
+                    facts=_json(facts),
                     embedding=model.embedding_,
                     losses=model.loss_curve_,
                 )
@@ -139,7 +139,7 @@ def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
     parameters = model.get_params()
     digest = blake2b(digest_size=16)
     told = {name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *_NO_MATTER}}
-    digest.update(json.dumps([__version__, told, sorted(chosen), list(graph.node_ids)]).encode())
+    digest.update(_json([__version__, told, sorted(chosen), list(graph.node_ids)]).encode())
     for matrix in (graph.adjacency, graph.attributes):
         if sparse.issparse(matrix):
             parts = [matrix.indptr, matrix.indices, matrix.data]
@@ -149,3 +149,7 @@ def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
             digest.update(f"{part.dtype} {part.shape} ".encode())
             digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, default=np.generic.item)  # a parameter may be a scalar of numpy

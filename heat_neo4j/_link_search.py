@@ -12,7 +12,7 @@ from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._team import Team
 from heat_neo4j._tiles import lay_tiles
 
-__all__ = ["Candidates", "Pairs", "PartnerSearch", "nearest_pairs", "nearest_partners"]
+__all__ = ["Candidates", "Pairs", "PartnerSearch", "first_partners", "nearest_pairs", "nearest_partners"]
 
 _BLOCK_ROWS = 8192  # nodes between two progress reports
 
@@ -95,9 +95,14 @@ def nearest_pairs(
     return _overall(PartnerSearch(candidates, team), n, top, on_progress)
 
 
+def first_partners(top: int, n: int) -> int:
+    """Return how many partners of each of n nodes are looked for at first, for the `top` nearest pairs."""
+    return max(4, 4 * top // n)
+
+
 def _overall(search: PartnerSearch, n: int, top: int, on_progress: Progress) -> Pairs:
     """Return the `top` nearest pairs: nodes all of whose partners may be among them are asked for more."""
-    rows, k = np.arange(n), min(n - 1, max(4, 4 * top // n))
+    rows, k = np.arange(n), min(n - 1, first_partners(top, n))
     bound = np.inf
     kept: list[Pairs] = []
     while True:

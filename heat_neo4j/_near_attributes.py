@@ -16,6 +16,7 @@ from scipy import sparse
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
+from heat_neo4j.scorers import SparseProductScorer
 from heat_neo4j.similarity import neighbour_similarity, scaled
 
 __all__ = ["near_attributes"]
@@ -88,7 +89,7 @@ class _Cosines:
     """Cosines of standard-scaled rows e - m, where e is sparse."""
 
     def __init__(self, e: sparse.csr_array, m: NDArray[np.float64]) -> None:
-        self._e = e
+        self._products = SparseProductScorer(e, e)
         self._shift = e @ m - 0.5 * float(m @ m)  # z_u z_v = e_u e_v - shift_u - shift_v
         squares = np.asarray(e.multiply(e).sum(axis=1)).ravel() - 2.0 * self._shift
         self._norm = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
@@ -100,10 +101,5 @@ class _Cosines:
 
     def of(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return cos(z_u, z_v), pair by pair."""
-        found = np.empty(len(u))
-        for first in range(0, len(u), 1 << 18):
-            part = slice(first, first + (1 << 18))
-            dots = np.asarray(self._e[u[part]].multiply(self._e[v[part]]).sum(axis=1)).ravel()
-            found[part] = dots - self._shift[u[part]] - self._shift[v[part]]
-        found /= self._norm[u] * self._norm[v]
-        return found
+        dots = self._products.pairs(np.column_stack((u, v)))
+        return np.asarray((dots - self._shift[u] - self._shift[v]) / (self._norm[u] * self._norm[v]))

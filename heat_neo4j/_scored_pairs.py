@@ -12,9 +12,10 @@ from heat_neo4j._progress import Progress
 from heat_neo4j.graph import Graph
 from heat_neo4j.scorers import PairScorer
 
-__all__ = ["ScoredPairs", "are_suited", "best_absent", "ranked"]
+__all__ = ["BLOCK_ENTRIES", "ScoredPairs", "are_suited", "best_absent", "ranked"]
 
-_BLOCK_ENTRIES = 1 << 22  # scores held at a time
+BLOCK_ENTRIES = 1 << 22
+"""Scores held at a time."""
 
 
 class ScoredPairs(NamedTuple):
@@ -60,8 +61,8 @@ def best_absent(
     found = np.empty(0, dtype=np.int64)
     done = 0
     on_progress("links", done, len(nodes))
-    for begin in range(0, n if width else 0, max(_BLOCK_ENTRIES // n, 1)):
-        end = min(begin + max(_BLOCK_ENTRIES // n, 1), n)
+    for begin in range(0, n if width else 0, max(BLOCK_ENTRIES // n, 1)):
+        end = min(begin + max(BLOCK_ENTRIES // n, 1), n)
         members = slice(*np.searchsorted(nodes, (begin, end)))
         block = nodes[members]
         if not len(block):

@@ -12,12 +12,13 @@ from heat_neo4j._scored_pairs import ScoredPairs, are_suited, ranked
 from heat_neo4j._team import Team
 from heat_neo4j.scorers import PairScorer, SparseProductScorer
 
-__all__ = ["EACH", "best_of_shortlist"]
+__all__ = ["BLOCK_ROWS", "EACH", "best_of_shortlist"]
 
 EACH = 200
 """Partners of a node by distance, and as many by what they have in common."""
 
-_BLOCK_ROWS = 2048
+BLOCK_ROWS = 2048
+"""Nodes whose partners are held at a time."""
 
 Codes = NDArray[np.int64]
 """Pairs (u, v) of M nodes as u M + v."""
@@ -55,13 +56,13 @@ def best_of_shortlist(
     search = PartnerSearch(candidates, team)
     found = np.empty(0, dtype=np.int64)
     on_progress("links", 0, n)
-    for begin in range(0, n if n > 1 else 0, _BLOCK_ROWS):
-        end = min(begin + _BLOCK_ROWS, n)
+    for begin in range(0, n if n > 1 else 0, BLOCK_ROWS):
+        end = min(begin + BLOCK_ROWS, n)
         near = _nearest(search, begin, end, n)
         row, other = np.divmod(np.union1d(near, _most_in_common(candidates, among, begin, end)), n)
-        pairs = np.column_stack((nodes[np.minimum(row, other)], nodes[np.maximum(row, other)]))
+        pairs = np.column_stack((nodes[row], nodes[other]))  # few different first ends: quicker to score
         best = _best_of_row(row, other, scorer.pairs(pairs), k or top or 0)
-        found = np.union1d(found, pairs[best] @ (scorer.n_nodes, 1))
+        found = np.union1d(found, np.sort(pairs[best], axis=1) @ (scorer.n_nodes, 1))
         if top is not None and len(found) > 2 * top:
             found = np.sort(ranked(scorer, found, top).pairs @ (scorer.n_nodes, 1))
         on_progress("links", end, n)

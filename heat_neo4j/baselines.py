@@ -63,9 +63,8 @@ def paths_of_three(graph: Graph) -> SparseProductScorer:
     I. Kovacs et al., "Network-based prediction of protein interactions", Nature Communications 10 (2019).
     """
     links = _unweighted(graph)
-    damped = sparse.diags_array(1.0 / np.sqrt(np.maximum(graph.degrees, 1)))
-    middle = links @ damped
-    return SparseProductScorer(sparse.csr_array(middle @ links @ damped), links)
+    damped = sparse.csr_array(links @ sparse.diags_array(1.0 / np.sqrt(np.maximum(graph.degrees, 1))))
+    return SparseProductScorer(damped, links, middle=damped)  # paths of two are more than memory may hold
 
 
 def attribute_cosine(graph: Graph) -> SparseProductScorer | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heat_neo4j._display import format_bytes
+from heat_neo4j._link_search import first_partners
 from heat_neo4j._publishing import LinkOptions
 from heat_neo4j._team import resolve_threads
 from heat_neo4j.database import Neo4jStore, Projection
@@ -21,6 +22,7 @@ _ADVICE = {
     "links": "lower --k, or --no-links",
     "write": "lower --k, or --no-links",
 }
+_ADVICE_COMBINED = dict.fromkeys(("calibrate", "links"), "--score distance, or --no-links")
 
 
 def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None) -> RunSize:
@@ -50,12 +52,19 @@ def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: Link
         attribute_columns=counts.attribute_columns,
         attribute_share=counts.attribute_share,
         threads=resolve_threads(model.n_threads),
-        links_per_node=0 if links is None else links.k or 0,
+        links_per_node=_partners(links, counts.nodes),
         linked_nodes=None if links is None else _linked_nodes(store, projection, links),
         top=None if links is None else links.top,
         probability=links is not None and links.probability,
+        combined=links is not None and links.score == "combined",
         **parameters,
     )
+
+
+def _partners(links: LinkOptions | None, nodes: int) -> int:
+    if links is None:
+        return 0
+    return links.k or first_partners(links.top or 0, max(nodes, 1))
 
 
 def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions) -> int | None:
@@ -91,7 +100,8 @@ def check_memory(size: RunSize, limit: int) -> None:
             "nothing was begun"
         )
     stage = max(needed.memory, key=needed.memory.__getitem__)
+    advice = (_ADVICE | _ADVICE_COMBINED if size.combined else _ADVICE)[stage]
     raise MemoryExceeded(
         f"the run would need about {format_bytes(needed.peak_memory)} of memory (to {stage}), and may use "
-        f"{format_bytes(limit)}: choose {_ADVICE[stage]}, or raise --memory-limit; nothing was begun"
+        f"{format_bytes(limit)}: choose {advice}, or raise --memory-limit; nothing was begun"
     )

@@ -13,6 +13,10 @@ from typing import Any
 
 from heat_neo4j._kernels.neighbours import TILE, VIEW
 from heat_neo4j._kernels.rows import padded_width
+from heat_neo4j._scored_pairs import BLOCK_ENTRIES
+from heat_neo4j._shortlist import BLOCK_ROWS, EACH
+from heat_neo4j.link_score import FITTED_EDGES
+from heat_neo4j.links import SCORED_NODES
 from heat_neo4j.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.similarity import TABLE_LIMIT
 
@@ -28,12 +32,14 @@ _READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetri
 _READ_VALUE = 46  # an attribute entry while columns are put together
 _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
 _SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
+_NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and the program that finds it
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
+_HELD_OUT = 0.1  # of the edges, by the second training
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
-_TILED = (
-    16 * VIEW + 64
-)  # a node among those it may be linked to: its view, as found and by tile, and its place
+_TILED = 16 * VIEW + 64  # a node that may be linked to: its view, as found and by tile, and its place
 _LINK = 80  # a found pair, while pairs are sorted and merged
+_SCORED = 170  # a pair whose features are combined
+_SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 
 
@@ -58,32 +64,43 @@ class Rates:
         What a thread more adds to the speed of one.
     table_entry : float
         Time of an entry of the table of similarities, per attribute that the row has.
+    near_compiling, near_node : float
+        Time until the search for nodes with similar attributes is compiled, and for each that is listed.
     link_node, link_coordinate, link_tile : float
         Time of a node in the search for links, of each of its coordinates, and of each tile that it may be
         linked into.
+    fitted_edge, scored_pair, shortlisted_node : float
+        Time of a held-out edge that the combined score is fitted to, of a pair where all are scored by it,
+        and of a node where a shortlist is,
+        on a small graph.
     write_nodes, write_links : float
         Nodes and links written to a local server in a second.
     first_statements : float
-        Time that a server takes more for statements it has not met, once to read and once to write.
+        Time that a server takes more for statements it has not met: to read, to write nodes, to write links.
     """
 
     read_nodes: float = 400_000.0
     read_relationships: float = 500_000.0
     read_values: float = 3_000_000.0
-    position: float = 250e-9
-    candidate: float = 45e-9
-    coordinate: float = 2e-9
-    walk_step: float = 190e-9
+    position: float = 270e-9
+    candidate: float = 49e-9
+    coordinate: float = 2.1e-9
+    walk_step: float = 200e-9
     growth: float = 0.55
     small: float = 2000.0
     second_thread: float = 0.6
     table_entry: float = 4e-9
+    near_compiling: float = 25.0
+    near_node: float = 8e-6
     link_node: float = 40e-6
     link_coordinate: float = 3e-6
     link_tile: float = 30e-9
+    fitted_edge: float = 1.5e-3
+    scored_pair: float = 0.6e-6
+    shortlisted_node: float = 1e-3
     write_nodes: float = 50_000.0
     write_links: float = 40_000.0
-    first_statements: float = 1.0
+    first_statements: float = 2.0
 
 
 RATES = Rates()
@@ -106,6 +123,8 @@ class RunSize:
         Parameters of `HEAT`.
     alpha : float
         Likewise.
+    attribute_neighbours : int, optional
+        Likewise.
     threads : int
         Threads that train and search.
     links_per_node : int
@@ -116,6 +135,8 @@ class RunSize:
         Most links that are kept; no limit if None.
     probability : bool
         Whether a second training fits their probability.
+    combined : bool
+        Whether they are ranked by the combined score.
     """
 
     nodes: int
@@ -129,16 +150,23 @@ class RunSize:
     n_negatives: int = 10
     n_epochs: int = 1
     alpha: float = 0.2
+    attribute_neighbours: int | None = None
     threads: int = 1
     links_per_node: int = 10
     linked_nodes: int | None = None
     top: int | None = None
     probability: bool = True
+    combined: bool = False
 
     @property
     def attribute_entries(self) -> float:
         """Attribute values other than 0."""
         return self.nodes * self.attribute_columns * self.attribute_share
+
+    @property
+    def teleports(self) -> bool:
+        """Whether steps follow attributes."""
+        return self.attribute_columns > 0 and self.alpha > 0.0
 
     @property
     def pairs(self) -> int:
@@ -158,6 +186,11 @@ class RunSize:
     def asking(self) -> int:
         """Nodes between which links are predicted."""
         return self.nodes if self.linked_nodes is None else self.linked_nodes
+
+    @property
+    def scores_all(self) -> bool:
+        """Whether a combined score is taken of all pairs, not of a shortlist."""
+        return self.asking <= SCORED_NODES
 
 
 @dataclass(frozen=True)
@@ -237,7 +270,8 @@ def _memory(size: RunSize) -> dict[str, float]:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
         tiles = size.asking * (24 * (size.n_components + 1) + _TILED)
-        stages["links"] = graph + _points(size) + tiles + _LINK * size.asking * size.links_per_node
+        found = _LINK * size.asking * size.links_per_node
+        stages["links"] = graph + _points(size) + tiles + found + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages
 
@@ -261,11 +295,28 @@ def _training_bytes(size: RunSize) -> float:
 
 
 def _similarity_bytes(size: RunSize) -> float:
-    if not size.attribute_columns or not size.alpha:
-        return 0
+    if not size.teleports:
+        return 0.0
+    if size.attribute_neighbours is not None:
+        return _NEAR_PROGRAM + _NEAR * size.nodes * size.attribute_neighbours
     if size.nodes <= TABLE_LIMIT:
         return 4 * size.nodes**2 + 36 * size.attribute_entries
     return _SIMILARITY_VALUE * size.attribute_entries + 57 * size.nodes
+
+
+def _scoring_bytes(size: RunSize) -> float:
+    """Return what the combined score takes: the features' matrices, and a block of pairs."""
+    if not size.combined:
+        return 0.0
+    around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours
+    smooth = size.nodes * size.attribute_columns * min(1.0, around * size.attribute_share)
+    block = min(size.nodes**2, BLOCK_ENTRIES) if size.scores_all else 2 * EACH * BLOCK_ROWS
+    return (
+        3.0 * _points(size)
+        + _SCORED_EDGE * size.relationships
+        + _SCORED_VALUE * (size.attribute_entries + smooth)
+        + _SCORED * block
+    )
 
 
 def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
@@ -280,18 +331,24 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     contexts = 2 * min(size.window_size, size.walk_length - 1)
     candidate = rates.candidate + rates.coordinate * size.n_components
     position = rates.position + (contexts + size.n_negatives) * candidate
-    slower = 1.0 + rates.growth * max(0.0, log10(size.nodes / rates.small))
-    pace = slower / (1.0 + rates.second_thread * (size.threads - 1))
+    pace = _slower(size.nodes, rates) / (1.0 + rates.second_thread * (size.threads - 1))
     training = size.n_epochs * steps * position * pace
-    prepared = steps * rates.walk_step * pace + _table_seconds(size, rates)
+    prepared = steps * rates.walk_step * pace + _similarity_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
         if size.probability:
-            stages["calibrate"] = prepared + training
-        stages["links"] = _search_seconds(size, rates)
+            fitted = min(_HELD_OUT * size.relationships, FITTED_EDGES) if size.combined else 0.0
+            stages["calibrate"] = prepared + training + rates.fitted_edge * fitted
+        stages["links"] = _scoring_seconds(size, rates) if size.combined else _search_seconds(size, rates)
     links = _DOUBLE_LINKS * size.links
-    stages["write"] = rates.first_statements + size.nodes / rates.write_nodes + links / rates.write_links
+    first = rates.first_statements * (2 if size.links_per_node else 1)
+    stages["write"] = first + size.nodes / rates.write_nodes + links / rates.write_links
     return stages
+
+
+def _slower(nodes: int, rates: Rates) -> float:
+    """Return how many times longer random places take than on a small graph."""
+    return 1.0 + rates.growth * max(0.0, log10(max(nodes, 1) / rates.small))
 
 
 def _search_seconds(size: RunSize, rates: Rates) -> float:
@@ -300,8 +357,18 @@ def _search_seconds(size: RunSize, rates: Rates) -> float:
     return size.asking * node / size.threads
 
 
-def _table_seconds(size: RunSize, rates: Rates) -> float:
-    if not size.attribute_columns or not size.alpha or size.nodes > TABLE_LIMIT:
+def _scoring_seconds(size: RunSize, rates: Rates) -> float:
+    if size.scores_all:
+        return size.nodes**2 * rates.scored_pair
+    return size.asking * rates.shortlisted_node * _slower(size.asking, rates)
+
+
+def _similarity_seconds(size: RunSize, rates: Rates) -> float:
+    if not size.teleports:
+        return 0.0
+    if size.attribute_neighbours is not None:
+        return rates.near_compiling + rates.near_node * size.nodes * size.attribute_neighbours
+    if size.nodes > TABLE_LIMIT:
         return 0.0
     return size.nodes * size.attribute_entries * rates.table_entry / size.threads
 

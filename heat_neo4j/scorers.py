@@ -1,6 +1,7 @@
 """Scores of pairs of nodes: the one form in which distances and baselines are evaluated and combined.
 
-Higher scores mean likelier links. A score depends neither on the order of a pair nor on the thread count.
+Higher scores mean likelier links. A score depends neither on the thread count nor, but for rounding, on the
+order of a pair.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.neighbours import paired_excess
+from heat_neo4j._kernels.products import sparse_products
 from heat_neo4j._points import columns_of
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "SparseProductScorer",
     "VectorScorer",
 ]
+
+_BLOCK_ROWS = 512
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -112,10 +116,15 @@ class SparseProductScorer:
     ----------
     left, right : sparse arrays of shape (N, K)
         left[u] . right[v] must equal left[v] . right[u].
+    middle : sparse array of shape (L, K), optional
+        If given, the rows of one node are those of left @ middle, where `left` has the shape (N, L). Only
+        some of them are held at a time.
     """
 
-    def __init__(self, left: sparse.csr_array, right: sparse.csr_array) -> None:
-        self._left, self._right = sparse.csr_array(left), sparse.csr_array(right)
+    def __init__(
+        self, left: sparse.csr_array, right: sparse.csr_array, middle: sparse.csr_array | None = None
+    ) -> None:
+        self._left, self._right, self._middle = left, _sorted(right), middle
         self._columns = sparse.csr_array(self._right.T)
 
     @property
@@ -125,9 +134,18 @@ class SparseProductScorer:
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        u, v = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-        products = self._left[u].multiply(self._right[v])
-        return np.asarray(products.sum(axis=1), dtype=np.float64).ravel()
+        scores = np.empty(len(pairs))
+        order = np.argsort(pairs[:, 0], kind="stable")
+        ends = pairs[order, 0]
+        starts = np.flatnonzero(np.diff(ends, prepend=-1))
+        nodes, starts = ends[starts], np.append(starts, len(order))
+        for begin in range(0, len(nodes), _BLOCK_ROWS):
+            end = min(begin + _BLOCK_ROWS, len(nodes))
+            places = order[starts[begin] : starts[end]]
+            row = np.searchsorted(nodes[begin:end], pairs[places, 0])
+            left = _sorted(self._rows(nodes[begin:end]))
+            scores[places] = sparse_products(*_parts(left), *_parts(self._right), row, pairs[places, 1])
+        return scores
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
@@ -135,11 +153,28 @@ class SparseProductScorer:
 
     def sparse_rows(self, begin: int, end: int) -> sparse.csr_array:
         """Return the scores of some nodes with those that they have something in common with."""
-        return sparse.csr_array(self._left[begin:end] @ self._columns)
+        return sparse.csr_array(self._rows(slice(begin, end)) @ self._columns)
 
     def among(self, nodes: NDArray[np.int64]) -> SparseProductScorer:
         """Return the score of some nodes only, numbered as given."""
-        return SparseProductScorer(self._left[nodes], self._right[nodes])
+        return SparseProductScorer(self._left[nodes], self._right[nodes], self._middle)
+
+    def _rows(self, nodes: NDArray[np.int64] | slice) -> sparse.csr_array:
+        left = self._left[nodes]
+        return left if self._middle is None else sparse.csr_array(left @ self._middle)
+
+
+def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
+    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+
+
+def _parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    """Return a CSR array as the kernel takes it."""
+    return (
+        matrix.indptr.astype(np.int64, copy=False),
+        matrix.indices.astype(np.int32, copy=False),
+        matrix.data.astype(np.float64, copy=False),
+    )
 
 
 class VectorScorer:

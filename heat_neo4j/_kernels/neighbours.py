@@ -319,7 +319,7 @@ def nearest_absent(
         partner[row, :] = NO_PARTNER
         limit = _limit(_ceiling(bound), gap)
         t = own = u // TILE
-        size, passed = 0, 0
+        size, passed = np.int64(0), 0  # for a literal 0 all that takes it would be compiled once more
         while t >= 0:
             _measure_tile(views[t], view, apart)
             for j in range(min(TILE, time.shape[0] - t * TILE)):

@@ -96,7 +96,7 @@ def _gather(
     """Sum and move the nodes of one owner."""
     owners = w.entry_ends.shape[1]
     stamp, touched, tangents, stiffness = w.stamp, w.touched[thread], w.tangents[thread], w.stiffness[thread]
-    count = 0
+    count = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
     for g in range(segments):
         sources, pulls, pull_stiffness = w.sources[g], w.pulls[g], w.pull_stiffness[g]
         for slot in range(w.slots[g]):

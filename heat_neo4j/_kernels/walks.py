@@ -67,7 +67,7 @@ def draw_together(
         nodes[begin + i, 0] = here[i]
         lengths[begin + i] = length
     for at in range(1, length):
-        n_asking = 0
+        n_asking = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
         for i in range(count):
             if lengths[begin + i] < length:
                 continue

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, Self
 
+import numpy as np
+
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.statements import load_statement
@@ -141,7 +143,7 @@ class RunRecord:
         """Return the properties that `from_node` takes, without those that are None."""
         values = {part.name: getattr(self, part.name) for part in fields(self)}
         return {
-            _camel(name): json.dumps(value, allow_nan=False, sort_keys=True)
+            _camel(name): json.dumps(value, allow_nan=False, sort_keys=True, default=np.generic.item)
             if name in _JSON_FIELDS
             else _plain(value)
             for name, value in values.items()

@@ -48,6 +48,7 @@ def main() -> int:
     graph = hyperbolic_graph(options.nodes)
     print(f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges")
     print(f"{'threads':>8}{'points':>18}{'links':>18}{'seconds':>9}")
+    digests(hyperbolic_graph(1000), 1)  # compiles
     found = set()
     for threads in options.threads:
         began = perf_counter()

@@ -117,6 +117,13 @@ def test_a_record_is_json_and_survives_the_way_to_a_node_and_back():
     assert record.kind == "embedding+links"
 
 
+def test_scalars_of_numpy_are_recorded_as_numbers():
+    parameters = {"n_components": np.int64(3), "alpha": np.float64(0.25), "nested": [np.bool_(True)]}
+    record = RunRecord("a", "b", ("links",), "complete", parameters=parameters)
+    plain = {"n_components": 3, "alpha": 0.25, "nested": [True]}
+    assert json.loads(record.to_node()["parameters"]) == plain
+
+
 def test_values_that_json_cannot_hold_are_refused():
     with pytest.raises(ValueError, match="not JSON compliant"):
         RunRecord("a", "b", ("links",), "complete", parameters={"alpha": float("nan")}).to_node()

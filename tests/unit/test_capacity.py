@@ -28,6 +28,7 @@ def test_what_fits_is_let_through():
         (LARGE, "a projection of fewer nodes or attributes, or lower --n-components"),
         (replace(LARGE, probability=True), "--no-probability"),
         (replace(LARGE, links_per_node=200), "lower --k, or --no-links"),
+        (replace(LARGE, probability=True, combined=True), "--score distance, or --no-links"),
         (replace(LARGE, relationships=10**8, walks_per_node=1), "a projection of fewer nodes, relationships"),
     ],
 )

@@ -49,6 +49,11 @@ def test_a_fitted_model_comes_back_whole(path):
     assert list(path.parent.iterdir()) == []
 
 
+def test_a_scalar_of_numpy_is_the_same_parameter_as_a_number(path):
+    save(path, model(random_state=np.int64(3), alpha=np.float64(0.5)))
+    assert Checkpoint(path).restore(model(random_state=3, alpha=0.5), RING, ()) == KEPT
+
+
 def test_a_seed_that_was_drawn_is_taken_again(path):
     fitted, again = save(path, model()), model()
     assert Checkpoint(path).restore(again, RING, ()) is not None

@@ -123,6 +123,24 @@ def test_threads_share_the_training():
     assert one.seconds["write"] == two.seconds["write"]
 
 
+def test_a_combined_score_takes_more_and_a_shortlist_less_than_all_pairs():
+    plain, combined = estimate(SMALL), estimate(replace(SMALL, combined=True))
+    assert combined.seconds["calibrate"] > plain.seconds["calibrate"]
+    assert combined.seconds["links"] > plain.seconds["links"]
+    assert combined.memory["links"] > plain.memory["links"]
+    whole, listed = (estimate(replace(SMALL, combined=True, nodes=n)) for n in (20_000, 20_001))
+    assert whole.seconds["links"] > 5 * listed.seconds["links"]
+    assert whole.memory["links"] > listed.memory["links"]
+
+
+def test_teleports_among_near_nodes_need_lists_and_no_table():
+    size = replace(SMALL, nodes=TABLE_LIMIT)
+    near = replace(size, attribute_neighbours=20)
+    assert _training_bytes(near) > _training_bytes(replace(size, alpha=0.0)) + 100 * 20 * TABLE_LIMIT
+    assert estimate(near).seconds["walks"] > estimate(replace(near, attribute_neighbours=10)).seconds["walks"]
+    assert _training_bytes(replace(near, alpha=0.0)) == _training_bytes(replace(size, alpha=0.0))
+
+
 def test_the_rates_are_used():
     slow = replace(RATES, candidate=20 * RATES.candidate)
     big = replace(SMALL, nodes=50_000)

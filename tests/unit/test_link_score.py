@@ -10,11 +10,11 @@ from scipy import sparse
 from scipy.special import expit
 
 from heat_neo4j.baselines import adamic_adar
-from heat_neo4j.calibration import CalibrationError
+from heat_neo4j.calibration import CalibrationError, embed_without
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import distance, lift, radius
-from heat_neo4j.link_score import FEATURES, LinkScore, fit_link_score
+from heat_neo4j.link_score import FEATURES, LinkScore, fit_link_score, link_score
 from heat_neo4j.links import fit_link_probability, predict_links
 from heat_neo4j.metrics import auroc
 from heat_neo4j.splits import split_edges
@@ -109,6 +109,17 @@ def test_the_combined_score_is_about_as_good_as_the_best_of_its_parts() -> None:
     assert LinkScore.from_dict(json.loads(json.dumps(score.to_dict()))) == score
 
 
+def test_a_score_is_fitted_to_a_part_of_very_many_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    held_out = embed_without(HEAT(3, walks_per_node=1, walk_length=10, random_state=0), clustered(300))
+    edges = len(held_out.split.test_edges)
+    assert link_score(held_out).n_edges == edges > 100
+    monkeypatch.setattr("heat_neo4j.link_score.FITTED_EDGES", edges // 3)
+    part = link_score(held_out)
+    assert part.n_edges == -(-edges // 4)
+    assert part.n_non_edges == -(-5 * edges // 4)
+    assert part.auroc > 0.7
+
+
 def test_products_and_ranges_of_features() -> None:
     weights = np.random.default_rng(3).normal(size=9)
     score = LinkScore(
@@ -164,7 +175,7 @@ def test_the_best_scored_pairs_are_found(
 ) -> None:
     """With a shortlist too, since each node's 200 nearest are all there are."""
     monkeypatch.setattr("heat_neo4j.links.SCORED_NODES", 0 if shortlisted else 30)
-    monkeypatch.setattr("heat_neo4j._shortlist._BLOCK_ROWS", 7)
+    monkeypatch.setattr("heat_neo4j._shortlist.BLOCK_ROWS", 7)
     graph, points = clustered(30), some_points(30)
     score = a_score(distance=1.0, degrees=0.4, paths_of_three=0.7)
     found = predict_links(
@@ -199,7 +210,7 @@ def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progr
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("heat_neo4j.links.SCORED_NODES", 0)
-    monkeypatch.setattr("heat_neo4j._shortlist._BLOCK_ROWS", 25)
+    monkeypatch.setattr("heat_neo4j._shortlist.BLOCK_ROWS", 25)
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
@@ -216,7 +227,7 @@ def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, points = clustered(60), some_points(60)
     score = a_score(distance=1.0, common_neighbours=0.5)
     whole = predict_links(points, graph, None, top=40, min_degree=5, score=score)
-    monkeypatch.setattr("heat_neo4j._scored_pairs._BLOCK_ENTRIES", 130)
+    monkeypatch.setattr("heat_neo4j._scored_pairs.BLOCK_ENTRIES", 130)
     parts = predict_links(points, graph, None, top=40, min_degree=5, score=score)
     np.testing.assert_array_equal(whole.source, parts.source)
     np.testing.assert_array_equal(whole.target, parts.target)

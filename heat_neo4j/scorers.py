@@ -124,7 +124,7 @@ class SparseProductScorer:
     def __init__(
         self, left: sparse.csr_array, right: sparse.csr_array, middle: sparse.csr_array | None = None
     ) -> None:
-        self._left, self._right, self._middle = left, _sorted(right), middle
+        self._left, self._right, self._middle = _sorted(left), _sorted(right), middle
         self._columns = sparse.csr_array(self._right.T)
 
     @property
@@ -143,8 +143,8 @@ class SparseProductScorer:
             end = min(begin + _BLOCK_ROWS, len(nodes))
             places = order[starts[begin] : starts[end]]
             row = np.searchsorted(nodes[begin:end], pairs[places, 0])
-            left = _sorted(self._rows(nodes[begin:end]))
-            scores[places] = sparse_products(*_parts(left), *_parts(self._right), row, pairs[places, 1])
+            left, right = self._rows(nodes[begin:end]), self._right
+            scores[places] = sparse_products(*_parts(left), *_parts(right), row, pairs[places, 1])
         return scores
 
     def rows(self, begin: int, end: int) -> Array:
@@ -161,10 +161,11 @@ class SparseProductScorer:
 
     def _rows(self, nodes: NDArray[np.int64] | slice) -> sparse.csr_array:
         left = self._left[nodes]
-        return left if self._middle is None else sparse.csr_array(left @ self._middle)
+        return left if self._middle is None else _sorted(sparse.csr_array(left @ self._middle))
 
 
 def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with the columns of each row in order, in which alone all sums are added up."""
     return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
 
 

@@ -31,6 +31,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
         "Training pairs per second, beside a Hogwild trainer",
         (("--dim", "2"), ("--dim", "10"), ("--dim", "50")),
     ),
+    "parity": ("AUROC and CPU seconds beside the Hogwild trainer", ((), ("--dim", "50"))),
     "roofline": ("Where the trainer's time goes", (("--dim", "10"), ("--dim", "50"))),
     "versus": ("CPU seconds to the AUROC of others", ((),)),
     "growth": ("Growth with the number of nodes, through a live Neo4j", ((),)),

@@ -30,7 +30,7 @@ from heat_neo4j.walks import make_walks
 from tests import datasets
 from tests.benchmarks.hogwild import train_hogwild
 
-__all__ = ["main"]
+__all__ = ["main", "trainers"]
 
 ROUNDS = 2
 """Rounds of walks that are trained, of those whose pairs are excluded."""
@@ -53,7 +53,9 @@ class Timing:
         return self.pairs / self.seconds
 
 
-def trainers(graph: Graph, model: HEAT, team: Team) -> dict[str, Callable[[Points], tuple[int, Points]]]:
+def trainers(
+    graph: Graph, model: HEAT, team: Team, rounds: int = ROUNDS
+) -> dict[str, Callable[[Points], tuple[int, Points]]]:
     """Return both trainers, ready to train given points; they return the pairs and the points."""
     keys = make_keys(0)
     walks = make_walks(graph, alpha=model.alpha, walk_length=model.walk_length, key=keys.walks, team=team)
@@ -65,7 +67,7 @@ def trainers(graph: Graph, model: HEAT, team: Team) -> dict[str, Callable[[Point
         negative_exponent=model.negative_exponent,
         team=team,
     )
-    few = replace(schedule, walks_per_node=ROUNDS)
+    few = replace(schedule, walks_per_node=rounds)
 
     def ours(points: Points) -> tuple[int, Points]:
         trained = train(points, walks, pairs.negatives, few, make_keys(0), team=team)

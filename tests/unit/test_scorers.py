@@ -56,6 +56,7 @@ def test_blocks_of_rows_and_a_choice_of_nodes_score_the_same(
     pairs = RNG.integers(N, size=(300, 2))
     scorer = scorers.SparseProductScorer(STEPS, STEPS, middle)
     whole = scorer.pairs(pairs)
+    np.testing.assert_array_equal(whole, scorer.rows(0, N)[pairs[:, 0], pairs[:, 1]])
     monkeypatch.setattr(scorers, "_BLOCK_ROWS", 4)
     np.testing.assert_array_equal(scorer.pairs(pairs), whole)
     some = np.array([20, 3, 7, 11])

@@ -379,7 +379,7 @@ def test_a_run_that_is_cleared_while_it_writes_fails_cleanly(store, cypher, grap
 @pytest.mark.parametrize("lane", range(LANES))
 def test_taking_over_waits_for_the_batches_that_are_being_written(store, cypher, graph, lane):
     """A batch holds its lane; what it wrote must be seen, and removed, by the run that takes over."""
-    in_batch, taken = threading.Event(), threading.Event()
+    in_batch, removing, overtaken = threading.Event(), threading.Event(), []
     first = N // LANES * lane
     with store.start_run(graph, names=NAMES, batch_size=N // LANES) as earlier:
 
@@ -387,7 +387,9 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(store, cypher,
             ours = "$values" in statement and parameters["run"] == earlier.record.run_id
             if ours and parameters["ids"][0] == graph.node_ids[first]:
                 in_batch.set()
-                taken.wait(1.0)
+                overtaken.append(removing.wait(2.0))
+            if "collect(elementId(n))" in statement:  # the later run looks for what the earlier wrote
+                removing.set()
 
         def write():
             with suppress(WriteFailed):  # a batch that is not under way yet may find its lane gone
@@ -398,9 +400,9 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(store, cypher,
         writing.start()
         assert in_batch.wait(10)
         record = store.write_embedding(graph, random_points(N, 2), names=NAMES)
-        assert not writing.is_alive()
         writing.join()
         store.tracer(None)
+    assert overtaken == [False]
     assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {record.run_id: N}
 
 

@@ -36,7 +36,7 @@ __all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "fit_link_score", "link_scor
 
 Array = NDArray[np.float64]
 
-FITTED_EDGES = 5000
+FITTED_EDGES = 10_000
 """Most held-out edges that a score is fitted to; of more, every second, third, ... is taken."""
 
 _STRENGTHS = (0.003, 0.1, 3.0)  # inverse strengths of the ridge on standardised terms

@@ -139,12 +139,13 @@ class SparseProductScorer:
         ends = pairs[order, 0]
         starts = np.flatnonzero(np.diff(ends, prepend=-1))
         nodes, starts = ends[starts], np.append(starts, len(order))
+        right = _parts(self._right)
         for begin in range(0, len(nodes), _BLOCK_ROWS):
             end = min(begin + _BLOCK_ROWS, len(nodes))
             places = order[starts[begin] : starts[end]]
             row = np.searchsorted(nodes[begin:end], pairs[places, 0])
-            left, right = self._rows(nodes[begin:end]), self._right
-            scores[places] = sparse_products(*_parts(left), *_parts(right), row, pairs[places, 1])
+            left = _parts(self._rows(nodes[begin:end]))
+            scores[places] = sparse_products(*left, *right, row, pairs[places, 1])
         return scores
 
     def rows(self, begin: int, end: int) -> Array:

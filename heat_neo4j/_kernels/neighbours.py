@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import atomic_add
+from heat_neo4j._kernels.search import first_at_least
 
 __all__ = [
     "GROUP",
@@ -86,14 +87,8 @@ def paired_excess(
 
 @njit(cache=True)
 def _is_neighbour(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: int, v: int) -> bool:
-    low, high = indptr[u], indptr[u + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if indices[middle] < v:
-            low = middle + 1
-        else:
-            high = middle
-    found: bool = low < indptr[u + 1] and indices[low] == v
+    place = first_at_least(indices, indptr[u], indptr[u + 1], v)
+    found: bool = place < indptr[u + 1] and indices[place] == v
     return found
 
 

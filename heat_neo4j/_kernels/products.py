@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.search import first_at_least
+
 __all__ = ["sparse_products"]
 
 
@@ -16,14 +18,8 @@ def _advance(indices: NDArray[np.int32], place: int, end: int, column: int) -> i
     while place + step < end and indices[place + step] < column:
         place += step
         step <<= 1
-    high = min(place + step, end)
-    while place < high:
-        middle = (place + high) >> 1
-        if indices[middle] < column:
-            place = middle + 1
-        else:
-            high = middle
-    return place
+    found: int = first_at_least(indices, place, min(place + step, end), column)
+    return found
 
 
 @njit(cache=True)

@@ -115,6 +115,7 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
     found = predict_links(plain, graph, k=3, probability=expected.calibration)
     assert without_run(predicted(cypher)) == as_read(found)
     assert again.run.parameters["alpha"] == plain.alpha
+    assert ("choice" in again.run.parameters) == chosen
 
 
 def test_what_was_computed_is_what_is_published(store, cypher):

@@ -400,6 +400,7 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(store, cypher,
         writing.start()
         assert in_batch.wait(10)
         record = store.write_embedding(graph, random_points(N, 2), names=NAMES)
+        assert not writing.is_alive()
         writing.join()
         store.tracer(None)
     assert overtaken == [False]

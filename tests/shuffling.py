@@ -10,7 +10,7 @@ import neo4j
 from heat_neo4j.database.connection import Transaction
 
 # Lists of one record that belong together, item by item.
-ALIGNED = (("numbers", "degrees"), ("sources", "targets", "weights", "seconds", "others"))
+ALIGNED = (("numbers", "degrees"), ("sources", "targets", "weights", "seconds", "others", "factors"))
 
 
 class ShufflingTransaction(Transaction):

@@ -4,20 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.columns import Block, Column, new_column
-from heat_neo4j.attributes.values import EMPTY, TAGS, kind_of, mixed
+from heat_neo4j.attributes.column import Block, Column, Recipe, RecipeError
+from heat_neo4j.attributes.columns import new_column
+from heat_neo4j.attributes.values import CATEGORY, EMPTY, TAGS, TEXT, kind_of, mixed, not_text
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["AttributeTable", "Attributes", "encode"]
+__all__ = ["Attribute", "AttributeTable", "Attributes", "encode"]
 
 # Below this share of non-zero values CSR is both smaller and faster than a dense array.
 _SPARSE_BELOW = 0.25
+
+Masks = Mapping[str, NDArray[np.bool_]]
+_NO_MASKS: Masks = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A property of nodes that becomes columns.
+
+    Parameters
+    ----------
+    key : str
+        The property's name.
+    label : str, optional
+        It counts on nodes with this label only.
+    text : bool
+        Whether its strings are texts, not categories.
+    """
+
+    key: str
+    label: str | None = None
+    text: bool = False
+
+    @classmethod
+    def of(cls, entry: Recipe) -> Self:
+        """Return the attribute that an entry of a recipe is for."""
+        return cls(entry["property"], entry.get("label"), entry["kind"] == TEXT)
+
+    @property
+    def name(self) -> str:
+        """What its columns begin with."""
+        return self.key if self.label is None else f"{self.label}.{self.key}"
 
 
 @dataclass(frozen=True)
@@ -31,36 +65,50 @@ class Attributes:
     names : tuple of str
         Names of the F columns.
     recipe : tuple of dict
-        One entry per property, as JSON data; `encode` takes it.
+        One entry per attribute, as JSON data; `encode` takes it.
+    unknown : int
+        Values that the recipe has no column for: strings and words that were not there when it was learnt.
     """
 
     matrix: sparse.csr_array | NDArray[np.float64]
     names: tuple[str, ...]
     recipe: tuple[dict[str, Any], ...]
+    unknown: int = 0
 
 
 class AttributeTable:
     """Values of several properties, collected chunk by chunk in any order.
 
-    It keeps 8 bytes for a number or an element of a list and 8 for a string, whatever the number of nodes;
-    Python objects are kept only for distinct strings.
+    It keeps 8 bytes for a number or an element of a list, 8 for a string and 10 for a different word of a
+    text, whatever the number of nodes; Python objects are kept only for distinct strings.
 
     Parameters
     ----------
-    properties : sequence of str
-        Names of the properties.
+    attributes : sequence of Attribute
+        What to take.
     n_rows : int
         Number of nodes N.
     max_categories : int
         Most columns for the strings of one property.
+    labels : mapping of str to bool array of shape (N,)
+        For the labels of attributes, which nodes carry them; none does if a label is not there.
     """
 
-    def __init__(self, properties: Sequence[str], n_rows: int, *, max_categories: int) -> None:
-        self._properties = tuple(properties)
+    def __init__(
+        self,
+        attributes: Sequence[Attribute],
+        n_rows: int,
+        *,
+        max_categories: int,
+        labels: Masks = _NO_MASKS,
+    ) -> None:
+        self._attributes = tuple(attributes)
         self._n_rows = n_rows
         self._max_categories = max_categories
-        self._columns: dict[str, Column] = {}
-        self._seen: dict[str, dict[str, Any]] = {name: {} for name in properties}  # an example of each kind
+        nowhere = np.zeros(n_rows, dtype=np.bool_)
+        self._masks = {each.label: labels.get(each.label, nowhere) for each in attributes if each.label}
+        self._columns: dict[Attribute, Column] = {}
+        self._seen: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}  # one of each kind
 
     def add(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
         """Take the values that the nodes `rows` have of each property.
@@ -70,7 +118,8 @@ class AttributeTable:
         rows : array of shape (m,)
             Nodes, from 0 to N - 1.
         values : mapping of str to sequence of length m
-            Raw values as the driver gives them, None where a node lacks the property.
+            Numbers, booleans, strings, lists of these, and what `heat_neo4j.attributes.plain` has; None where
+            a node lacks the property.
 
         Raises
         ------
@@ -78,10 +127,26 @@ class AttributeTable:
             If a value cannot be read, or does not fit those before it; the message names property, value
             and what to do.
         """
-        for name in self._properties:
-            kind = kind_of(name, values[name])
+        for attribute in self._attributes:
+            these, held = rows, values[attribute.key]
+            if attribute.label is not None:
+                inside = np.flatnonzero(self._inside(attribute, rows))
+                these, held = rows[inside], [held[place] for place in inside.tolist()]
+            kind = kind_of(attribute.name, held)
             if kind is not None:
-                self._add(name, kind, rows, values[name])
+                self._add(attribute, kind, these, held)
+
+    def check_present(self) -> None:
+        """See that there are values of each attribute.
+
+        Raises
+        ------
+        ProjectionError
+            If no node has one of the properties.
+        """
+        missing = [each for each in self._attributes if each not in self._columns]
+        if missing:
+            raise self._no_values(missing[0])
 
     def finish(self, rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order.
@@ -91,57 +156,86 @@ class AttributeTable:
         Raises
         ------
         ProjectionError
-            If none of these nodes has one of the properties.
+            If no node has one of the properties, or a text has no words.
         """
-        missing = [name for name in self._properties if name not in self._columns]
-        if missing:
-            raise self._no_values(missing[0])
-        recipe = [self._columns[name].learn(rows, self._max_categories) for name in self._properties]
-        return self._assemble(recipe, rows)
+        self.check_present()
+        return self._assemble([self._learnt(each, rows) for each in self._attributes], rows)
 
-    def apply(self, recipe: Sequence[Mapping[str, Any]]) -> Attributes:
-        """Return the attributes of all nodes by a recipe learnt before.
+    def apply(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
+        """Return the attributes of the nodes `rows`, in that order, by a recipe learnt before.
 
         Raises
         ------
-        ProjectionError
-            If the values of a property are not of the recipe's kind or length.
+        RecipeError
+            If the recipe is of other attributes, or the values are not of its kind, length or srid.
         """
-        for entry in recipe:
-            name, kind = entry["property"], entry["kind"]
-            found = self._column(name, kind).kind
+        of = [Attribute.of(entry) for entry in recipe]
+        if set(of) != set(self._attributes):
+            names = [", ".join(sorted(each.name for each in which)) for which in (of, self._attributes)]
+            raise RecipeError(f"the recipe is of attributes {names[0]}, and not of {names[1]}")
+        for attribute, entry in zip(of, recipe, strict=True):
+            found, kind = self._column(attribute, entry["kind"]).kind, entry["kind"]
             if found != kind:
-                raise ProjectionError(f"attribute {name!r} has {found} values where its recipe has {kind}")
-        return self._assemble(recipe, np.arange(self._n_rows))
+                what = f"{found} values where its recipe has {kind}"
+                raise RecipeError(f"attribute {attribute.name!r} has {what}")
+        return self._assemble(recipe, rows)
 
-    def _add(self, name: str, kind: str, rows: NDArray[np.int64], values: Sequence[Any]) -> None:
+    def _add(self, attribute: Attribute, kind: str, rows: NDArray[np.int64], values: Sequence[Any]) -> None:
         present = [i for i, value in enumerate(values) if value is not None]
         if len(present) < len(values):
             rows, values = rows[present], [values[i] for i in present]
-        seen = self._seen[name]
-        seen.setdefault(kind, next((value for value in values if value), values[0]))
+        example = next((value for value in values if value), values[0])
+        if attribute.text:
+            if kind != CATEGORY:
+                raise not_text(attribute.name, kind, example)
+            kind = TEXT
+        seen = self._seen[attribute]
+        seen.setdefault(kind, example)
         if len(seen) > 1 and set(seen) != {EMPTY, TAGS}:
-            raise mixed(name, seen)
+            raise mixed(attribute.name, seen)
         if kind != EMPTY:  # an empty list has no strings to note
-            self._column(name, kind).add(rows, values)
+            self._column(attribute, kind).add(rows, values)
 
-    def _column(self, name: str, kind: str) -> Column:
-        if name not in self._columns:
-            self._columns[name] = new_column(name, kind, self._n_rows)
-        return self._columns[name]
+    def _column(self, attribute: Attribute, kind: str) -> Column:
+        if attribute not in self._columns:
+            self._columns[attribute] = new_column(attribute.name, kind, self._n_rows)
+        return self._columns[attribute]
 
-    def _no_values(self, name: str) -> ProjectionError:
-        found = "holds nothing but empty lists" if self._seen[name] else "is on none of the nodes that match"
-        return ProjectionError(f"attribute {name!r} {found}: leave it out, or choose another")
+    def _inside(self, attribute: Attribute, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return on which of the nodes `rows` the attribute counts."""
+        if attribute.label is None:
+            return np.ones(rows.size, dtype=np.bool_)
+        return self._masks[attribute.label][rows]
 
-    def _assemble(self, recipe: Sequence[Mapping[str, Any]], rows: NDArray[np.int64]) -> Attributes:
-        blocks = [self._columns[entry["property"]].encode(entry, rows) for entry in recipe]
+    def _no_values(self, attribute: Attribute) -> ProjectionError:
+        which = "" if attribute.label is None else f" of label {attribute.label!r}"
+        found = f"is on none of the nodes{which} that match"
+        if self._seen[attribute]:
+            found = "holds nothing but empty lists"
+        return ProjectionError(f"attribute {attribute.name!r} {found}: leave it out, or choose another")
+
+    def _learnt(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
+        entry = {"property": attribute.key}
+        if attribute.label is not None:
+            entry["label"] = attribute.label
+        inside = rows[self._inside(attribute, rows)]
+        return entry | self._columns[attribute].learn(inside, self._max_categories)
+
+    def _assemble(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
+        blocks: list[Block] = []
+        unknown = 0
+        for entry in recipe:
+            attribute = Attribute.of(entry)
+            column, inside = self._columns[attribute], self._inside(attribute, rows)
+            block = column.encode(entry, rows[inside])
+            unknown += column.unknown(entry, rows[inside])
+            blocks.append(block if inside.all() else _widened(block, inside, entry))
         names = tuple(name for entry in recipe for name in entry["columns"])
-        return Attributes(_joined(blocks, rows.size, len(names)), names, tuple(map(dict, recipe)))
+        return Attributes(_joined(blocks, rows.size, len(names)), names, tuple(map(dict, recipe)), unknown)
 
 
 def encode(
-    recipe: Sequence[Mapping[str, Any]], values: Mapping[str, Sequence[Any]]
+    recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks = _NO_MASKS
 ) -> sparse.csr_array | NDArray[np.float64]:
     """Return attribute columns for nodes by a recipe learnt on others.
 
@@ -154,6 +248,8 @@ def encode(
         As `Attributes.recipe` or `Provenance.attribute_recipe` holds it.
     values : mapping of str to sequence
         For each property of the recipe, one raw value (or None) per node.
+    labels : mapping of str to bool array of shape (n,)
+        For each label of the recipe, which nodes carry it; none if it is not there.
 
     Returns
     -------
@@ -164,7 +260,7 @@ def encode(
     ------
     ValueError
         If a property is not in `values`, or the sequences differ in length.
-    ProjectionError
+    RecipeError
         If values are not of the recipe's kind.
     """
     properties = [str(entry["property"]) for entry in recipe]
@@ -172,9 +268,24 @@ def encode(
     if None in sizes or len(sizes) > 1:
         raise ValueError(f"values must have one sequence of one length for each of {properties}")
     n_rows = sizes.pop() or 0 if sizes else 0
-    table = AttributeTable(properties, n_rows, max_categories=1)
-    table.add(np.arange(n_rows), values)
-    return table.apply(recipe).matrix
+    rows = np.arange(n_rows)
+    table = AttributeTable(list(map(Attribute.of, recipe)), n_rows, max_categories=1, labels=labels)
+    table.add(rows, values)
+    return table.apply(recipe, rows).matrix
+
+
+def _widened(block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
+    """Return a block of the nodes `inside` as one of all nodes: the others have means, or 0 without any."""
+    shape = (inside.size, block.shape[1])
+    if not isinstance(block, np.ndarray):
+        filled = sparse.coo_array(block)
+        places = (np.flatnonzero(inside)[filled.row], filled.col)
+        return sparse.csr_array((filled.data, places), shape=shape)
+    full = np.zeros(shape)
+    mean = np.atleast_1d(entry["mean"])
+    full[:, : mean.size] = mean
+    full[inside] = block
+    return full
 
 
 def _joined(blocks: Sequence[Block], n_rows: int, n_columns: int) -> sparse.csr_array | NDArray[np.float64]:

@@ -9,22 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j.attributes.plain import Date, Duration, Point, TimeOfDay
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
     "BOOLEAN",
     "CATEGORY",
+    "DATE",
+    "DURATION",
     "EMPTY",
     "NUMBER",
+    "POINT",
     "TAGS",
+    "TEXT",
+    "TIME",
     "VECTOR",
     "example",
     "finite",
     "kind_of",
     "mixed",
+    "not_text",
 ]
 
 NUMBER, BOOLEAN, VECTOR, CATEGORY, TAGS, EMPTY = "number", "boolean", "vector", "category", "tags", "empty"
+DATE, TIME, DURATION, POINT, TEXT = "date", "time of day", "duration", "point", "text"
 
 _WORDS = {
     NUMBER: "numbers",
@@ -32,6 +40,20 @@ _WORDS = {
     VECTOR: "lists of numbers",
     CATEGORY: "strings",
     TAGS: "lists of strings",
+    DATE: "dates",
+    TIME: "times of day",
+    DURATION: "durations",
+    POINT: "points",
+}
+_KIND_OF = {
+    bool: BOOLEAN,
+    int: NUMBER,
+    float: NUMBER,
+    str: CATEGORY,
+    Date: DATE,
+    TimeOfDay: TIME,
+    Duration: DURATION,
+    Point: POINT,
 }
 # Squares of larger values overflow when attributes are scaled and compared.
 _LARGEST = 1e150
@@ -69,6 +91,12 @@ def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
     return ProjectionError(f"attribute {name!r} mixes {' and '.join(parts)}: {advice}")
 
 
+def not_text(name: str, kind: str, value: Any) -> ProjectionError:
+    """Return the error for a property that is to be read as text and holds other values."""
+    found = f"{_WORDS.get(kind, 'empty lists')} ({example(value)})"
+    return ProjectionError(f"text {name!r} holds {found}: only strings are texts; name it as an attribute")
+
+
 def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
     """Return `count` numbers as float64, shape (count,).
 
@@ -95,12 +123,8 @@ def example(value: Any) -> str:
 
 
 def _scalar_kind(name: str, found: type, first: Any) -> str:
-    if found is bool:
-        return BOOLEAN
-    if found in (int, float):
-        return NUMBER
-    if found is str:
-        return CATEGORY
+    if found in _KIND_OF:
+        return _KIND_OF[found]
     raise _unreadable(name, f"{found.__name__} values", first)
 
 
@@ -118,6 +142,8 @@ def _list_kinds(name: str, lists: list[list[Any]]) -> dict[str, Any]:
 
 
 def _unreadable(name: str, what: str, first: Any) -> ProjectionError:
-    readable = "numbers, booleans, strings, lists of numbers and lists of strings"
+    readable = (
+        "numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings"
+    )
     advice = f"only {readable} can be read; convert it in Neo4j, or leave it out"
     return ProjectionError(f"attribute {name!r} holds {what} ({example(first)}): {advice}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j._progress import Progress, no_progress
-from heat_neo4j.attributes import AttributeTable
+from heat_neo4j.attributes import Attribute, Attributes, AttributeTable, RecipeError, described
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.counts import count_by_type
 from heat_neo4j.database.nodes import NodeTable, Positions, rows_by_key
@@ -48,8 +48,10 @@ class ProjectionReport:
     counts : mapping of str to int
         What becomes of these relationships, as in `Provenance.counts`.
     attributes : tuple of mappings
-        One entry per readable property: "property", "kind", "columns" (how many) and "missing" (on how many
-        nodes).
+        One entry per readable attribute: "property", "label" if it is of one, "kind", "columns" (how many),
+        "missing" (on how many nodes) and "holds" (what its recipe holds, in a few words).
+    recipe_problem : str, optional
+        Why the recipe given does not fit, so that another was learnt; None if it fits or none was given.
     """
 
     server: ServerInfo
@@ -61,6 +63,7 @@ class ProjectionReport:
     types: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     attributes: tuple[Mapping[str, Any], ...] = ()
+    recipe_problem: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -68,7 +71,10 @@ class ProjectionReport:
 
 
 def check_projection(
-    connection: Connection, projection: Projection, on_progress: Progress = no_progress
+    connection: Connection,
+    projection: Projection,
+    recipe: Sequence[Mapping[str, Any]] | None = None,
+    on_progress: Progress = no_progress,
 ) -> ProjectionReport:
     """Read everything as `read_graph` does, and report all that is wrong instead of raising the first.
 
@@ -78,6 +84,8 @@ def check_projection(
         Where from.
     projection : Projection
         What.
+    recipe : sequence of mappings, optional
+        As for `read_graph`; where it does not fit, the report says so and is of one learnt from the values.
     on_progress : callable
         Called in the stages of `read_graph`.
 
@@ -97,10 +105,10 @@ def check_projection(
         return replace(report, problems=(str(error),))
     on_progress("reading nodes", 1, 1)
     relationships = read_relationships(connection, scope, nodes, on_progress)
-    properties = _PropertyCheck(projection, nodes.size)
+    properties = _PropertyCheck(projection, nodes)
     for positions, values in read_properties(connection, scope, nodes, on_progress):
         properties.add(positions, values)
-    attributes, property_problems = properties.finish()
+    attributes, property_problems = properties.finish(recipe)
     relationship_problems = map(_problem, (relationships.check_weights, relationships.check_times))
     problems = [
         *(problem for problem in relationship_problems if problem is not None),
@@ -113,51 +121,98 @@ def check_projection(
         nodes=nodes.size,
         labels={label: int(mask.sum()) for label, mask in nodes.label_masks(np.arange(nodes.size)).items()},
         types=count_by_type(connection, scope),
-        counts=dict(relationships.counts),
+        counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
+        recipe_problem=properties.recipe_problem,
     )
 
 
 class _PropertyCheck:
     """Takes each attribute by itself, so that one that cannot be read does not hide the others."""
 
-    def __init__(self, projection: Projection, n_nodes: int) -> None:
+    def __init__(self, projection: Projection, nodes: NodeTable) -> None:
         self._key = projection.key
         self._keys: list[Any] = []
-        self._n_nodes = n_nodes
-        self._missing: Counter[str] = Counter()
-        self._problems: dict[str, str] = {}
+        self._rows = np.arange(nodes.size)
+        self._masks = nodes.label_masks(self._rows)
+        self._missing: Counter[Attribute] = Counter()
+        self._problems: dict[Attribute | None, str] = {}
         self._tables = {
-            name: AttributeTable([name], n_nodes, max_categories=projection.max_categories)
-            for name in projection.attributes
+            attribute: AttributeTable(
+                [attribute], nodes.size, max_categories=projection.max_categories, labels=self._masks
+            )
+            for attribute in projection.all_attributes
         }
+        self.counts: dict[str, int] = {}
+        self.recipe_problem: str | None = None
 
     def add(self, positions: Positions, values: Mapping[str, Sequence[Any]]) -> None:
         if self._key is not None:
             self._keys.extend(values[self._key])
-        for name, table in self._tables.items():
-            self._missing[name] += sum(value is None for value in values[name])
-            if name not in self._problems:
-                self._note(name, partial(table.add, positions, values))
+        for attribute, table in self._tables.items():
+            self._missing[attribute] += self._missing_among(attribute, positions, values[attribute.key])
+            if attribute not in self._problems:
+                self._note(attribute, partial(table.add, positions, values))
 
-    def finish(self) -> tuple[list[dict[str, Any]], list[str]]:
+    def finish(self, recipe: Sequence[Mapping[str, Any]] | None) -> tuple[list[dict[str, Any]], list[str]]:
         """Return what the readable attributes are, and what is wrong with the others and the key."""
-        attributes: list[dict[str, Any]] = []
-        for name in [name for name in self._tables if name not in self._problems]:
-            self._note(name, partial(self._describe, name, attributes))
+        for attribute, table in self._tables.items():
+            if attribute not in self._problems:
+                self._note(attribute, table.check_present)
+        found = None if recipe is None or self._problems else self._by_recipe(recipe)
+        if found is None:
+            found = self._learnt()
+        else:
+            self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in found.values())
         if self._key is not None:
-            self._note("", partial(rows_by_key, self._key, self._keys))
+            self._note(None, partial(rows_by_key, self._key, self._keys))
+        attributes = [self._facts(attribute, each.recipe[0]) for attribute, each in found.items()]
         return attributes, list(self._problems.values())
 
-    def _describe(self, name: str, attributes: list[dict[str, Any]]) -> None:
-        (entry,) = self._tables[name].finish(np.arange(self._n_nodes)).recipe
-        facts = {"property": name, "kind": entry["kind"], "columns": len(entry["columns"])}
-        attributes.append({**facts, "missing": self._missing[name]})
+    def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
+        """Return each attribute as the recipe encodes it; None, and the problem, if one does not fit."""
+        entries = {Attribute.of(entry): entry for entry in recipe}
+        try:
+            return {
+                attribute: table.apply([entries[attribute]] if attribute in entries else [], self._rows)
+                for attribute, table in self._tables.items()
+            }
+        except RecipeError as error:
+            self.recipe_problem = str(error)
+            return None
 
-    def _note(self, name: str, attempt: Callable[[], object]) -> None:
+    def _learnt(self) -> dict[Attribute, Attributes]:
+        found: dict[Attribute, Attributes] = {}
+
+        def learn(attribute: Attribute) -> None:
+            found[attribute] = self._tables[attribute].finish(self._rows)
+
+        for attribute in [each for each in self._tables if each not in self._problems]:
+            self._note(attribute, partial(learn, attribute))
+        return found
+
+    def _missing_among(self, attribute: Attribute, positions: Positions, values: Sequence[Any]) -> int:
+        """Return how many of the nodes at `positions` lack the attribute where it counts."""
+        lacking = np.array([value is None for value in values], dtype=np.bool_)
+        if attribute.label is not None:
+            lacking &= self._masks.get(attribute.label, np.zeros(self._rows.size, np.bool_))[positions]
+        return int(lacking.sum())
+
+    def _facts(self, attribute: Attribute, entry: Mapping[str, Any]) -> dict[str, Any]:
+        label = {} if attribute.label is None else {"label": attribute.label}
+        return {
+            "property": attribute.key,
+            **label,
+            "kind": entry["kind"],
+            "columns": len(entry["columns"]),
+            "missing": self._missing[attribute],
+            "holds": described(entry),
+        }
+
+    def _note(self, about: Attribute | None, attempt: Callable[[], object]) -> None:
         problem = _problem(attempt)
         if problem is not None:
-            self._problems[name] = problem
+            self._problems[about] = problem
 
 
 def _problem(attempt: Callable[[], object]) -> str | None:
@@ -172,5 +227,5 @@ def _problem(attempt: Callable[[], object]) -> str | None:
 def _untrainable(projection: Projection, nodes: NodeTable, relationships: RelationshipTable) -> Iterator[str]:
     if nodes.size == 1:
         yield "only one node matches the projection: an embedding needs at least two"
-    elif not relationships.kept and not projection.attributes:
+    elif not relationships.kept and not projection.all_attributes:
         yield "no relationship joins the nodes and no attributes are named: there is nothing to learn from"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes import AttributeTable
+from heat_neo4j.attributes import Attributes, AttributeTable
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.nodes import read_prefix
+from heat_neo4j.database.plain_values import plain_values
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.scope import Scope
 from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
 
 __all__ = ["ProjectionCounts", "count_by_type", "count_projection"]
 
@@ -31,7 +33,7 @@ class ProjectionCounts:
     relationships : int
         Relationships that leave them; those to other nodes, too, so an upper bound.
     attribute_columns : int
-        Columns that the attributes of the sampled nodes take. Strings may take more over all nodes.
+        Columns that the attributes of the sampled nodes take. Strings and texts may take more over all nodes.
     attribute_share : float
         Share of values other than 0 in these columns, from 0 to 1.
     """
@@ -58,10 +60,11 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     if not n_nodes:
         raise scope.nothing_matches()
     n_relationships = sum(count_by_type(connection, scope).values())
-    matrix = _sampled_attributes(connection, scope, n_nodes)
-    filled = matrix.nnz if sparse.issparse(matrix) else int(np.count_nonzero(matrix))
-    share = filled / max(matrix.shape[0] * matrix.shape[1], 1)
-    return ProjectionCounts(n_nodes, n_relationships, int(matrix.shape[1]), share)
+    found = _sampled_attributes(connection, scope, n_nodes)
+    columns = sum(len(each.names) for each in found)
+    filled = sum(map(_filled, found))
+    share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in found), 1)
+    return ProjectionCounts(n_nodes, n_relationships, columns, share)
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
@@ -71,17 +74,38 @@ def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
     return {record["type"]: record["relationships"] for record in records}
 
 
-def _sampled_attributes(
-    connection: Connection, scope: Scope, n_nodes: int
-) -> sparse.csr_array | NDArray[np.float64]:
-    """Return the attributes of about a thousand nodes, taken evenly by the number in the element id."""
-    names = scope.projection.attributes
+def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:
+    """Return the attributes of about a thousand nodes, taken evenly by the number in the element id.
+
+    Those that none of these nodes has are left out.
+    """
+    attributes = scope.projection.all_attributes
+    if not attributes:
+        return []
     stride = max(n_nodes // _SAMPLE_NODES, 1)
-    prefix = len(read_prefix(connection))
-    parameters = scope.parameters(prefix=prefix, stride=stride, keys=names)
-    statement = load_statement("read/sample", **scope.nodes())
-    columns = connection.read(statement, parameters, doing="reading a sample of attributes")[0]["columns"]
-    n_rows = len(columns[0]) if columns else 0
-    table = AttributeTable(names, n_rows, max_categories=scope.projection.max_categories)
-    table.add(np.arange(n_rows), dict(zip(names, columns, strict=True)))
-    return table.finish(np.arange(n_rows)).matrix
+    doing = "reading a sample of attributes"
+    parameters = scope.parameters(prefix=len(read_prefix(connection)), stride=stride)
+    sample = connection.read(load_statement("read/sample", **scope.nodes()), parameters, doing=doing)[0]
+    keys = list(dict.fromkeys(attribute.key for attribute in attributes))
+    asked = {"heat_ids": sample["ids"], "heat_keys": keys}
+    record = connection.read(load_statement("read/attributes"), asked, doing=doing)[0]
+    values = dict(zip(keys, map(plain_values, record["columns"]), strict=True))
+    labels = [sample["labels"][position] for position in record["positions"]]
+    masks = {
+        label: np.array([label in carried for carried in labels], dtype=np.bool_)
+        for label in scope.projection.label_attributes
+    }
+    rows, found = np.arange(len(labels)), []
+    for attribute in attributes:
+        most = scope.projection.max_categories
+        table = AttributeTable([attribute], rows.size, max_categories=most, labels=masks)
+        table.add(rows, values)
+        with suppress(ProjectionError):  # none of the sample has it
+            found.append(table.finish(rows))
+    return found
+
+
+def _filled(attributes: Attributes) -> int:
+    """Return how many values differ from 0."""
+    matrix = attributes.matrix
+    return int(matrix.nnz if sparse.issparse(matrix) else np.count_nonzero(matrix))

@@ -9,8 +9,9 @@ from numbers import Real
 from typing import Any, Self
 
 from heat_neo4j._validation import check_integer
+from heat_neo4j.attributes import Attribute
 
-__all__ = ["AGGREGATIONS", "RESERVED_PREFIX", "Projection"]
+__all__ = ["AGGREGATIONS", "RESERVED_PREFIX", "Projection", "check_parameter_names"]
 
 AGGREGATIONS = ("sum", "min", "max", "count", "single")
 RESERVED_PREFIX = "heat_"
@@ -40,8 +41,15 @@ class Projection:
         datetime with or without a zone (then UTC). The earliest counts where several join two nodes; how
         many relationships lack it is counted.
     attributes : sequence of str
-        Node properties that become attribute columns: numbers, booleans, numeric lists of one length,
-        strings, lists of strings.
+        Node properties that become attribute columns: numbers, booleans, dates, times, durations, points,
+        numeric lists of one length, strings, lists of strings.
+    text : sequence of str
+        Node properties whose strings are texts, not categories. One that `label_attributes` does not name is
+        an attribute of all nodes; `attributes` must not name it too.
+    label_attributes : mapping of str to sequence of str
+        For a label, properties that count on nodes with that label only, e.g. ``{"Paper": ["year"]}``.
+    type_weights : mapping of str to float
+        For a relationship type, a finite factor above 0 on the weight of its relationships; others have 1.
     key : str, optional
         Node property that identifies a node: a whole number or a string, the same kind on every node,
         unique. Rows are then sorted by it, so that a graph inserted anew gives the same rows; otherwise
@@ -75,6 +83,9 @@ class Projection:
     aggregation: str = "sum"
     time: str | None = None
     attributes: Sequence[str] = ()
+    text: Sequence[str] = ()
+    label_attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    type_weights: Mapping[str, float] = field(default_factory=dict)
     key: str | None = None
     node_filter: str | None = None
     relationship_filter: str | None = None
@@ -86,9 +97,13 @@ class Projection:
             names = getattr(self, name)
             if names is not None:
                 object.__setattr__(self, name, _checked_names(name, names, may_be_empty=False))
-        object.__setattr__(
-            self, "attributes", _checked_names("attributes", self.attributes, may_be_empty=True)
-        )
+        for name in ("attributes", "text"):
+            object.__setattr__(self, name, _checked_names(name, getattr(self, name), may_be_empty=True))
+        twice = [name for name in self.text if name in self.attributes]
+        if twice:
+            raise ValueError(f"text and attributes both name {twice[0]!r}: leave it out of attributes")
+        object.__setattr__(self, "label_attributes", _checked_label_attributes(self.label_attributes))
+        object.__setattr__(self, "type_weights", _checked_type_weights(self.type_weights, self.relationships))
         for name in ("weight", "time", "key", "node_filter", "relationship_filter"):
             _check_text(name, getattr(self, name))
         object.__setattr__(self, "default_weight", _checked_weight(self.default_weight))
@@ -102,10 +117,24 @@ class Projection:
             raise ValueError(
                 f"aggregation {self.aggregation!r} ignores weights: leave out weight={self.weight!r}"
             )
+        if self.type_weights and self.aggregation in ("count", "single"):
+            raise ValueError(f"aggregation {self.aggregation!r} ignores weights: leave out type_weights")
+
+    @property
+    def all_attributes(self) -> tuple[Attribute, ...]:
+        """Every property that becomes columns, in the order of the columns: of all nodes, then by label."""
+        by_label = [(label, name) for label, names in self.label_attributes.items() for name in names]
+        named = {name for _, name in by_label}
+        return (
+            *map(Attribute, self.attributes),
+            *(Attribute(name, text=True) for name in self.text if name not in named),
+            *(Attribute(name, label, name in self.text) for label, name in by_label),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the projection as JSON data that `from_dict` takes."""
         data = {part.name: getattr(self, part.name) for part in fields(self)}
+        data["label_attributes"] = {label: list(names) for label, names in self.label_attributes.items()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
 
     @classmethod
@@ -144,23 +173,66 @@ def _check_text(name: str, value: Any, *, optional: bool = True) -> None:
         raise ValueError(f"{name} must not be empty")
 
 
-def _checked_weight(value: Any) -> float:
+def _checked_label_attributes(values: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"label_attributes must be a mapping of labels to lists of names, got {values!r}")
+    checked = {}
+    for label, names in values.items():
+        _check_text("label_attributes: a label", label, optional=False)
+        checked[label] = _checked_names(f"label_attributes[{label!r}]", names, may_be_empty=True)
+    return checked
+
+
+def _checked_type_weights(values: Any, types: Sequence[str] | None) -> dict[str, float]:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"type_weights must be a mapping of types to numbers, got {values!r}")
+    checked = {}
+    for name, value in values.items():
+        _check_text("type_weights: a type", name, optional=False)
+        factor = _checked_number(f"type_weights[{name!r}]", value)
+        if not (math.isfinite(factor) and factor > 0):
+            raise ValueError(f"type_weights[{name!r}] must be finite and above 0, got {value}")
+        if types is not None and name not in types:
+            raise ValueError(f"type_weights names {name!r}, which is not among relationships {list(types)}")
+        checked[name] = factor
+    return checked
+
+
+def _checked_number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"default_weight must be a number, got {value!r}")
-    weight = float(value)
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def _checked_weight(value: Any) -> float:
+    weight = _checked_number("default_weight", value)
     if not (math.isfinite(weight) and weight >= 0):
         raise ValueError(f"default_weight must be finite and 0 or more, got {value}")
     return weight
 
 
-def _checked_parameters(values: Any) -> dict[str, Any]:
+def check_parameter_names(values: Any) -> None:
+    """Refuse parameters of a filter whose names are not free.
+
+    Raises
+    ------
+    TypeError
+        If `values` is no mapping.
+    ValueError
+        If a name is no string, or starts with ``heat_``.
+    """
     if not isinstance(values, Mapping):
         raise TypeError(f"filter_parameters must be a mapping, got {values!r}")
-    for name, value in values.items():
+    for name in values:
         if not isinstance(name, str) or name.startswith(RESERVED_PREFIX):
             raise ValueError(
                 f"filter_parameters: {name!r} is not a free name (those starting with heat_ are ours)"
             )
+
+
+def _checked_parameters(values: Any) -> dict[str, Any]:
+    check_parameter_names(values)
+    for name, value in values.items():
         _check_json(name, value)
     return dict(values)
 

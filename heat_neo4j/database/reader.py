@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,6 +15,7 @@ from heat_neo4j.attributes import AttributeTable
 from heat_neo4j.database.ahead import ask_ahead
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.nodes import NodeTable, Positions, rows_by_key
+from heat_neo4j.database.plain_values import plain_values
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.relationships import RelationshipTable
 from heat_neo4j.database.scope import Scope
@@ -31,7 +32,12 @@ _VALUES_PER_CHUNK = 500_000
 _FIRST_NODES = 256
 
 
-def read_graph(connection: Connection, projection: Projection, on_progress: Progress = no_progress) -> Graph:
+def read_graph(
+    connection: Connection,
+    projection: Projection,
+    recipe: Sequence[Mapping[str, Any]] | None = None,
+    on_progress: Progress = no_progress,
+) -> Graph:
     """Read what `projection` names into a `Graph`.
 
     Rows are sorted by the projection's key, or by the number in the element id; nothing depends on the
@@ -43,6 +49,9 @@ def read_graph(connection: Connection, projection: Projection, on_progress: Prog
         Where from.
     projection : Projection
         What.
+    recipe : sequence of mappings, optional
+        How the attributes were encoded before, `Provenance.attribute_recipe`, to encode them so again; learnt
+        from the values if not given.
     on_progress : callable
         Called in the stages "reading nodes", "reading relationships" and "reading attributes".
 
@@ -56,6 +65,8 @@ def read_graph(connection: Connection, projection: Projection, on_progress: Prog
     ------
     ProjectionError
         If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be used.
+    RecipeError
+        Of these, if the values do not fit the recipe.
     ConnectionFailed
         If the server is lost or refuses.
     """
@@ -65,7 +76,12 @@ def read_graph(connection: Connection, projection: Projection, on_progress: Prog
     on_progress("reading nodes", 1, 1)
     relationships = read_relationships(connection, scope, nodes, on_progress)
     relationships.check()
-    table = AttributeTable(projection.attributes, nodes.size, max_categories=projection.max_categories)
+    table = AttributeTable(
+        projection.all_attributes,
+        nodes.size,
+        max_categories=projection.max_categories,
+        labels=nodes.label_masks(np.arange(nodes.size)),
+    )
     keys: NDArray[np.object_] = np.full(nodes.size, None, dtype=object)
     present = np.zeros(nodes.size, dtype=np.bool_)
     for positions, values in read_properties(connection, scope, nodes, on_progress):
@@ -76,16 +92,19 @@ def read_graph(connection: Connection, projection: Projection, on_progress: Prog
     order = _row_order(projection.key, present, keys)
     row_of = np.full(nodes.size, -1, dtype=np.int64)
     row_of[order] = np.arange(order.size)
-    attributes = table.finish(order)
+    table.check_present()
+    attributes = table.finish(order) if recipe is None else table.apply(recipe, order)
     adjacency = relationships.matrix(row_of, order.size)
     counts = {
         "nodes": order.size,
         "nodes_gone_while_reading": nodes.size - order.size,
         **relationships.counts,
     }
+    if recipe is not None:
+        counts["values_unknown_to_recipe"] = attributes.unknown
     return Graph(
         adjacency,
-        attributes.matrix if projection.attributes else None,
+        attributes.matrix if projection.all_attributes else None,
         node_ids=tuple(nodes.element_ids(order)),
         labels=nodes.label_masks(order),
         attribute_names=attributes.names,
@@ -111,10 +130,11 @@ def read_relationships(
         As for `read_graph`.
     """
     weight, time = scope.projection.weight, scope.projection.time
+    factors = scope.projection.type_weights
     ours: dict[str, Any] = {"prefix": len(nodes.prefix)}
-    if time is not None:
-        name = "read/dated_relationships"
-        ours |= {"weight": weight, "time": time}
+    if time is not None or factors:
+        name = "read/detailed_relationships"
+        ours |= {"weight": weight, "time": time, "factors": factors}
     elif weight is not None:
         name = "read/weighted_relationships"
         ours["weight"] = weight
@@ -137,6 +157,7 @@ def read_relationships(
             targets,
             None if weight is None else record["weights"],
             None if time is None else (record["seconds"], record["others"]),
+            record["factors"] if factors else None,
         )
         done += int(nodes.degrees[positions].sum())
         on_progress("reading relationships", done, total)
@@ -153,7 +174,7 @@ def read_properties(
     positions : array of shape (m,)
         The nodes of a chunk that still exist. A node that is never among them has been deleted.
     values : dict of str to list of length m
-        Their raw values of each property.
+        Their values of each property, as `plain_values` gives them.
 
     Raises
     ------
@@ -161,8 +182,9 @@ def read_properties(
         As for `read_graph`.
     """
     key = scope.projection.key
-    names = list(dict.fromkeys([*scope.projection.attributes, *([] if key is None else [key])]))
-    statement = load_statement("read/properties")
+    attributes = [attribute.key for attribute in scope.projection.all_attributes]
+    names = list(dict.fromkeys([*attributes, *([] if key is None else [key])]))
+    statement = load_statement("read/attributes")
     size = _FIRST_NODES if names else _NODES_PER_CHUNK
 
     def ask(chunk: Positions) -> neo4j.Record:
@@ -178,7 +200,7 @@ def read_properties(
 
     on_progress("reading attributes", 0, nodes.size)
     for chunk, record in ask_ahead(ask, chunks()):
-        columns = record["columns"]
+        columns = list(map(plain_values, record["columns"]))
         yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
         most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
         size = min(max(most, 1), _NODES_PER_CHUNK)

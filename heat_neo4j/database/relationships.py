@@ -60,6 +60,7 @@ class RelationshipTable:
         targets: Positions,
         weights: Sequence[Any] | None = None,
         times: tuple[Sequence[float | None], Sequence[Any]] | None = None,
+        factors: Sequence[float] | None = None,
     ) -> None:
         """Take relationships; bad weights and times are noted and reported by `check`.
 
@@ -72,6 +73,8 @@ class RelationshipTable:
         times : pair of sequences of length m, optional
             For dates and datetimes seconds since 1970 in the first and None in the second; for all others
             None in the first and the raw value of the time property, None where it is missing, in the second.
+        factors : sequence of length m, optional
+            Factor on the weight of each, above 0.
         """
         self.counts["relationships"] += sources.size
         outside, to_itself = targets < 0, targets == sources
@@ -84,6 +87,11 @@ class RelationshipTable:
             self.counts["relationships_of_zero_weight"] += int(zero.sum())
             keep &= ~zero
             self._weights.append(numbers[keep])
+        elif factors is not None:
+            self._weights.append(np.ones(int(keep.sum())))
+        if factors is not None:
+            with np.errstate(over="ignore"):  # found when they are summed
+                self._weights[-1] *= np.array(factors, dtype=np.float64)[keep]
         if times is not None:
             self._times.append(self._as_times(sources, targets, keep, *times)[keep])
         self._sources.append(sources[keep].astype(np.int32))
@@ -206,9 +214,9 @@ class RelationshipTable:
             total = weights.sum()
             values: NDArray[np.float64] = combine.reduceat(weights, starts)
         if not np.isfinite(2 * total):
-            raise ProjectionError(
-                f"weight {self._projection.weight!r} adds up to infinity: scale the weights down"
-            )
+            weight = self._projection.weight
+            what = "type_weights add" if weight is None else f"weight {weight!r} adds"
+            raise ProjectionError(f"{what} up to infinity: scale the weights down")
         return values
 
     def _numbers(

@@ -110,13 +110,16 @@ class Scope:
 
 
 def _unknown_names(projection: Projection, known: Mapping[str, Any], database: str) -> Iterator[str]:
+    labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes])
+    types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
+    attributes = dict.fromkeys(attribute.key for attribute in projection.all_attributes)
     wanted = (
-        ("node label", projection.labels or (), known["labels"]),
-        ("relationship type", projection.relationships or (), known["types"]),
+        ("node label", labels, known["labels"]),
+        ("relationship type", types, known["types"]),
         ("weight property", [projection.weight] if projection.weight else (), known["keys"]),
         ("time property", [projection.time] if projection.time else (), known["keys"]),
         ("key property", [projection.key] if projection.key else (), known["keys"]),
-        ("attribute property", projection.attributes, known["keys"]),
+        ("attribute property", attributes, known["keys"]),
     )
     for kind, names, there in wanted:
         for name in names:

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import signal
+from datetime import UTC, date, datetime, time, timedelta, timezone
 
 import neo4j
 import numpy as np
@@ -12,10 +13,12 @@ import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
 
+from heat_neo4j.attributes import RecipeError
 from heat_neo4j.database import Neo4jStore, Projection, connection, reader
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.errors import ConnectionFailed, ProjectionError
 from tests.live_graph import open_cypher
+from tests.naive_attributes import day_slowly, days_slowly, on_sphere_slowly, texts_slowly
 from tests.naive_reader import read_slowly
 from tests.shuffling import ShufflingTransaction
 
@@ -199,7 +202,226 @@ def test_attributes_become_columns(cypher, store):
     ]
 
 
+WEST = timezone(timedelta(hours=-3, minutes=-30))
+MOMENTS = [
+    date(2024, 2, 29),
+    date(1, 1, 1),
+    datetime(1969, 12, 31, 23, 59, 59, 999_999),
+    datetime(2001, 2, 3, 4, 5, 6, 789, tzinfo=WEST),
+    datetime(1950, 6, 1, 12, tzinfo=UTC),
+    None,
+]
+TIMES = [time(0, 0), time(23, 59, 59, 999_999), time(22, 0, tzinfo=WEST), time(6, 30), None, time(12, 0)]
+PLACES = [(12.5, 41.9), (-180.0, 10.0), (180.0, -10.0), (0.0, 90.0), (77.0, -5.5), (0.0, 0.0)]
+TEXTS = ["Graphs of graphs", "the HYPERBOLIC plane, the plane", None, "", "graphs 論文 2024", "plane"]
+
+
+def test_dates_times_durations_points_and_texts_become_columns(cypher, store):
+    for key, (moment, clock, place, text) in enumerate(zip(MOMENTS, TIMES, PLACES, TEXTS, strict=True)):
+        # The driver cannot send a time with an offset.
+        kind = "localtime" if clock is None or clock.tzinfo is None else "time"
+        cypher(
+            f"CREATE (:{NODE} {{key: $key, born: $moment, opens: {kind}($clock), text: $text, "
+            "at: point({longitude: $place[0], latitude: $place[1]}), flat: point({x: $key, y: 1, z: 2}), "
+            "took: duration({months: $key, days: 1, seconds: $key, nanoseconds: 250000000})})",
+            key=key,
+            moment=moment,
+            clock=None if clock is None else clock.isoformat(),
+            place=place,
+            text=text,
+        )
+    projection = Projection(
+        [NODE], attributes=["born", "opens", "at", "flat", "took"], text=["text"], key="key"
+    )
+    graph = store.read_graph(projection)
+    columns = dict(zip(graph.attribute_names, as_array(graph.attributes).T.tolist(), strict=True))
+    days = [days_slowly(moment) for moment in MOMENTS[:5]]
+    assert columns["born"][:5] == days
+    assert columns["born"][5] == pytest.approx(sum(days) / 5)
+    assert columns["born:missing"] == [0, 0, 0, 0, 0, 1]
+    for place, clock in enumerate(TIMES):
+        if clock is not None:
+            turn = 2 * np.pi * day_slowly(clock)
+            found = (columns["opens:sin"][place], columns["opens:cos"][place])
+            assert found == pytest.approx((np.sin(turn), np.cos(turn)), abs=1e-15)
+    assert columns["opens:missing"] == [0, 0, 0, 0, 1, 0]
+    found = np.array([columns[f"at:{axis}"] for axis in "xyz"]).T
+    np.testing.assert_allclose(found, [on_sphere_slowly(*place) for place in PLACES], atol=1e-15)
+    assert [columns[f"flat:{axis}"] for axis in "xyz"] == [[0, 1, 2, 3, 4, 5], [1] * 6, [2] * 6]
+    assert columns["took"] == [key * 2_629_746 + 86400 + key + 0.25 for key in range(6)]
+    names, rows = texts_slowly("text", TEXTS, 4096)
+    assert list(graph.attribute_names[-len(names) :]) == names
+    np.testing.assert_allclose(np.array([columns[name] for name in names]).T, rows, rtol=1e-14)
+    assert [entry.get("srid") for entry in graph.provenance.attribute_recipe] == [
+        None, None, 4326, 9157, None, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/St_Johns"])
+def test_datetimes_of_named_zones_and_far_years_are_read(cypher, store, zone):
+    cypher(
+        f"CREATE (:{NODE} {{key: 1, x: datetime({{year: 2020, month: 7, timezone: $zone}})}}), "
+        f"(:{NODE} {{key: 2, x: date({{year: 12000}})}})",
+        zone=zone,
+    )
+    graph = store.read_graph(Projection([NODE], attributes=["x"], key="key"))
+    hours = {"Europe/Berlin": -2.0, "America/St_Johns": 2.5}[zone]
+    expected = days_slowly(datetime(2020, 7, 1) + timedelta(hours=hours))
+    far = int((np.datetime64("12000-01-01") - np.datetime64("1970-01-01")).astype(int))
+    assert as_array(graph.attributes).ravel().tolist() == [expected, far]
+
+
+def test_attributes_of_labels(cypher, store):
+    cypher(
+        f"CREATE (:{NODE} {{key: 1, x: 2, w: 'one two'}}), (:{NODE} {{key: 2, w: 'two'}}), "
+        f"(:{OTHER} {{key: 3, x: 'a', w: 'not text'}}), (:{NODE}:{OTHER} {{key: 4, x: 'b'}})"
+    )
+    labels = {NODE: ["x", "w"], OTHER: ["x"]}
+    with pytest.raises(ProjectionError, match=rf"attribute '{NODE}.x' mixes strings \('b'\) and numbers"):
+        store.read_graph(Projection([NODE, OTHER], label_attributes=labels, text=["w"], key="key"))
+    cypher(f"MATCH (n:{NODE} {{key: 4}}) REMOVE n:{NODE}")
+    graph = store.read_graph(Projection([NODE, OTHER], label_attributes=labels, text=["w"], key="key"))
+    names, texts = texts_slowly(f"{NODE}.w", ["one two", "two", None, None], 4096)
+    assert graph.attribute_names == (
+        f"{NODE}.x", f"{NODE}.x:missing", *names, f"{OTHER}.x=a", f"{OTHER}.x=b",
+    )  # fmt: skip
+    expected = [
+        [2.0, 0.0, *texts[0], 0.0, 0.0],
+        [2.0, 1.0, *texts[1], 0.0, 0.0],
+        [2.0, 0.0, *texts[2], 1.0, 0.0],
+        [2.0, 0.0, *texts[3], 0.0, 1.0],
+    ]
+    np.testing.assert_allclose(as_array(graph.attributes), expected, rtol=1e-14)
+    assert [entry.get("label") for entry in graph.provenance.attribute_recipe] == [NODE, NODE, OTHER]
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("aggregation", ["sum", "min", "max"])
+def test_relationships_weigh_by_their_type(cypher, store, server, weight, aggregation):
+    make_random(cypher, 9)
+    factors = {LINK: 0.3, LINK2: 2.0}
+    projection = Projection(
+        [NODE, OTHER], [LINK, LINK2], weight=weight, aggregation=aggregation, type_weights=factors
+    )
+    graph = store.read_graph(projection)
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in cypher(
+        f"MATCH (a)-[r:{LINK}|{LINK2}]->(b) WHERE (a:{NODE} OR a:{OTHER}) AND (b:{NODE} OR b:{OTHER}) "
+        "AND a <> b RETURN elementId(a) AS a, elementId(b) AS b, type(r) AS type, r.weight AS weight"
+    ):
+        value = 1.0 if weight is None or row["weight"] is None else row["weight"]
+        if value:
+            found.setdefault((row["a"], row["b"]), []).append(value * factors[row["type"]])
+    row_of = {element_id: row for row, element_id in enumerate(graph.node_ids)}
+    expected = np.zeros((graph.n_nodes, graph.n_nodes))
+    for (a, b), values in found.items():
+        expected[row_of[a], row_of[b]] = {"sum": sum, "min": min, "max": max}[aggregation](values)
+    np.testing.assert_allclose(graph.adjacency.toarray(), expected + expected.T, rtol=1e-14)
+    one = store.read_graph(Projection([NODE, OTHER], type_weights={LINK2: 2.0}))
+    plain = store.read_graph(Projection([NODE, OTHER]))
+    extra = store.read_graph(Projection([NODE, OTHER], [LINK2]))
+    assert (one.adjacency - plain.adjacency - extra.adjacency).count_nonzero() == 0
+
+
+def test_a_time_and_factors_are_read_together(cypher, store):
+    cypher(
+        f"CREATE (:{NODE} {{key: 1}})-[:{LINK} {{weight: 3, since: date('1970-01-02')}}]->"
+        f"(:{NODE} {{key: 2}})-[:{LINK2} {{weight: 5}}]->(:{NODE} {{key: 3}})"
+    )
+    projection = Projection([NODE], weight="weight", time="since", type_weights={LINK2: 0.5}, key="key")
+    graph = store.read_graph(projection)
+    assert graph.edges.data.tolist() == [3.0, 2.5]
+    assert graph.edge_times[0] == 86400.0
+    assert np.isnan(graph.edge_times[1])
+
+
+def test_a_recipe_encodes_what_is_read_later(cypher, store):
+    cypher(f"CREATE (:{NODE} {{key: 1, x: 2, v: 'a'}}), (:{NODE} {{key: 2, x: 4, v: 'b'}})")
+    projection = Projection([NODE], attributes=["x", "v"], key="key")
+    first = store.read_graph(projection)
+    recipe = first.provenance.attribute_recipe
+    assert bits(store.read_graph(projection, recipe))["x"] == bits(first)["x"]
+    cypher(f"CREATE (:{NODE} {{key: 3, v: 'c'}})")
+    later = store.read_graph(projection, recipe)
+    assert later.attribute_names == first.attribute_names
+    assert as_array(later.attributes).tolist() == [[2.0, 1.0, 0.0], [4.0, 0.0, 1.0], [3.0, 0.0, 0.0]]
+    assert later.provenance.counts["values_unknown_to_recipe"] == 1
+    assert later.provenance.attribute_recipe == recipe
+    report = store.check(projection, recipe)
+    assert (report.recipe_problem, report.counts["values_unknown_to_recipe"]) == (None, 1)
+    assert [(each["columns"], each["holds"]) for each in report.attributes] == [
+        (1, "mean 3"), (2, "2 categories"),
+    ]  # fmt: skip
+    cypher(f"MATCH (n:{NODE}) SET n.x = 'text'")
+    with pytest.raises(RecipeError, match="'x' has category values where its recipe has number"):
+        store.read_graph(projection, recipe)
+    report = store.check(projection, recipe)
+    assert report.recipe_problem == "attribute 'x' has category values where its recipe has number"
+    assert [(each["kind"], each["columns"]) for each in report.attributes] == [
+        ("category", 1), ("category", 3),
+    ]  # fmt: skip
+    cypher(f"MATCH (n:{NODE}) REMOVE n.x")
+    with pytest.raises(ProjectionError, match="attribute 'x' is on none of the nodes that match"):
+        store.read_graph(projection, recipe)
+    assert store.check(projection, recipe).problems[0].startswith("attribute 'x' is on none")
+
+
 ALL = Projection([NODE, OTHER], [LINK, LINK2], weight="weight", attributes=["x", "tag"], key="key")
+RICH = Projection(
+    [NODE, OTHER],
+    [LINK, LINK2],
+    weight="weight",
+    attributes=["x", "born", "opens", "took"],
+    text=["words", "title"],
+    label_attributes={NODE: ["at", "title", "x"], OTHER: ["born", "tag"]},
+    type_weights={LINK: 0.1, LINK2: 3e-7},
+    key="key",
+)
+
+
+def enrich(cypher):
+    """Give the nodes of `make_random` values of all other kinds, by their keys."""
+    cypher(
+        f"MATCH (n:{ANY_NODE}) WITH n, n.key AS k "
+        "SET n.born = CASE k % 4 WHEN 0 THEN date('1970-01-01') + duration({days: k * 1000}) "
+        "WHEN 1 THEN datetime({year: 1900 + k, timezone: 'Europe/Berlin'}) + duration({nanoseconds: k}) "
+        "WHEN 2 THEN localdatetime({year: 2000 - k}) + duration({milliseconds: k}) END, "
+        "n.opens = CASE WHEN k % 5 > 0 THEN time({hour: k % 24, minute: k, timezone: '+05:30'}) END, "
+        "n.took = CASE WHEN k % 3 > 0 THEN duration({months: k, nanoseconds: k}) END, "
+        "n.at = CASE WHEN k % 6 > 0 THEN point({longitude: k * 7.7 - 150, latitude: k * 1.3}) END, "
+        "n.words = CASE WHEN k % 7 > 0 "
+        "THEN reduce(t = '', i IN range(0, k) | t + ' word' + (i * k % 11)) END, "
+        "n.title = 'Title ' + (k % 9) + ' of papers'"
+    )
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_the_order_of_the_answers_does_not_matter_to_any_kind(cypher, store, monkeypatch):
+    make_random(cypher, 3)
+    enrich(cypher)
+    plain = store.read_graph(RICH)
+    assert plain.n_attributes > 30
+    for seed in range(3):
+        draw = random.Random(seed)
+        monkeypatch.setattr(connection, "Transaction", type("_", (ShufflingTransaction,), {"draw": draw}))
+        assert bits(store.read_graph(RICH)) == bits(plain)
+        again = store.read_graph(RICH, plain.provenance.attribute_recipe)
+        assert bits(again)["x"] == bits(plain)["x"]
+
+
+def test_any_kind_inserted_anew_and_read_in_other_chunks_gives_the_same_bits(cypher, store, monkeypatch):
+    make_random(cypher, 5)
+    enrich(cypher)
+    first = bits(store.read_graph(RICH))
+    for sizes in ((1, 1, 1, 1), (3, 1000, 10, 2)):
+        for name, size in zip(("NODES", "RELATIONSHIPS", "VALUES"), sizes[:3], strict=True):
+            monkeypatch.setattr(reader, f"_{name}_PER_CHUNK", size)
+        monkeypatch.setattr(reader, "_FIRST_NODES", sizes[3])
+        assert bits(store.read_graph(RICH)) == first
+    cypher(f"MATCH (n:{ANY_NODE}) DETACH DELETE n")
+    make_random(cypher, 5, order=1)
+    enrich(cypher)
+    assert bits(store.read_graph(RICH)) == first
 
 
 @pytest.mark.parametrize("key", [None, "key"])
@@ -396,7 +618,8 @@ def test_no_statement_is_deprecated_or_draws_a_notification(cypher, store, caplo
     projection = Projection.from_dict(
         ALL.to_dict() | {"relationship_filter": "r.weight <> 5", "node_filter": "n.key >= 0"}
     )
-    for each in (projection, Projection([NODE]), Projection(node_filter=f"n:{NODE}")):
+    enrich(cypher)
+    for each in (projection, RICH, Projection([NODE]), Projection(node_filter=f"n:{NODE}")):
         store.read_graph(each)
         store.check(each)
         store.count(each)

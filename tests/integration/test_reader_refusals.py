@@ -131,13 +131,53 @@ BAD = {
         r"attribute 'x' has a value that is NaN, infinite or too large \(nan\)",
     ),
     "NaN in a list": (*attributed("[1.0]", "[0.0 / 0.0]"), r"attribute 'x' has a value that is NaN"),
-    "date attribute": (
-        *attributed("date('2001-02-03')", "null"),
-        "attribute 'x' holds Date values .*: only numbers",
+    "dates and numbers": (
+        *attributed("date('2001-02-03')", "1"),
+        r"attribute 'x' mixes dates \(2001-02-03\) and numbers \(1\): make them one kind",
     ),
-    "point attribute": (
-        *attributed("point({x: 1, y: 2})", "null"),
-        "attribute 'x' holds CartesianPoint values",
+    "dates and times of day": (
+        *attributed("date('2001-02-03')", "localtime('06:30')"),
+        r"attribute 'x' mixes dates \(2001-02-03\) and times of day \(06:30\)",
+    ),
+    "points of two systems": (
+        *attributed("point({x: 1, y: 2})", "point({longitude: 1, latitude: 2})"),
+        "attribute 'x' mixes points of srid 4326 and 7203: give all nodes points of one coordinate system",
+    ),
+    "text that is a number": (
+        attributed("1", "2")[0],
+        {"labels": [NODE], "text": ["x"]},
+        r"text 'x' holds numbers \(1\): only strings are texts; name it as an attribute",
+    ),
+    "text without words": (
+        attributed("'a'", "'?'")[0],
+        {"labels": [NODE], "text": ["x"]},
+        "text 'x' has no word of two letters or more",
+    ),
+    "unknown label of attributes": (
+        PLAIN,
+        {"label_attributes": {"ReaderNodes": ["x"]}},
+        "no node label 'ReaderNodes' in database .*: did you mean 'ReaderNode'",
+    ),
+    "unknown attribute of a label": (
+        PLAIN,
+        {"label_attributes": {NODE: ["no such thing"]}},
+        "no attribute property 'no such thing' in database",
+    ),
+    "unknown text": (PLAIN, {"text": ["no such thing"]}, "no attribute property 'no such thing' in database"),
+    "attribute that is on no node of its label": (
+        f"CREATE (:{NODE} {{x: 1}}), (:{OTHER} {{key: 1}})",
+        {"labels": [NODE, OTHER], "label_attributes": {OTHER: ["x"]}},
+        "attribute 'ReaderOther.x' is on none of the nodes of label 'ReaderOther' that match",
+    ),
+    "unknown type with a factor": (
+        PLAIN,
+        {"type_weights": {"READER_LINKS": 2}},
+        "no relationship type 'READER_LINKS' .* 'READER_LINK'",
+    ),
+    "factors that add up to infinity": (
+        PLAIN + f"CREATE (a)-[:{LINK}]->(b)",
+        {"labels": [NODE], "type_weights": {LINK: 1.5e308}},
+        "type_weights add up to infinity",
     ),
     "list of dates": (*attributed("[date()]", "null"), "attribute 'x' holds lists of Date values"),
     "attribute that is nowhere": (
@@ -164,7 +204,7 @@ def test_bad_input_is_named_in_one_line_and_nothing_changes(cypher, store, setup
     with pytest.raises(ProjectionError, match=message) as caught:
         store.read_graph(Projection(**options))
     assert "\n" not in str(caught.value)
-    if "adds up" not in message and "by zero" not in message:
+    if "up to infinity" not in message and "by zero" not in message:
         assert any(re.search(message, line) for line in store.check(Projection(**options)).problems)
     assert everything(cypher) == before
 
@@ -194,7 +234,9 @@ def test_check_lists_every_problem(cypher, store):
         assert any(line.startswith(start) for line in report.problems)
     assert (report.nodes, report.labels, report.types) == (2, {NODE: 2, OTHER: 1}, {LINK: 1})
     assert report.counts["relationships"] == 1
-    assert report.attributes == ({"property": "g", "kind": "boolean", "columns": 2, "missing": 1},)
+    assert report.attributes == (
+        {"property": "g", "kind": "boolean", "columns": 2, "missing": 1, "holds": "mean 1"},
+    )
     names = store.check(Projection(["Nope"], ["NOPE"], node_filter="n.", relationship_filter="r.weight > 0"))
     assert [line.split(" in ")[0].split(" refused")[0][:13] for line in names.problems[:2]] == [
         "no node label",
@@ -228,6 +270,20 @@ def test_counts(cypher, store, server):
     assert store.count(Projection([NODE], relationship_filter="r.weight > 1")).relationships == 0
     with pytest.raises(ProjectionError, match="there is no node"):
         store.count(Projection([NODE], node_filter="n.x > 100"))
+
+
+def test_counts_know_texts_and_attributes_of_labels(cypher, store):
+    cypher(
+        f"UNWIND range(0, 29) AS i CREATE (:{NODE} {{x: date('2001-01-01') + duration({{days: i}}), "
+        "w: 'word other' + (i % 3)})"
+    )
+    cypher(f"CREATE (:{OTHER} {{x: 5}})")
+    projection = Projection([NODE, OTHER], attributes=["x"], text=["w"], node_filter=f"n:{NODE}")
+    counts = store.count(projection)
+    assert (counts.nodes, counts.attribute_columns) == (30, 5)
+    assert counts.attribute_share == pytest.approx((30 + 60) / 150)
+    of_labels = Projection([NODE, OTHER], label_attributes={NODE: ["x", "w"], OTHER: ["x", "w"]}, text=["w"])
+    assert store.count(of_labels).attribute_columns == 6  # OTHER has no w: it takes no columns here
 
 
 def test_wrong_password_and_database(server):

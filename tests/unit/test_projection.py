@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from heat_neo4j.attributes import Attribute
 from heat_neo4j.database.projection import Projection
 
 
@@ -35,6 +36,9 @@ def test_it_survives_json():
         aggregation="max",
         time="since",
         attributes=["year", "words"],
+        text=["title", "abstract"],
+        label_attributes={"Paper": ["year", "abstract"], "Author": ["country"]},
+        type_weights={"CITES": 2},
         key="doi",
         node_filter="n.year > $since",
         relationship_filter="r.weight > 0",
@@ -50,6 +54,29 @@ def test_what_was_recorded_before_there_were_times_still_loads():
     del recorded["time"]
     assert Projection.from_dict(recorded) == Projection(["Paper"], weight="weight")
     assert Projection(["Paper"], time="since").to_dict()["time"] == "since"
+
+
+def test_what_was_recorded_before_there_were_texts_labels_and_factors_still_loads():
+    recorded = Projection(["Paper"], attributes=["year"]).to_dict()
+    for name in ("text", "label_attributes", "type_weights"):
+        del recorded[name]
+    assert Projection.from_dict(recorded) == Projection(["Paper"], attributes=["year"])
+
+
+def test_every_attribute_is_named_once():
+    projection = Projection(
+        attributes=["year"],
+        text=["title", "abstract"],
+        label_attributes={"Paper": ["year", "abstract"], "Author": ["abstract"]},
+    )
+    assert projection.all_attributes == (
+        Attribute("year"),
+        Attribute("title", text=True),
+        Attribute("year", "Paper"),
+        Attribute("abstract", "Paper", text=True),
+        Attribute("abstract", "Author", text=True),
+    )
+    assert projection.to_dict()["label_attributes"] == {"Paper": ["year", "abstract"], "Author": ["abstract"]}
 
 
 def test_it_cannot_be_changed():
@@ -81,6 +108,28 @@ def test_it_cannot_be_changed():
         ({"aggregation": "mean"}, ValueError, "aggregation must be one of"),
         ({"aggregation": "count", "weight": "w"}, ValueError, "aggregation 'count' ignores weights"),
         ({"aggregation": "single", "weight": "w"}, ValueError, "aggregation 'single' ignores weights"),
+        ({"text": "title"}, TypeError, "text must be a list of names, got 'title'"),
+        ({"text": ["a"], "attributes": ["a"]}, ValueError, "text and attributes both name 'a'"),
+        ({"label_attributes": ["Paper"]}, TypeError, "label_attributes must be a mapping of labels to lists"),
+        ({"label_attributes": {"": ["x"]}}, ValueError, "label_attributes: a label must not be empty"),
+        ({"label_attributes": {"A": "x"}}, TypeError, "label_attributes['A'] must be a list of names"),
+        ({"label_attributes": {"A": ["x", "x"]}}, ValueError, "label_attributes['A'] has a name twice"),
+        ({"type_weights": [1]}, TypeError, "type_weights must be a mapping of types to numbers, got [1]"),
+        ({"type_weights": {"A": 0}}, ValueError, "type_weights['A'] must be finite and above 0, got 0"),
+        ({"type_weights": {"A": math.inf}}, ValueError, "type_weights['A'] must be finite and above 0"),
+        ({"type_weights": {"A": "1"}}, TypeError, "type_weights['A'] must be a number, got '1'"),
+        ({"type_weights": {"A": True}}, TypeError, "type_weights['A'] must be a number"),
+        (
+            {"type_weights": {"B": 1}, "relationships": ["A"]},
+            ValueError,
+            "type_weights names 'B', which is not among relationships ['A']",
+        ),
+        ({"type_weights": {"A": 1}, "aggregation": "count"}, ValueError, "ignores weights: leave out type_w"),
+        (
+            {"type_weights": {"A": 1}, "aggregation": "single"},
+            ValueError,
+            "ignores weights: leave out type_w",
+        ),
         ({"max_categories": 0}, ValueError, "max_categories must be at least 1, got 0"),
         ({"max_categories": 1.5}, TypeError, "max_categories must be an integer"),
         ({"filter_parameters": [1]}, TypeError, "filter_parameters must be a mapping"),

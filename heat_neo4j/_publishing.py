@@ -145,6 +145,7 @@ class Target:
     parts: tuple[str, ...]
     names: WriteNames
     overwrite: bool
+    index: bool
     dry_run: bool
     on_progress: Progress
 
@@ -176,6 +177,7 @@ class Target:
             parameters=parameters,
             stage_seconds=seconds,
             overwrite=self.overwrite,
+            index=self.index,
             on_progress=self.on_progress,
         )
 

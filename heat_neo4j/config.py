@@ -30,6 +30,7 @@ from heat_neo4j.errors import ConfigError
 __all__ = ["CONFIG_NAME", "SECTIONS", "read_config"]
 
 _OR_AUTO = ' or "auto"'
+_TABLE_OF = {"a table of lists of texts": "a list of texts", "a table of numbers": "a number"}
 
 CONFIG_NAME = "heat.toml"
 
@@ -43,6 +44,9 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "aggregation": "text",
         "time": "text",
         "attributes": "a list of texts",
+        "text": "a list of texts",
+        "label_attributes": "a table of lists of texts",
+        "type_weights": "a table of numbers",
         "max_categories": "a whole number",
         "key": "text",
         "node_filter": "text",
@@ -74,6 +78,8 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "write_property": "text",
         "radius_property": "text",
         "run_property": "text",
+        "vector_property": "text",
+        "index": "true or false",
         "link_type": "text",
     },
     "links": {
@@ -154,12 +160,12 @@ def _checked(source: Path, section: str, key: str, value: Any) -> Any:
 def _is_kind(value: Any, kind: str) -> bool:
     if kind.endswith(_OR_AUTO):
         return value == "auto" or _is_kind(value, kind.removesuffix(_OR_AUTO))
-    if kind == "text":
-        return isinstance(value, str)
+    if kind in _TABLE_OF:
+        return isinstance(value, dict) and all(_is_kind(item, _TABLE_OF[kind]) for item in value.values())
     if kind == "a list of texts":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if kind == "true or false":
-        return isinstance(value, bool)
+    if kind in ("text", "true or false"):
+        return isinstance(value, str if kind == "text" else bool)
     if isinstance(value, bool):  # bool is an int to isinstance
         return False
     return isinstance(value, int if kind == "a whole number" else int | float)

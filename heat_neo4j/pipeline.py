@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from heat_neo4j._checkpoint import Checkpoint
+from heat_neo4j._known_recipe import KnownRecipe, known_recipe, published, read_by_recipe
 from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j.capacity import check_memory, run_size
@@ -51,7 +52,9 @@ def embed(
     choose_seconds: float | None = None,
     memory_limit: int | None = None,
     checkpoint: Path | None = None,
+    new_recipe: bool = False,
     overwrite: bool = False,
+    index: bool = True,
     dry_run: bool = False,
     on_progress: Progress = no_progress,
 ) -> RunReport:
@@ -81,8 +84,13 @@ def embed(
     checkpoint : Path, optional
         A file that keeps what was computed until it is published. Another attempt on the same graph with the
         same parameters goes on from there; one on another graph, or with others, replaces it.
+    new_recipe : bool
+        Learn anew how properties become attributes. Otherwise the recipe of the model's published run is
+        applied if it is for the same attributes and the values fit it; a note says if it is not.
     overwrite : bool
         Whether values of the same names that no run wrote may be overwritten.
+    index : bool
+        Whether a vector index is made over the coordinates, for queries of nearest nodes.
     dry_run : bool
         Do everything but write.
     on_progress : callable
@@ -113,10 +121,11 @@ def embed(
     if memory_limit is not None:
         check_memory(run_size(store, projection, model, links), memory_limit)
     clock = _Clock()
-    graph = store.read_graph(projection, on_progress=on_progress)
+    recipe = KnownRecipe() if new_recipe else known_recipe(store.runs(names.model), projection)
+    graph, told = read_by_recipe(store, projection, recipe, on_progress)
     clock.lap("read")
     parts = ("embedding",) if links is None else ("embedding", "links")
-    target = Target(store, graph, parts, names, overwrite, dry_run, on_progress)
+    target = Target(store, graph, parts, names, overwrite, index, dry_run, on_progress)
     target.check(links)
     known = kept.restore(model, graph, choose)
     if known is None:
@@ -129,7 +138,7 @@ def embed(
     else:
         choice = None if known["choice"] is None else Choice.from_dict(known["choice"])
     clock.laps(model.training_["seconds"])
-    notes = (*kept.notes, *known["notes"])
+    notes = (*told, *kept.notes, *known["notes"])
     recorded: dict[str, Any] = {} if choice is None else {"choice": choice.to_dict()}
     found = None
     if links is not None:
@@ -161,9 +170,9 @@ def predict(
 ) -> RunReport:
     """Predict links from the published coordinates of a model and publish them in place of the last ones.
 
-    The projection is that of the run that wrote the coordinates, and so is the probability of a link at a
-    given distance, or the combined score; if that run fitted none, it is fitted now with that run's
-    parameters.
+    The projection is that of the run that wrote the coordinates, with its recipe for attributes, and so is
+    the probability of a link at a given distance, or the combined score; if that run fitted none, it is
+    fitted now with that run's parameters.
 
     Parameters
     ----------
@@ -195,18 +204,19 @@ def predict(
     runs = store.runs(model)
     source = published_run(runs, model)
     names = _names_for_links(runs, model, link_type)
-    graph = store.read_graph(Projection.from_dict(source.projection), on_progress=on_progress)
-    target = Target(store, graph, ("links",), names, overwrite, dry_run, on_progress)
+    recipe = KnownRecipe(source.run_id, source.attribute_recipe or None)
+    graph, told = read_by_recipe(store, Projection.from_dict(source.projection), recipe, on_progress)
+    target = Target(store, graph, ("links",), names, overwrite, False, dry_run, on_progress)
     target.check(links)
     points = store.read_embedding(graph, names=names)
     clock.lap("read")
     twin = model_of(source).set_params(n_threads=n_threads)
-    told: tuple[str, ...] = ()
     if links.score is None and "link_score" in source.parameters:
         if links.probability:
             links = replace(links, score="combined")
         else:
-            told = ("links are ranked by distance: the combined score of the run comes with probabilities",)
+            why = "links are ranked by distance: the combined score of the run comes with probabilities"
+            told = (*told, why)
     law, notes = _law(twin, graph, links, on_progress, source.parameters)
     clock.lap("calibrate")
     found = predict_links(
@@ -233,10 +243,11 @@ def published_run(runs: Sequence[RunRecord], model: str) -> RunRecord:
     ProjectionError
         If none is published.
     """
-    for run in runs:
-        if run.status == "complete" and "embedding" in run.stored:
-            return run
-    raise ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
+    run = published(runs)
+    if run is None:
+        advice = "run `heat embed`"
+        raise ProjectionError(f"model {model!r} has no published coordinates in this database: {advice}")
+    return run
 
 
 def model_of(run: RunRecord) -> HEAT:

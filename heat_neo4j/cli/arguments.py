@@ -25,7 +25,7 @@ __all__ = [
 
 PROJECTION_FIELDS = (
     "labels", "relationships", "weight", "default_weight", "aggregation", "time",
-    "attributes", "max_categories", "key", "node_filter", "relationship_filter",
+    "attributes", "text", "max_categories", "key", "node_filter", "relationship_filter",
 )  # fmt: skip
 HEAT_FIELDS = (
     "n_components", "alpha", "attribute_neighbours", "sigma", "walks_per_node", "walk_length",
@@ -51,6 +51,13 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
     arguments = {name: options[name] for name in PROJECTION_FIELDS}
     for name in ("labels", "relationships"):
         arguments[name] = list(arguments[name]) or None
+    arguments["label_attributes"] = {
+        label: [name for other, name in options["label_attributes"] if other == label]
+        for label, _ in options["label_attributes"]
+    }
+    arguments["type_weights"] = dict(options["type_weights"])
+    if len(arguments["type_weights"]) < len(options["type_weights"]):
+        raise click.UsageError("--type-weight: a type is named twice", click.get_current_context())
     projection: Projection = made(Projection, **arguments)
     return projection
 
@@ -93,6 +100,7 @@ def names_from(options: Mapping[str, Any]) -> WriteNames:
         "embedding": options["write_property"],
         "radius": options["radius_property"],
         "run": options["run_property"],
+        "vector": options["vector_property"],
         "link_type": options["link_type"],
     }
     chosen = {field: name for field, name in given.items() if name is not None}

@@ -13,6 +13,7 @@ from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, projection_options
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
 from heat_neo4j.cli.report import COUNTS
+from heat_neo4j.cli.run_options import model_option
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
@@ -27,28 +28,34 @@ heat check --labels Paper --relationships CITES --weight weight --attributes yea
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @projection_options
+@model_option
 @connection_options
 @json_option
 @common_options
-def check(as_json: bool, verbose: int, **options: Any) -> None:
+def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Say what a projection matches and what would go wrong.
 
     Reads all that `heat embed` with the same options would read, and writes nothing. Ends with exit code 4
     if `heat embed` would stop.
     """
+    from heat_neo4j._known_recipe import known_recipe
+
     projection = projection_from(options)
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        report = store.check(projection, on_progress=progress)
+        known = known_recipe(store.runs(model), projection)
+        report = store.check(projection, known.entries, on_progress=progress)
+    why = report.recipe_problem or next(iter(known.notes), "")
+    recipe = f"new: {why}" if why else "new" if known.run is None else f"as in run {known.run}"
     if as_json:
-        print_json(report.to_dict())
+        print_json({**report.to_dict(), "recipe": recipe})
     else:
-        facts(_lines(report))
+        facts(_lines(report, recipe))
     if report.problems:
         several = f" at {len(report.problems)} problems, first" if len(report.problems) > 1 else ""
         raise ProjectionError(f"`heat embed` would stop{several}: {report.problems[0]}")
 
 
-def _lines(report: ProjectionReport) -> Iterator[tuple[str, str]]:
+def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
     server = report.server
     yield "Server", f"Neo4j {server.version} {server.edition} at {server.address}"
     yield "Database", server.database
@@ -62,6 +69,9 @@ def _lines(report: ProjectionReport) -> Iterator[tuple[str, str]]:
         yield "", f"without predicted links: {', '.join(report.predicted_types)}"
     for place, attribute in enumerate(report.attributes):
         yield "" if place else "Attributes", _attribute(attribute)
+    if report.attributes:
+        yield "Recipe", recipe
+        yield from (("", f"{_name(attribute)}: {attribute['holds']}") for attribute in report.attributes)
     for place, problem in enumerate(report.problems):
         yield "" if place else "Problems", problem
     if not report.problems:
@@ -75,5 +85,10 @@ def _shares(counts: Mapping[str, int]) -> str:
 
 
 def _attribute(attribute: Mapping[str, Any]) -> str:
-    text = f"{attribute['property']}: {attribute['kind']}, {plural(attribute['columns'], 'column')}"
+    text = f"{_name(attribute)}: {attribute['kind']}, {plural(attribute['columns'], 'column')}"
     return text + (f", missing on {plural(attribute['missing'], 'node')}" if attribute["missing"] else "")
+
+
+def _name(attribute: Mapping[str, Any]) -> str:
+    label = attribute.get("label")
+    return str(attribute["property"]) if label is None else f"{label}.{attribute['property']}"

@@ -29,10 +29,12 @@ from heat_neo4j.cli.run_options import (
     checkpoint_option,
     choose_option,
     heat_options,
+    index_switch,
     link_options,
     links_switch,
     memory_option,
     names_options,
+    recipe_option,
     write_options,
 )
 
@@ -48,10 +50,12 @@ heat embed --labels Paper --relationships CITES --weight weight \\
 @projection_options
 @heat_options
 @choose_option
+@recipe_option
 @memory_option
 @links_switch
 @link_options
 @names_options
+@index_switch
 @write_options
 @checkpoint_option
 @connection_options
@@ -62,7 +66,9 @@ def embed(
     choose_seconds: float | None,
     memory_limit: int | None,
     checkpoint: Path | None,
+    new_recipe: bool,
     coordinates: str,
+    index: bool,
     dry_run: bool,
     overwrite: bool,
     as_json: bool,
@@ -93,7 +99,9 @@ def embed(
             choose_seconds=choose_seconds,
             memory_limit=free_memory() if memory_limit is None else memory_limit,
             checkpoint=checkpoint,
+            new_recipe=new_recipe,
             overwrite=overwrite,
+            index=index,
             dry_run=dry_run,
             on_progress=progress,
         )

@@ -6,7 +6,7 @@ is not imported here: ``heat embed --help`` must not wait for numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -63,11 +63,37 @@ def _use_config(context: click.Context, _: click.Parameter, path: Path | None) -
     """Make the values of heat.toml the defaults of the command's options."""
     values = read_config(path)
     context.default_map = {
-        parameter.name: values[parameter.key]
+        parameter.name: _as_given(values[parameter.key])
         for parameter in context.command.params
         if isinstance(parameter, Option) and parameter.key in values and parameter.name is not None
     }
     return path
+
+
+def _as_given(value: Any) -> Any:
+    """Return a value of heat.toml as the command line would give it: a table as pairs, one an option."""
+    if not isinstance(value, Mapping):
+        return value
+    lists = {name: item if isinstance(item, list) else [item] for name, item in value.items()}
+    return [(name, item) for name, items in lists.items() for item in items]
+
+
+class _Pair(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on only
+    """A name and a value with a "=" between them, the first of several."""
+
+    name = "pair"
+
+    def __init__(self, value_type: click.ParamType[Any]) -> None:
+        self._value_type = value_type
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        """Return name and value."""
+        name, equals, rest = value.partition("=") if isinstance(value, str) else (value[0], "=", value[1])
+        if not (name and equals and rest != ""):
+            self.fail(f"{value!r} is not a name and a value with = between them", param, ctx)
+        return name, self._value_type.convert(rest, param, ctx)
 
 
 def _use_verbosity(context: click.Context, _: click.Parameter, count: int) -> int:
@@ -182,13 +208,37 @@ projection_options: Decorator[Any] = stack(
         help="Node property to use as attribute; repeat for more.",
     ),
     option(
+        "--text",
+        key="projection.text",
+        multiple=True,
+        metavar="PROPERTY",
+        help="Node property that holds text, to use the words of; repeat for more.",
+    ),
+    option(
+        "--label-attributes",
+        key="projection.label_attributes",
+        multiple=True,
+        type=_Pair(click.STRING),
+        metavar="LABEL=PROPERTY",
+        help="Property that is an attribute of the nodes with this label only; repeat for more.",
+    ),
+    option(
+        "--type-weight",
+        "type_weights",
+        key="projection.type_weights",
+        multiple=True,
+        type=_Pair(click.FloatRange(min=0, min_open=True)),
+        metavar="TYPE=X",
+        help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]",
+    ),
+    option(
         "--max-categories",
         key="projection.max_categories",
         type=click.IntRange(min=1),
         metavar="N",
         default=10_000,
         show_default=True,
-        help="Most columns that one text property may become; rarer values share one.",
+        help="Most columns that one property of strings may become; rarer values share one.",
     ),
     option(
         "--key",

@@ -16,7 +16,7 @@ __all__ = ["describe", "show_run"]
 
 STAGES = (
     "read", "choose", "similarity", "walks", "train", "calibrate", "links",
-    "write coordinates", "write links",
+    "write coordinates", "write links", "build index",
 )  # fmt: skip
 COUNTS = {
     "relationships_to_outside": "relationships lead out of the projection: left out",
@@ -24,6 +24,7 @@ COUNTS = {
     "relationships_of_zero_weight": "relationships weigh 0: left out",
     "relationships_without_weight": "relationships have no weight: the default was taken",
     "relationships_without_time": "relationships have no time: they stay in training",
+    "values_unknown_to_recipe": "values of attributes are unknown to the recipe: left out",
     "nodes_gone_while_reading": "nodes were deleted during the reading",
 }
 
@@ -80,6 +81,8 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
         where = f"{run.embedding_property}, {run.radius_property}, {run.run_property}"
         what = f"{run.coordinates} coordinates" if run.coordinates else "coordinates"
         yield verb, f"{what} of {plural(run.nodes_written, 'node')} in {where}"
+        if run.indexes:
+            yield "", f"vector index: {', '.join(run.indexes)}"
     if "links" in run.parts:
         yield verb, f"{plural(run.links_written, 'predicted link')} of type {run.link_type}"
     for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):

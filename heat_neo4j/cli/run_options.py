@@ -14,12 +14,14 @@ __all__ = [
     "checkpoint_option",
     "choose_option",
     "heat_options",
+    "index_switch",
     "link_options",
     "link_type_option",
     "links_switch",
     "memory_option",
     "model_option",
     "names_options",
+    "recipe_option",
     "threads_option",
     "write_options",
 ]
@@ -148,6 +150,15 @@ memory_option: Decorator[Any] = option(
     help="Refuse a run that would need more, such as 4GB or 500MB.  [default: what is free]",
 )
 
+index_switch: Decorator[Any] = option(
+    "--index/--no-index",
+    "index",
+    key="write.index",
+    default=True,
+    show_default=True,
+    help="Make a vector index over the coordinates, for nearest nodes.",
+)
+
 checkpoint_option: Decorator[Any] = option(
     "--checkpoint",
     key=None,
@@ -155,6 +166,14 @@ checkpoint_option: Decorator[Any] = option(
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Keep what was computed there until it is published; another attempt goes on from it.",
+)
+
+recipe_option: Decorator[Any] = option(
+    "--new-recipe",
+    key=None,
+    heading="Embedding",
+    is_flag=True,
+    help="Learn anew how properties become attributes.  [default: as in the published run, if it fits]",
 )
 
 links_switch: Decorator[Any] = option(
@@ -234,7 +253,7 @@ names_options: Decorator[Any] = stack(
         type=click.Choice(COORDINATES),
         default="poincare",
         show_default=True,
-        help="What to store; a vector index can serve poincare.",
+        help="What to store as coordinates.",
     ),
     option(
         "--write-property",
@@ -253,6 +272,12 @@ names_options: Decorator[Any] = stack(
         key="write.run_property",
         metavar="PROPERTY",
         help="Node property for the run's id.  [default: <model>Run]",
+    ),
+    option(
+        "--vector-property",
+        key="write.vector_property",
+        metavar="PROPERTY",
+        help="Node property for what the vector index holds.  [default: <model>Vector]",
     ),
     link_type_option,
 )

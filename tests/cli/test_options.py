@@ -17,6 +17,7 @@ from heat_neo4j.estimator import HEAT
 from heat_neo4j.pipeline import LinkOptions
 from heat_neo4j.tuning import GRIDS
 
+OF_ONE = {"type_weights": "type_weight"}  # the option is given once for each
 ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter
 
 
@@ -66,19 +67,22 @@ def parsed_or_none(parameter, value):
     ("section", "api"), [("projection", Projection), ("heat", HEAT), ("links", LinkOptions)]
 )
 def test_names_and_defaults_are_those_of_the_python_api(section, api):
-    signature = inspect.signature(api).parameters
+    signature, made = inspect.signature(api).parameters, api()
     defaults = parsed()
     for key, parameter in options_by_key("embed").items():
         if key.startswith(f"{section}.") and key not in ELSEWHERE:
             name = key.split(".")[1]
-            flag = f"--{name.replace('_', '-')}"
+            flag = f"--{OF_ONE.get(name, name).replace('_', '-')}"
             assert flag in (*parameter.opts, *parameter.secondary_opts)
-            assert (defaults[parameter.name] or None) == (signature[name].default or None), key
+            assert name in signature
+            assert (defaults[parameter.name] or None) == (getattr(made, name) or None), key
 
 
 def test_the_options_make_the_objects_they_describe():
     given = parsed(
         *("--labels", "A", "--labels", 'b `c` "d"', "--relationships", "R", "--weight", "w"),
+        *("--text", "t", "--text", "z", "--label-attributes", "A=x=y", "--label-attributes", "B=z"),
+        *("--label-attributes", "A=t", "--type-weight", "R=0.5"),
         *("--attributes", "x, y", "--aggregation", "max", "--max-categories", "5", "--key", "id"),
         *("--node-filter", "n.x > 1", "--relationship-filter", "r.w > 2", "--default-weight", "0.5"),
         *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
@@ -88,11 +92,12 @@ def test_the_options_make_the_objects_they_describe():
         *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
         *("--model", "papers", "--write-property", "p", "--radius-property", "q", "--run-property", "u"),
-        *("--link-type", "MAYBE"),
+        *("--link-type", "MAYBE", "--vector-property", "v"),
     )
     assert arguments.projection_from(given) == Projection(
         ["A", 'b `c` "d"'], ["R"], weight="w", default_weight=0.5, aggregation="max", attributes=["x, y"],
         key="id", node_filter="n.x > 1", relationship_filter="r.w > 2", max_categories=5,
+        text=["t", "z"], label_attributes={"A": ["x=y", "t"], "B": ["z"]}, type_weights={"R": 0.5},
     )  # fmt: skip
     assert arguments.heat_from(given).get_params() == {
         "n_components": 3, "alpha": 0.0, "attribute_neighbours": 15, "sigma": 2.0,
@@ -103,7 +108,7 @@ def test_the_options_make_the_objects_they_describe():
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30
     assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)
-    assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE")
+    assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE", "v")
 
 
 @pytest.mark.parametrize(
@@ -140,6 +145,43 @@ def test_flags_go_before_environment_and_that_before_heat_toml(tmp_path, monkeyp
     assert (given["uri"], given["username"], given["database"]) == ("bolt://flag", "env", "file")
     assert (given["labels"], given["alpha"], given["sigma"], given["k"]) == (("File", "Other"), 0.1, 3.0, 4)
     assert parsed("--labels", "Flag")["labels"] == ("Flag",)
+
+
+def test_tables_of_heat_toml_are_taken_and_flags_go_before_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "heat.toml").write_text(
+        '[projection]\nlabels = ["A"]\nrelationships = ["R"]\ntext = ["abstract"]\n'
+        '[projection.label_attributes]\nA = ["year", "abstract"]\nB = ["country"]\n'
+        "[projection.type_weights]\nR = 2\n"
+    )
+    expected = {"text": ["abstract"], "label_attributes": {"A": ["year", "abstract"], "B": ["country"]}}
+    made = arguments.projection_from(parsed())
+    assert made == Projection(["A"], ["R"], type_weights={"R": 2.0}, **expected)
+    made = arguments.projection_from(parsed("--type-weight", "R=3", "--label-attributes", "B=city"))
+    assert (made.type_weights, made.label_attributes) == ({"R": 3.0}, {"B": ("city",)})
+    (tmp_path / "heat.toml").write_text('[projection]\ntype_weights = {R = "2"}\n')
+    result = CliRunner().invoke(heat, ["embed"], prog_name="heat")
+    assert result.exit_code == 2
+    assert "[projection] type_weights must be a table of numbers, got {'R': '2'}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (("--label-attributes", "A"), "'A' is not a name and a value with = between them"),
+        (("--label-attributes", "=x"), "'=x' is not a name and a value"),
+        (("--type-weight", "R="), "'R=' is not a name and a value"),
+        (("--type-weight", "R=0"), "0.0 is not in the range x>0"),
+        (("--type-weight", "R=two"), "'two' is not a valid float"),
+        (("--type-weight", "R=1", "--type-weight", "R=2"), "--type-weight: a type is named twice"),
+        (("--text", "x", "--attributes", "x"), "text and attributes both name 'x'"),
+    ],
+)
+def test_pairs_that_cannot_be_read_are_refused(given, complaint):
+    result = CliRunner().invoke(heat, ["embed", "--uri", "bolt://127.0.0.1:1", *given], prog_name="heat")
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_configuration_file_can_be_named(tmp_path, monkeypatch):

@@ -90,7 +90,8 @@ def test_a_file_that_cannot_be_read(tmp_path):
 def test_the_kinds_are_those_that_are_checked():
     kinds = {kind for section in SECTIONS.values() for kind in section.values()}
     plain = {kind.removesuffix(' or "auto"') for kind in kinds}
-    assert plain == {"text", "a list of texts", "a number", "a whole number", "true or false"}
+    tables = {"a table of lists of texts", "a table of numbers"}
+    assert plain == {"text", "a list of texts", "a number", "a whole number", "true or false"} | tables
 
 
 def test_auto_is_a_value_where_it_may_be(tmp_path):

@@ -72,7 +72,8 @@ def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions)
     if links.source_label is None or links.target_label is None:
         return None
     labels = list(dict.fromkeys((links.source_label, links.target_label)))
-    return store.count(replace(projection, labels=labels, attributes=())).nodes
+    plain = replace(projection, labels=labels, attributes=(), text=(), label_attributes={})
+    return store.count(plain).nodes
 
 
 def check_memory(size: RunSize, limit: int) -> None:

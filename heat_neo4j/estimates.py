@@ -40,6 +40,7 @@ _TILED = 16 * VIEW + 64  # a node that may be linked to: its view, as found and 
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _SCORED = 170  # a pair whose features are combined
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
+_INDEX_NODE, _INDEX_COORDINATE = 45, 5  # of a vector index on disk
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 
 
@@ -75,6 +76,8 @@ class Rates:
         on a small graph.
     write_nodes, write_links : float
         Nodes and links written to a local server in a second.
+    index_node, index_coordinate : float
+        Time that the vector index takes for a node, and for each of its coordinates.
     first_statements : float
         Time that a server takes more for statements it has not met: to read, to write nodes, to write links.
     """
@@ -100,6 +103,8 @@ class Rates:
     shortlisted_node: float = 1e-3
     write_nodes: float = 50_000.0
     write_links: float = 40_000.0
+    index_node: float = 50e-6
+    index_coordinate: float = 3e-6
     first_statements: float = 2.0
 
 
@@ -343,6 +348,7 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     links = _DOUBLE_LINKS * size.links
     first = rates.first_statements * (2 if size.links_per_node else 1)
     stages["write"] = first + size.nodes / rates.write_nodes + links / rates.write_links
+    stages["index"] = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
     return stages
 
 
@@ -375,6 +381,9 @@ def _similarity_seconds(size: RunSize, rates: Rates) -> float:
 
 def _stored_bytes(size: RunSize) -> int:
     blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
-    node = _STORE_BLOCK * blocks + 2 * _STORE_RECORD
+    stored = (
+        2 * (_STORE_BLOCK * blocks + _STORE_RECORD) + _STORE_RECORD
+    )  # coordinates, vector, radius and run
+    node = stored + _INDEX_NODE + _INDEX_COORDINATE * size.n_components
     link = 34 + 3 * _STORE_RECORD
     return node * size.nodes + link * size.links

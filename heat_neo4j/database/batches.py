@@ -112,8 +112,18 @@ def send(
     return written
 
 
-def coordinate_columns(coordinates: Coordinates, node_ids: Sequence[str]) -> Columns:
-    """Return what gives the columns of a batch of nodes: flat, as the server takes them fastest."""
+def coordinate_columns(coordinates: Coordinates, node_ids: Sequence[str], *, vectors: bool) -> Columns:
+    """Return what gives the columns of a batch of nodes: flat, as the server takes them fastest.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        What to write.
+    node_ids : sequence of str
+        Element ids of the rows.
+    vectors : bool
+        Whether vectors for an index are written too.
+    """
     width = coordinates.values.shape[1]
 
     def columns(begin: int, end: int) -> Parameters:
@@ -122,6 +132,8 @@ def coordinate_columns(coordinates: Coordinates, node_ids: Sequence[str]) -> Col
             "values": coordinates.values[begin:end].ravel().tolist(),
             "width": width,
             "radii": coordinates.radii[begin:end].tolist(),
+            "scales": coordinates.scales[begin:end].tolist() if vectors else None,
+            "dimension": coordinates.dimension,
         }
 
     return columns

@@ -21,6 +21,11 @@ class SlotNames(NamedTuple):
     embedding: str
     radius: str
     run: str
+    vector: str
+
+    def index_of(self, label: str) -> str:
+        """Return the name of the vector index over the nodes of one label."""
+        return f"{self.vector}_{label}"
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,11 @@ class WriteNames:
     radius : str
         Node property with the hyperbolic distance from the origin; ``<model>Radius`` if empty.
     run : str
-        Node property with the id of the run that wrote the other two; ``<model>Run`` if empty.
+        Node property with the id of the run that wrote the others; ``<model>Run`` if empty.
     link_type : str
         Relationship type of predicted links; ``<MODEL>_PREDICTED`` if empty.
+    vector : str
+        Node property that the vector index holds; ``<model>Vector`` if empty.
 
     Raises
     ------
@@ -53,8 +60,8 @@ class WriteNames:
     --------
     >>> WriteNames().link_type
     'HEAT_PREDICTED'
-    >>> WriteNames(model="open papers").slot(2)
-    SlotNames(embedding='openPapersEmbedding2', radius='openPapersRadius2', run='openPapersRun2')
+    >>> WriteNames(model="open papers").slot(2).embedding
+    'openPapersEmbedding2'
     """
 
     model: str = "heat"
@@ -62,6 +69,7 @@ class WriteNames:
     radius: str = ""
     run: str = ""
     link_type: str = ""
+    vector: str = ""
 
     def __post_init__(self) -> None:
         _check_name("model", self.model)
@@ -72,6 +80,7 @@ class WriteNames:
             "embedding": f"{camel}Embedding",
             "radius": f"{camel}Radius",
             "run": f"{camel}Run",
+            "vector": f"{camel}Vector",
             "link_type": f"{upper}_PREDICTED",
         }
         for field, default in defaults.items():
@@ -98,7 +107,9 @@ class WriteNames:
         """
         if number not in SLOTS:
             raise ValueError(f"a slot is 1 or 2, got {number!r}")
-        return SlotNames(f"{self.embedding}{number}", f"{self.radius}{number}", f"{self.run}{number}")
+        return SlotNames(
+            *(f"{name}{number}" for name in (self.embedding, self.radius, self.run, self.vector))
+        )
 
 
 def _check_name(field: str, value: str) -> None:

@@ -19,6 +19,7 @@ class WriteOptions(TypedDict, total=False):
     parameters: Mapping[str, Any] | None
     stage_seconds: Mapping[str, float] | None
     overwrite: bool
+    index: bool
     batch_size: int
     on_progress: Progress
 

@@ -14,6 +14,7 @@ from heat_neo4j.errors import WriteRefused
 
 __all__ = [
     "COORDINATES",
+    "VECTOR_SCALE",
     "Coordinates",
     "LinkColumns",
     "Links",
@@ -25,10 +26,18 @@ __all__ = [
 Array = NDArray[np.float64]
 
 COORDINATES = ("poincare", "hyperboloid", "klein")
+VECTOR_SCALE = 10_000.0
+"""What points of the Poincare ball are multiplied by for the vector index."""
 _FROM_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
     "poincare": hyperboloid.to_poincare,
     "hyperboloid": np.asarray,
     "klein": hyperboloid.to_klein,
+}
+# What turns the first d coordinates into points of the Poincare ball.
+_TO_BALL: dict[str, Callable[[Array], Array]] = {
+    "poincare": lambda values: np.ones(len(values)),
+    "hyperboloid": lambda values: 1.0 / (1.0 + values[:, -1]),
+    "klein": lambda values: 1.0 / (1.0 + np.sqrt(1.0 - np.sum(values * values, axis=1))),
 }
 _TO_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
     "poincare": hyperboloid.from_poincare,
@@ -77,11 +86,19 @@ class Coordinates:
         A row per node of the graph, finite.
     radii : float64 array of shape (N,)
         Hyperbolic distance from the origin.
+    scales : float64 array of shape (N,)
+        What the first `dimension` values are multiplied by for the vector index.
     """
 
     kind: str
     values: Array
     radii: Array
+    scales: Array
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space: the length of vectors in the index."""
+        return int(self.values.shape[1]) - (self.kind == "hyperboloid")
 
 
 @dataclass(frozen=True)
@@ -147,7 +164,7 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
                 f"{border.size} points (first: row {border[0]}) are so far out that their {kind} coordinates "
                 "round to the border of the ball: write hyperboloid coordinates; nothing written"
             )
-    return Coordinates(kind, values, hyperboloid.radius(points))
+    return Coordinates(kind, values, hyperboloid.radius(points), VECTOR_SCALE * _TO_BALL[kind](values))
 
 
 def to_hyperboloid(values: Array, kind: str) -> Array:

@@ -18,6 +18,7 @@ from heat_neo4j.database.refusals import refuse_foreign_values, refuse_taken_nam
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
+from heat_neo4j.database.vector_indexes import refuse_foreign_indexes
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
 __all__ = ["LANES", "Claim", "condemn", "hold_lane", "note_error", "publish", "survey_and_claim"]
@@ -70,6 +71,8 @@ def survey_and_claim(connection: Connection, claim: Claim, *, dry_run: bool = Fa
         try:
             if not claim.overwrite:
                 refuse_foreign_values(connection, book, claim.names, claim.parts)
+            if EMBEDDING in claim.parts:
+                refuse_foreign_indexes(connection, claim.names, claim.record.labels)
         except WriteRefused:
             # Perhaps values of a run that started after the runs were read: a user's own are there again.
             if attempt < _LOOKS - 1:
@@ -89,7 +92,11 @@ def _placed(claim: Claim, slot: int) -> RunRecord:
     if EMBEDDING in claim.parts:
         names = claim.names.slot(slot)
         record = replace(
-            record, embedding_property=names.embedding, radius_property=names.radius, run_property=names.run
+            record,
+            embedding_property=names.embedding,
+            radius_property=names.radius,
+            run_property=names.run,
+            vector_property=names.vector,
         )
     return replace(record, link_type=claim.names.link_type) if LINKS in claim.parts else record
 

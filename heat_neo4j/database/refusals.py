@@ -49,7 +49,8 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
             continue
         taken: set[str | None] = set()
         if EMBEDDING in parts and EMBEDDING in run.stored:
-            taken |= {run.embedding_property, run.radius_property, run.run_property} & set(names.properties)
+            mine = (run.embedding_property, run.radius_property, run.run_property, run.vector_property)
+            taken |= set(mine) & set(names.properties)
         if LINKS in parts and LINKS in run.stored:
             taken |= {run.link_type} & {names.link_type}
         if taken:
@@ -77,9 +78,11 @@ def refuse_foreign_values(
             embedding_one=one.embedding,
             radius_one=one.radius,
             run_one=one.run,
+            vector_one=one.vector,
             embedding_two=two.embedding,
             radius_two=two.radius,
             run_two=two.run,
+            vector_two=two.vector,
         )
         holders = {"runs": book.holders(names.model, EMBEDDING)}
         found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]

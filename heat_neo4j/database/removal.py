@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress
@@ -12,6 +13,7 @@ from heat_neo4j.database.publication import condemn
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
+from heat_neo4j.database.vector_indexes import drop_indexes
 from heat_neo4j.errors import WriteRefused
 
 __all__ = ["ClearReport", "clear", "sweep"]
@@ -121,6 +123,8 @@ def _count(connection: Connection, run: RunRecord, part: str) -> int:
 
 def _remove(connection: Connection, run: RunRecord, part: str, progress: _Counter) -> int:
     """Remove one part of a run's values; return how many nodes or relationships lost them."""
+    if part == EMBEDDING and write(connection, _held(run, part), doing="removing what a run wrote") == 0:
+        drop_indexes(connection, run)  # first: values under an index take longer to remove
     find, remove = _statement(run, part, "of_run"), _statement(run, part, "remove")
     removed = 0
     while True:
@@ -141,7 +145,10 @@ def _remove(connection: Connection, run: RunRecord, part: str, progress: _Counte
 
 
 def _held(
-    run: RunRecord, part: str, statement: str, parameters: dict[str, Any]
+    run: RunRecord,
+    part: str,
+    statement: str | None = None,
+    parameters: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[Transaction], int | None]:
     """Return work that runs `statement` with the run's node locked; None if the part must stay."""
 
@@ -149,7 +156,7 @@ def _held(
         hold = {"run": run.run_id, "part": part}
         if not transaction.run(load_statement("write/removal_hold"), hold).records:
             return None
-        records = transaction.run(statement, parameters).records
+        records = [] if statement is None else transaction.run(statement, parameters).records
         return int(records[0]["removed"]) if records else 0
 
     return work
@@ -159,7 +166,9 @@ def _statement(run: RunRecord, part: str, action: str) -> str:
     if part == EMBEDDING:
         identifiers = {"run": run.run_property or ""}
         if action == "remove":
-            identifiers |= {"embedding": run.embedding_property or "", "radius": run.radius_property or ""}
+            embedding = run.embedding_property or ""
+            identifiers |= {"embedding": embedding, "radius": run.radius_property or ""}
+            identifiers["vector"] = run.vector_property or embedding  # runs of early versions have none
         return load_statement(f"write/coordinates_{action}", **identifiers)
     return load_statement(f"write/links_{action}", type=run.link_type or "")
 

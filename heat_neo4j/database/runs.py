@@ -13,6 +13,7 @@ import numpy as np
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
 
 __all__ = ["EMBEDDING", "LABELS", "LINKS", "Bookkeeping", "RunRecord", "read_bookkeeping"]
 
@@ -50,8 +51,10 @@ class RunRecord:
         Parts of which values may still be in the graph.
     slot : int
         1 or 2: the end of the names of the node properties.
-    embedding_property, radius_property, run_property, link_type : str or None
+    embedding_property, radius_property, run_property, vector_property, link_type : str or None
         Where it wrote; None for a part it does not write.
+    indexes : tuple of str
+        Names of the vector indexes over `vector_property`; empty without.
     node_count, edge_count, attribute_count : int
         Size of the graph it was computed from.
     labels : tuple of str
@@ -90,6 +93,8 @@ class RunRecord:
     embedding_property: str | None = None
     radius_property: str | None = None
     run_property: str | None = None
+    vector_property: str | None = None
+    indexes: tuple[str, ...] = ()
     link_type: str | None = None
     node_count: int = 0
     edge_count: int = 0
@@ -182,6 +187,22 @@ class Bookkeeping:
     def free_slot(self, model: str) -> int:
         """Return the slot that the published coordinates of `model` are not in."""
         return SLOTS[1] if self.published(model).get("slot") == SLOTS[0] else SLOTS[0]
+
+    def published_run(self, model: str) -> RunRecord:
+        """Return the run of `model` whose coordinates are published.
+
+        Raises
+        ------
+        ProjectionError
+            If there is none.
+        """
+        address = self.published(model).get("run")
+        for run in self.runs_of(model):
+            if run.run_id == address:
+                return run
+        raise ProjectionError(
+            f"model {model!r} has no published coordinates in this database: run `heat embed`"
+        )
 
     def runs_of(self, model: str) -> tuple[RunRecord, ...]:
         """Return the runs of `model`, latest first."""

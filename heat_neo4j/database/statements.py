@@ -13,7 +13,14 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-__all__ = ["Fragment", "except_names", "load_statement", "quote_identifier"]
+__all__ = [
+    "Fragment",
+    "except_names",
+    "load_statement",
+    "quote_identifier",
+    "statement_names",
+    "statement_text",
+]
 
 _PLACEHOLDER = re.compile(r"@([a-z][a-z_]*)")
 _COMMENT_LINE = re.compile(r"^\s*//.*\n?", re.MULTILINE)
@@ -118,11 +125,40 @@ def _alternatives(names: Sequence[str]) -> str:
     return "|".join(quote_identifier(name) for name in names)
 
 
+def statement_names(folder: str) -> list[str]:
+    """Return the names of the statements in ``cypher/<folder>`` and below it, such as ``"query/nearest"``."""
+    found: list[str] = []
+    for entry in _cypher(folder).iterdir():
+        name = f"{folder}/{entry.name}"
+        if entry.is_dir():
+            found += statement_names(name)
+        elif entry.name.endswith(".cypher"):
+            found.append(name.removesuffix(".cypher"))
+    return sorted(found)
+
+
+@cache
+def statement_text(name: str) -> str:
+    """Return the file ``cypher/<name>.cypher`` as it is, comments and placeholders included.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    """
+    return _cypher(f"{name}.cypher").read_text(encoding="utf-8")
+
+
 @cache
 def _template(name: str) -> str:
-    packaged: Traversable = files("heat_neo4j").joinpath("cypher", f"{name}.cypher")
-    checkout: Traversable = Path(__file__).parents[2] / "cypher" / f"{name}.cypher"
+    return _COMMENT_LINE.sub("", statement_text(name)).strip()
+
+
+def _cypher(path: str) -> Traversable:
+    """Return a file or folder under ``cypher/``, of the installed package or of the checkout."""
+    packaged: Traversable = files("heat_neo4j").joinpath("cypher", path)
+    checkout: Traversable = Path(__file__).parents[2] / "cypher" / path
     for source in (packaged, checkout):
-        if source.is_file():
-            return _COMMENT_LINE.sub("", source.read_text(encoding="utf-8")).strip()
-    raise FileNotFoundError(f"no statement cypher/{name}.cypher, neither installed nor in the checkout")
+        if source.is_file() or source.is_dir():
+            return source
+    raise FileNotFoundError(f"no cypher/{path}, neither installed nor in the checkout")

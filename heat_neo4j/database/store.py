@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,14 +19,14 @@ from heat_neo4j.database.loader import Loadable, LoadNames, LoadReport, load_gra
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.properties import read_property
 from heat_neo4j.database.reader import read_graph
-from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.store_queries import StoreQueries
 from heat_neo4j.database.store_writes import StoreWrites
 from heat_neo4j.graph import Graph
 
 __all__ = ["Neo4jStore"]
 
 
-class Neo4jStore(StoreWrites):
+class Neo4jStore(StoreQueries, StoreWrites):
     """One database of a Neo4j server, as this package uses it.
 
     Parameters
@@ -94,7 +95,13 @@ class Neo4jStore(StoreWrites):
         """Have `callback(statement, parameters)` called before each statement is sent; None ends it."""
         self._connection.tracer = callback
 
-    def read_graph(self, projection: Projection, *, on_progress: Progress = no_progress) -> Graph:
+    def read_graph(
+        self,
+        projection: Projection,
+        recipe: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        on_progress: Progress = no_progress,
+    ) -> Graph:
         """Read nodes, relationships and attributes into a `Graph`.
 
         The same data gives the same bits whatever order the server returns it in, and after it has been
@@ -104,6 +111,10 @@ class Neo4jStore(StoreWrites):
         ----------
         projection : Projection
             What to read.
+        recipe : sequence of mappings, optional
+            `Provenance.attribute_recipe` or `RunRecord.attribute_recipe` of an earlier reading, to encode the
+            attributes by: strings unknown to it go to its column ``:other`` or nowhere, and a missing number
+            takes its mean. Learnt from the values if not given.
         on_progress : callable
             Called as ``on_progress(stage, done, total)``.
 
@@ -115,11 +126,12 @@ class Neo4jStore(StoreWrites):
         Raises
         ------
         ProjectionError
-            If a name does not exist, nothing matches, or a weight, key or attribute value cannot be used.
+            If a name does not exist, nothing matches, or a weight, key or attribute value cannot be used; as
+            `RecipeError` if values do not fit the recipe.
         ConnectionFailed
             If the server is lost or refuses.
         """
-        return read_graph(self._connection, projection, on_progress)
+        return read_graph(self._connection, projection, recipe, on_progress)
 
     def read_property(self, graph: Graph, name: str) -> list[Any]:
         """Read one property of a graph's nodes as it is stored, whatever its type.
@@ -159,13 +171,21 @@ class Neo4jStore(StoreWrites):
         """Embed any graph by the server's node2vec, for comparison; see `database.gds.node2vec`."""
         return gds.node2vec(self._connection, graph, n_components, seed)
 
-    def check(self, projection: Projection, *, on_progress: Progress = no_progress) -> ProjectionReport:
+    def check(
+        self,
+        projection: Projection,
+        recipe: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        on_progress: Progress = no_progress,
+    ) -> ProjectionReport:
         """Read everything that `read_graph` would, and report what there is and all that would be wrong.
 
         Parameters
         ----------
         projection : Projection
             What to check.
+        recipe : sequence of mappings, optional
+            As for `read_graph`.
         on_progress : callable
             Called as ``on_progress(stage, done, total)``.
 
@@ -179,7 +199,7 @@ class Neo4jStore(StoreWrites):
         ConnectionFailed
             If the server is lost or refuses.
         """
-        return check_projection(self._connection, projection, on_progress)
+        return check_projection(self._connection, projection, recipe, on_progress)
 
     def count(self, projection: Projection) -> ProjectionCounts:
         """Return how large the projection is, from counts and a sample of its attributes.
@@ -248,26 +268,6 @@ class Neo4jStore(StoreWrites):
             If the server is lost or refuses.
         """
         return make_room(self._connection, label, family=family, origin=origin)
-
-    def query(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Run one of the queries that users copy, ``cypher/query/<name>.cypher``, and return its rows.
-
-        Parameters
-        ----------
-        name : str
-            Such as ``"nearest"``.
-        **parameters
-            Values for all parameters that the file names.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such query.
-        ConnectionFailed, ProjectionError
-            If the server is lost, or refuses the query or a value.
-        """
-        records = self._connection.read(load_statement(f"query/{name}"), parameters, doing="querying")
-        return [dict(record) for record in records]
 
     def __repr__(self) -> str:
         return f"Neo4jStore({self._connection.address})"

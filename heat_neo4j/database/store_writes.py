@@ -15,6 +15,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.options import WriteOptions
 from heat_neo4j.database.payload import Links, check_coordinates, check_links
 from heat_neo4j.database.published import read_embedding
+from heat_neo4j.database.published_index import IndexStatus, create_index, drop_index
 from heat_neo4j.database.published_links import StoredLinks, read_links
 from heat_neo4j.database.removal import ClearReport, clear
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
@@ -65,8 +66,8 @@ class StoreWrites:
         dry_run : bool
             Check everything and say what would be written, without writing.
         **options
-            ``names``, ``parameters``, ``stage_seconds``, ``overwrite``, ``batch_size``, ``on_progress``:
-            as for `Run`.
+            ``names``, ``parameters``, ``stage_seconds``, ``overwrite``, ``index``, ``batch_size``,
+            ``on_progress``: as for `Run`.
 
         Returns
         -------
@@ -180,6 +181,54 @@ class StoreWrites:
             If the server is lost or refuses.
         """
         return read_links(self._connection, graph, model)
+
+    def create_index(self, model: str = "heat", *, on_progress: Progress = no_progress) -> IndexStatus:
+        """Make the vector index of a model's published coordinates, unless it is there and as it must be.
+
+        Parameters
+        ----------
+        model : str
+            Which model.
+        on_progress : callable
+            Called with the stages "write vectors" and "build index".
+
+        Returns
+        -------
+        IndexStatus
+            What there is then.
+
+        Raises
+        ------
+        ProjectionError
+            If the model has no published coordinates.
+        WriteRefused
+            If the vectors' property holds values of others, a node has no label, or the user may not.
+        ConnectionFailed, WriteFailed
+            If the server is lost or refuses, or another run was published meanwhile. To repeat completes it.
+        """
+        return create_index(self._connection, model, on_progress)
+
+    def drop_index(self, model: str = "heat", *, on_progress: Progress = no_progress) -> tuple[str, ...]:
+        """Take the vector index of a model's published coordinates away, and the vectors in it.
+
+        Parameters
+        ----------
+        model : str
+            Which model.
+        on_progress : callable
+            Called with the stage "write vectors".
+
+        Returns
+        -------
+        tuple of str
+            Names of the indexes; none if there were none.
+
+        Raises
+        ------
+        ProjectionError, WriteRefused, ConnectionFailed, WriteFailed
+            As for `create_index`.
+        """
+        return drop_index(self._connection, model, on_progress)
 
     def runs(self, model: str | None = None) -> list[RunRecord]:
         """Return the runs in this database (of one `model`, if given), latest first."""

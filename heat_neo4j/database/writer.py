@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from time import perf_counter
 from types import TracebackType
@@ -25,7 +25,8 @@ from heat_neo4j.database.rounds import Rounds, disjoint_rounds, equal_parts
 from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.database.transactions import stopping
-from heat_neo4j.errors import ConnectionFailed, HeatError
+from heat_neo4j.database.vector_indexes import NO_INDEX, STAGE, build_indexes, drop_strays
+from heat_neo4j.errors import ConnectionFailed, HeatError, WriteRefused
 from heat_neo4j.graph import Graph
 
 __all__ = ["Run"]
@@ -61,10 +62,12 @@ class Run:
         Seconds of the stages before writing, to record.
     overwrite : bool
         Whether values of the same names from elsewhere may be overwritten.
+    index : bool
+        Whether a vector index over the coordinates is made, for queries of nearest nodes.
     batch_size : int
         Nodes or links in one transaction, at least 1.
     on_progress : callable
-        Called with the stages "remove old version", "write coordinates" and "write links".
+        Called with the stages "remove old version", "write coordinates", "write links" and "build index".
 
     Raises
     ------
@@ -84,6 +87,7 @@ class Run:
         parameters: Mapping[str, Any] | None = None,
         stage_seconds: Mapping[str, float] | None = None,
         overwrite: bool = False,
+        index: bool = True,
         batch_size: int = 10_000,
         on_progress: Progress = no_progress,
     ) -> None:
@@ -103,6 +107,8 @@ class Run:
         )
         self._connection, self._graph, self._on_progress = connection, graph, on_progress
         self._claim = Claim(names, self._parts, overwrite, record)
+        self._index = index
+        self._vector_dimension = 0
         self._record = record
         self._published: dict[str, Any] = {}
         self._done = False
@@ -141,6 +147,8 @@ class Run:
         self._record = survey_and_claim(self._connection, self._claim)
         with stopping(self._record.run_id):
             sweep(self._connection, self._record.model, self._on_progress)
+            if EMBEDDING in self._parts:
+                drop_strays(self._connection, self._claim.names.slot(self._record.slot))
         return self
 
     def __exit__(
@@ -199,7 +207,8 @@ class Run:
         names = self._claim.names.slot(self._record.slot)
         statement = load_statement("write/coordinates_set", projected=self._projected(), **names._asdict())
         rows = max(1, min(self._batch_size, _BATCH_FLOATS // width))
-        columns = coordinate_columns(coordinates, self._graph.node_ids)
+        columns = coordinate_columns(coordinates, self._graph.node_ids, vectors=self._index)
+        self._vector_dimension = coordinates.dimension
         nodes = len(coordinates.values)
         rounds = equal_parts(nodes, _lanes(nodes, rows))
         written = self._send(_STAGE_COORDINATES, statement, columns, rounds, rows)
@@ -220,6 +229,7 @@ class Run:
             "runProperty": names.run,
             "coordinates": coordinates.kind,
             "dimension": width,
+            **NO_INDEX,
         }
 
     def send_links(self, links: LinkColumns) -> None:
@@ -259,6 +269,8 @@ class Run:
         unwritten = [part for part in self._parts if addresses[part] not in self._published]
         if unwritten:
             raise ValueError(f"before publishing, the run must write its {' and '.join(unwritten)}")
+        if self._index and EMBEDDING in self._parts:
+            self._build_index()
         with stopping(self._record.run_id, publishing=True):
             publish(self._connection, self._record, self._published)
         self._done = True
@@ -274,10 +286,28 @@ class Run:
             return self._record
         return next((run for run in runs if run.run_id == self._record.run_id), self._record)
 
+    def _build_index(self) -> None:
+        """Make the index before readers are sent to it; go on without where there cannot be one."""
+        names = self._claim.names.slot(self._record.slot)
+        with self._timed(STAGE), stopping(self._record.run_id):
+            try:
+                address = build_indexes(
+                    self._connection,
+                    self._record,
+                    names,
+                    self._vector_dimension,
+                    status="incomplete",
+                    on_progress=self._on_progress,
+                )
+            except WriteRefused as refusal:
+                _log.warning("run %s is published without a vector index: %s", self._record.run_id, refusal)
+                return
+        self._record = replace(self._record, indexes=tuple(address["indexes"]))
+        self._published |= address
+
     def _send(self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int) -> int:
-        started = perf_counter()
-        with stopping(self._record.run_id):
-            written = send(
+        with self._timed(stage), stopping(self._record.run_id):
+            return send(
                 self._connection,
                 self._record,
                 statement,
@@ -287,9 +317,14 @@ class Run:
                 rows=rows,
                 on_progress=self._on_progress,
             )
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Record the seconds of a stage."""
+        started = perf_counter()
+        yield
         seconds = {**self._record.stage_seconds, stage: round(perf_counter() - started, 3)}
         self._record = replace(self._record, stage_seconds=seconds)
-        return written
 
     def _projected(self) -> Fragment | tuple[str, ...]:
         """Return what labels a node must have to be one of the graph's."""

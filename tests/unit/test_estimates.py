@@ -94,12 +94,12 @@ def test_links_between_few_nodes_or_a_few_of_all_cost_less():
 
 def test_stages_follow_the_options():
     whole = estimate(SMALL)
-    assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write"]
+    assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write", "index"]
     assert list(whole.memory) == ["read", "train", "calibrate", "links", "write"]
     assert whole.peak_memory == max(whole.memory.values())
     assert whole.total_seconds == pytest.approx(sum(whole.seconds.values()))
     plain = estimate(replace(SMALL, links_per_node=0))
-    assert list(plain.seconds) == ["read", "walks", "train", "write"]
+    assert list(plain.seconds) == ["read", "walks", "train", "write", "index"]
     assert plain.stored_bytes < whole.stored_bytes
     assert "calibrate" not in estimate(replace(SMALL, probability=False)).seconds
 

@@ -37,7 +37,7 @@ def test_names_follow_the_model(model, embedding, link_type):
 
 def test_given_names_are_taken_as_they_are():
     names = WriteNames(model="m", embedding="a `b`", radius="r", run="w", link_type="Maybe")
-    assert names.slot(1) == SlotNames("a `b`1", "r1", "w1")
+    assert names.slot(1) == SlotNames("a `b`1", "r1", "w1", "mVector1")
     assert names.link_type == "Maybe"
 
 

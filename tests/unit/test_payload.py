@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.facts import model_facts
-from heat_neo4j.database.payload import COORDINATES, check_coordinates, check_links, to_hyperboloid
+from heat_neo4j.database.payload import (
+    COORDINATES,
+    VECTOR_SCALE,
+    check_coordinates,
+    check_links,
+    to_hyperboloid,
+)
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.hyperboloid import lift, radius
 
@@ -34,6 +40,23 @@ def test_coordinates_come_back_as_the_points_they_were(points, kind):
     assert stored.values.shape == (20, 4 if kind == "hyperboloid" else 3)
     np.testing.assert_allclose(to_hyperboloid(stored.values, kind), points, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(stored.radii, radius(points))
+
+
+@pytest.mark.parametrize("furthest", [1.0, 12.0, 17.0])
+def test_vectors_are_the_same_points_of_the_ball_whatever_is_stored(furthest):
+    generator = np.random.default_rng(1)
+    directions = generator.normal(size=(50, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    points = lift(directions * np.sinh(generator.uniform(0, furthest, (50, 1))))
+    points[0] = [0.0, 0.0, 0.0, 1.0]
+    ball = points[:, :-1] / (1.0 + points[:, -1:])
+    for kind in COORDINATES:
+        stored = check_coordinates(points, 50, kind)
+        assert stored.dimension == 3
+        vectors = stored.values[:, : stored.dimension] * stored.scales[:, None]
+        # Klein coordinates keep half as many digits near the border.
+        tolerance = 1e-11 if kind != "klein" else max(1e-11, 1e-15 * np.exp(furthest))
+        np.testing.assert_allclose(vectors, VECTOR_SCALE * ball, rtol=tolerance, atol=VECTOR_SCALE * 1e-15)
 
 
 def test_a_model_and_its_array_give_the_same(points):

@@ -1,0 +1,2 @@
+// Drop one index.
+DROP INDEX @index IF EXISTS

@@ -1,0 +1,268 @@
+"""heat index, heat neighbours and heat cypher on a live server."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j.cli import heat
+from tests.live_graph import open_cypher, snapshot
+
+pytestmark = pytest.mark.live
+
+EMBED = (
+    *("embed", "--labels", "CliNear", "--relationships", "CLI_NEXT", "--model", "cli near", "--seed", "3"),
+    *("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1", "--no-links"),
+    *("--key", "code"),
+)
+INDEX = "cliNearVector1_CliNear"
+MODEL = ("--model", "cli near")
+FOLDER = Path(__file__).parents[2] / "cypher" / "query"
+
+
+def invoker(server):
+    def run(*arguments, code=0, **settings):
+        result = CliRunner().invoke(
+            heat, list(arguments), prog_name="heat", env=server.environment, **settings
+        )
+        assert result.exit_code == code, result.output
+        return result
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def cypher(server):
+    """Embedded nodes, for tests that leave them as they are or make good what they change."""
+    with open_cypher(server) as run:
+        run(
+            "UNWIND range(0, 39) AS i CREATE "
+            "(:CliNear {code: 'c' + i, number: i, year: 2000 + i % 5, "
+            "day: date('2020-01-01') + duration({days: i})})"
+        )
+        run(
+            "MATCH (a:CliNear) MATCH (b:CliNear) WHERE (b.number - a.number + 40) % 40 IN [1, 3] "
+            "CREATE (a)-[:CLI_NEXT]->(b)"
+        )
+        shown = invoker(server)(*EMBED)
+        assert f"vector index: {INDEX}" in shown.stdout
+        yield run
+        invoker(server)("clear", *MODEL, "--yes")
+        run("MATCH (n:CliNear) DETACH DELETE n")
+
+
+@pytest.fixture
+def invoke(server, cypher):
+    return invoker(server)
+
+
+def document(result):
+    """Return the one JSON document on stdout; stderr must be silent."""
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def error_of(result):
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+# --- heat index --------------------------------------------------------------------------------------------
+
+
+def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
+    shown = invoke("index", "status", *MODEL)
+    header, line = shown.stdout.splitlines()
+    assert header.split() == ["INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT"]
+    assert line.split() == [INDEX, "CliNear", "cliNearVector1", "2", "online", "100", "%"]
+    status = document(invoke("index", "status", *MODEL, "--json"))
+    assert (status["model"], status["dimension"], status["problems"]) == ("cli near", 2, [])
+    assert [(each["name"], each["state"]) for each in status["indexes"]] == [(INDEX, "ONLINE")]
+    before = snapshot(cypher)
+
+    assert invoke("index", "create", *MODEL).stdout == shown.stdout
+    assert snapshot(cypher) == before
+
+    dropped = invoke("index", "drop", *MODEL)
+    assert dropped.stdout == f"dropped {INDEX}\n"
+    assert dropped.stderr.startswith("write vectors: 40 in ")
+    nothing = "model 'cli near' has no vector index"
+    assert invoke("index", "drop", *MODEL).stdout == f"{nothing}\n"
+    assert document(invoke("index", "drop", *MODEL, "--json")) == {"model": "cli near", "dropped": []}
+    assert invoke("index", "status", *MODEL).stdout == f"{nothing}: `heat index create` makes one\n"
+    assert document(invoke("index", "status", *MODEL, "--json"))["indexes"] == []
+    assert "every node was looked at" in invoke("neighbours", "c3", *MODEL).stderr
+
+    made = invoke("index", "create", *MODEL)
+    assert made.stdout == shown.stdout
+    assert [line.split(":")[0] for line in made.stderr.splitlines()] == ["write vectors", "build index"]
+    assert snapshot(cypher) == before
+    assert document(invoke("index", "drop", *MODEL, "--json"))["dropped"] == [INDEX]
+    assert document(invoke("index", "create", *MODEL, "--json"))["problems"] == []
+    assert snapshot(cypher) == before
+
+
+@pytest.mark.parametrize("action", ["create", "status", "drop"])
+def test_a_model_that_is_not_published_has_no_index(invoke, action):
+    assert error_of(invoke("index", action, "--model", "nosuch", code=4)) == (
+        "heat: model 'nosuch' has no published coordinates in this database: run `heat embed`"
+    )
+
+
+def test_embedding_without_index(invoke):
+    run = document(invoke(*EMBED, "--model", "cli bare", "--no-index", "--json"))
+    assert (run["status"], run["indexes"]) == ("complete", [])
+    assert "has no vector index" in invoke("index", "status", "--model", "cli bare").stdout
+    invoke("clear", "--model", "cli bare", "--yes")
+
+
+def test_embedding_nodes_without_labels_says_that_there_is_no_index(server, invoke, cypher):
+    """In a process of its own, as a user sees it: tests collect warnings before they reach stderr."""
+    cypher("CREATE ({code: 'cb', bare: true})-[:CLI_NEXT]->({code: 'cc', bare: true})")
+    any_label = [part for part in EMBED if part not in ("--labels", "CliNear")]
+    filtered = ["--model", "cli bare", "--node-filter", "n:CliNear OR n.bare"]
+    done = subprocess.run(
+        [sys.executable, "-m", "heat_neo4j", *any_label, *filtered],
+        env={**os.environ, **server.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    invoke("clear", "--model", "cli bare", "--yes")
+    cypher("MATCH (n) WHERE n.bare DETACH DELETE n")
+    assert done.returncode == 0, done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if "vector index" in line)
+    assert re.fullmatch(r"run \S+ is published without a vector index: 2 nodes have no label, .*", line)
+    assert "vector index" not in done.stdout
+
+
+# --- heat neighbours ---------------------------------------------------------------------------------------
+
+
+def test_neighbours_are_a_table(invoke, cypher):
+    result = invoke("neighbours", "c3", *MODEL, "--k", "4", "--show", "code", "--show", "day")
+    header, *lines = result.stdout.splitlines()
+    assert header.split() == ["CODE", "DAY", "DISTANCE", "RADIUS", "LABELS"]
+    assert len(lines) == 4
+    assert all(re.fullmatch(r"c\d+ +2020-\d\d-\d\d +\d+\.\d{4} +\d+\.\d{4} +CliNear", line) for line in lines)
+    distances = [float(line.split()[2]) for line in lines]
+    assert distances == sorted(distances)
+    assert result.stderr == "from the vector index, certified\n"
+    exact = invoke("neighbours", "c3", *MODEL, "--k", "4", "--show", "code", "--show", "day", "--exact")
+    assert (exact.stdout, exact.stderr) == (result.stdout, "every node was looked at\n")
+
+
+def test_neighbours_as_json(invoke, cypher):
+    found = document(
+        invoke("neighbours", "3", "--property", "number", "--label", "CliNear", *MODEL, "--k", "2", "--json")
+    )
+    assert (found["model"], found["certified"]) == ("cli near", True)
+    ids = cypher("MATCH (n:CliNear {number: 3}) RETURN elementId(n) AS id")
+    assert found["element_id"] == ids[0]["id"]
+    assert [list(each["properties"]) for each in found["nodes"]] == [["number"]] * 2
+    again = document(
+        invoke("neighbours", found["element_id"], *MODEL, "--k", "2", "--show", "day", "--exact", "--json")
+    )
+    assert again["fetch"] is None
+    assert [each["element_id"] for each in again["nodes"]] == [each["element_id"] for each in found["nodes"]]
+    assert all(re.fullmatch(r"2020-\d\d-\d\d", each["properties"]["day"]) for each in again["nodes"])
+
+
+def test_neighbours_are_filtered(invoke):
+    lines = invoke("neighbours", "c3", *MODEL, "--node-filter", "n.year = 2001", "--show", "year").stdout
+    assert {line.split()[0] for line in lines.splitlines()[1:]} == {"2001"}
+    nothing = invoke("neighbours", "c3", *MODEL, "--node-filter", "n.year > 3000")
+    assert (nothing.stdout, nothing.stderr) == ("", "no node fits\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["c999"], 4, "there is no CliNear with code 'c999' in database"),
+        (["c3", "--node-filter", "n.year >"], 4, "refused a statement while looking for neighbours"),
+        (["c3", "--model", "nosuch"], 4, "model 'nosuch' has no published coordinates"),
+        (["c3", "--k", "0"], 2, "'--k'"),
+        ([], 2, "Missing argument 'NODE'"),
+    ],
+)
+def test_neighbours_that_cannot_be_had(invoke, arguments, code, message):
+    assert message in error_of(invoke("neighbours", *MODEL, *arguments, code=code))
+
+
+# --- heat cypher -------------------------------------------------------------------------------------------
+
+
+def test_queries_are_listed_and_shown(invoke):
+    names = sorted(p.relative_to(FOLDER).with_suffix("").as_posix() for p in FOLDER.rglob("*.cypher"))
+    lines = invoke("cypher", "list").stdout.splitlines()
+    assert lines[0].split() == ["QUERY", "ANSWERS"]
+    assert [line.split()[0] for line in lines[1:]] == names
+    listed = document(invoke("cypher", "list", "--json"))
+    assert [each["name"] for each in listed] == names
+    assert all(each["title"] for each in listed)
+    for name in names:
+        assert invoke("cypher", "show", name).stdout == (FOLDER / f"{name}.cypher").read_text()
+    assert "there is no query 'nosuch'" in error_of(invoke("cypher", "show", "nosuch", code=2))
+
+
+WHICH = ("-p", "model=cli near", "-p", "label=CliNear")
+
+
+def test_a_query_is_run_with_values_of_any_type(invoke):
+    asked = ("cypher", "run", "nearest", *WHICH, "-p", "property=code", "-p", "value=c3", "-p", "k=5")
+    shown = invoke(*asked)
+    lines = shown.stdout.splitlines()
+    assert lines[0].split() == ["NODE", "DISTANCE", "RADIUS", "CERTIFIED"]
+    assert len(lines) == 6
+    assert shown.stderr == "5 rows\n"
+    rows = document(invoke(*asked, "--json"))
+    assert [row["node"] for row in rows] == [line.split()[0] for line in lines[1:]]
+    quoted = document(invoke(*[part.replace("=c3", '="c3"') for part in asked], "--json"))
+    assert quoted == rows  # JSON, or else text
+    number = (*WHICH, "-p", "property=number", "-p", "value=3", "-p", "k=5")
+    found = document(invoke("cypher", "run", "nearest", *number, "--json"))
+    assert [f"c{row['node']}" for row in found] == [row["node"] for row in rows]
+    text = (*WHICH, "-p", "property=number", "-p", 'value="3"')
+    nothing = invoke("cypher", "run", "nearest", *text)
+    assert (nothing.stdout, nothing.stderr) == ("", "no rows\n")
+    assert document(invoke("cypher", "run", "nearest", *text, "--json")) == []
+
+
+def test_rows_with_times_are_shown(invoke):
+    (row,) = (r for r in document(invoke("cypher", "run", "published", "--json")) if r["model"] == "cli near")
+    assert row["dimension"] == 2
+    assert "cli near" in invoke("cypher", "run", "published").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nosuch"], 2, "there is no query 'nosuch'"),
+        (["neerest"], 2, "nearest"),
+        (["nearest", "-p", "node=c3"], 2, "query 'nearest' has no parameter 'node': it has model, label"),
+        (["nearest", "-p", "value"], 2, "-p 'value': give NAME=VALUE"),
+        (["nearest", "-p", "=3"], 2, "-p '=3': give NAME=VALUE"),
+        (
+            ["nearest", *WHICH, "-p", "property=code", "-p", "value=c3", "-p", "k=many"],
+            4,
+            "refused a statement",
+        ),
+        (["search/nearest", "-p", "model=nosuch"], 4, "the model has no vector index: use another query"),
+    ],
+)
+def test_a_query_that_cannot_be_run(invoke, arguments, code, message):
+    assert message in error_of(invoke("cypher", "run", *arguments, code=code))
+
+
+def test_a_wrong_name_is_told_without_a_server(server):
+    result = CliRunner().invoke(
+        heat, ["cypher", "run", "nearest", "-p", "x=1", "--uri", "bolt://127.0.0.1:1"], prog_name="heat"
+    )
+    assert result.exit_code == 2
+    assert "has no parameter 'x'" in result.stderr

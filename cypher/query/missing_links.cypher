@@ -1,22 +1,39 @@
-// The likeliest missing relationships, with the neighbours that both ends already share.
+// The likeliest missing relationships, with what both ends already share: neighbours and attributes.
 //
-// Shared neighbours are shown rarest first: to have a hub in common says little.
+// Shared neighbours are shown rarest first: to have a hub in common says little. Values of a list are shared
+// one by one. Three of each are shown.
 //
 // :param model => "heat"            name of the published embedding
 // :param property => "name"         the property to show
+// :param attributes => ["words"]    the properties to compare
 // :param k => 10                    how many
 MATCH (m:HeatModel {name: $model})
+WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH (a)-[p]->(b) WHERE type(p) = m.linkType AND p.run = m.linkRun
-WITH m, a, p, b
+WITH predicted, a, p, b
 ORDER BY p.rank
 LIMIT $k
 WITH a, p, b, COLLECT {
-  MATCH (a)-[r]-(c)-[s]-(b) WHERE type(r) <> m.linkType AND type(s) <> m.linkType
-  WITH DISTINCT m, c
-  WITH c, COUNT { (c)-[t]-() WHERE type(t) <> m.linkType } AS degree
+  MATCH (a)-[r]-(c)-[s]-(b) WHERE NOT type(r) IN predicted AND NOT type(s) IN predicted
+  WITH DISTINCT predicted, c
+  WITH c, COUNT { (c)-[t]-() WHERE NOT type(t) IN predicted } AS degree
   ORDER BY degree, c[$property]
   RETURN c[$property]
+} AS common, COLLECT {
+  UNWIND $attributes AS key
+  WITH key, a[key] AS x, b[key] AS y
+  WITH key, x, y, x IS :: LIST<ANY> NOT NULL AND y IS :: LIST<ANY> NOT NULL AS lists
+  WITH key, lists, CASE WHEN lists THEN COLLECT {
+    UNWIND x AS entry
+    WITH DISTINCT entry WHERE entry IN y
+    ORDER BY entry
+    RETURN toString(entry)
+  } WHEN x = y THEN [toString(x)] ELSE [] END AS entries
+  WHERE size(entries) > 0
+  RETURN key + CASE WHEN lists THEN ': ' ELSE '=' END + entries[0]
+         + reduce(text = '', entry IN entries[1..3] | text + ', ' + entry)
+         + CASE WHEN size(entries) > 3 THEN ', ...' ELSE '' END
 } AS shared
 RETURN p.rank AS rank, a[$property] AS node, b[$property] AS other, p.probability AS probability,
-       p.distance AS distance, size(shared) AS common, shared[..3] AS through
+       p.distance AS distance, size(common) AS common, common[..3] AS through, shared
 ORDER BY rank

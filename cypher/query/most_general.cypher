@@ -7,8 +7,9 @@
 // :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
 // :param k => 10                    how many
 MATCH (m:HeatModel {name: $model})
+WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH (n) WHERE n[m.runProperty] = m.run
-WITH n, n[m.radiusProperty] AS radius, COUNT { (n)-[r]-() WHERE type(r) <> coalesce(m.linkType, '') } AS degree
+WITH n, n[m.radiusProperty] AS radius, COUNT { (n)-[r]-() WHERE NOT type(r) IN predicted } AS degree
 WHERE degree >= $minDegree
 RETURN n[$property] AS node, radius, degree
 ORDER BY radius, node

@@ -1,6 +1,7 @@
 // The nodes nearest to one node that are of another kind: the ties that reach out of its own group.
 //
-// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2))
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
+// gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
 // :param model => "heat"            name of the published embedding
 // :param label => "Module"          the node whose neighbours are wanted: its label,
@@ -10,11 +11,11 @@
 // :param k => 10                    how many
 MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
-WITH m, a, a[m.embeddingProperty] AS u
-WITH m, a, u, 1.0 - reduce(sum = 0.0, x IN u | sum + x * x) AS gapU
+WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
+WITH m, a, u, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU
 MATCH (b) WHERE b[m.runProperty] = m.run AND b[$group] <> a[$group]
-WITH b, b[m.embeddingProperty] AS v, u, gapU
-WITH b, gapU, 1.0 - reduce(sum = 0.0, x IN v | sum + x * x) AS gapV,
+WITH b, b[m.embeddingProperty] AS v, b[m.radiusProperty] AS r, u, gapU
+WITH b, gapU, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapV,
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square
 WITH b, 2.0 * square / (gapU * gapV) AS z
 RETURN b[$property] AS node, b[$group] AS group, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance

@@ -69,7 +69,7 @@ QUESTIONS = (
     Question(
         "Which imports are likeliest missing, and what do the two modules share already?",
         "missing_links",
-        {"property": "name", "k": 8},
+        {"property": "name", "attributes": ["words"], "k": 8},
     ),
     Question(
         "What is pathlib likeliest to be tied to next?", "links_of", {**_MODULE, "value": "pathlib", "k": 8}

@@ -1,115 +1,28 @@
-"""Every query of cypher/query on a live server, against slow Python that computes the same."""
+"""Every query of cypher/query runs as it is; those of nodes and runs give what slow Python computes."""
 
-import json
 import logging
-import math
 import re
-import uuid
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from heat_neo4j.database import WriteNames
-from heat_neo4j.graph import Graph, Provenance
-from heat_neo4j.hyperboloid import from_poincare
-from heat_neo4j.links import PredictedLinks
 from tests.live_graph import open_cypher
+from tests.query_toy import FOLDER, NEW, QUERIES, SEARCHES, N, ask, chosen, declared, same, toys_on
 
 pytestmark = pytest.mark.live
 
-FOLDER = Path(__file__).parents[2] / "cypher" / "query"
-QUERIES = sorted(path.stem for path in FOLDER.glob("*.cypher"))
-PARAMETER = re.compile(r"^// :param (\w+) => (\S+)  +\S", re.MULTILINE)
-N = 14
-
-
-class Toy:
-    """A small graph in the database with a published embedding and links, and the same in Python."""
-
-    def __init__(self, cypher, store, n):
-        self.label, self.type = f"Query{uuid.uuid4().hex[:8]}", f"TIE_{uuid.uuid4().hex[:8]}"
-        self.model = f"query {self.label}"
-        self.names = [f"n{i:02}" for i in range(n)]
-        generator = np.random.default_rng(n)
-        directions = generator.normal(size=(n, 4))
-        sizes = np.tanh(generator.uniform(0, 4, n) / 2)  # radii from 0 to 4
-        self.points = directions / np.linalg.norm(directions, axis=1, keepdims=True) * sizes[:, None]
-        self.group = {name: "ab"[int(name[1:]) % 2] for name in self.names}
-        pairs = [(i, j) for i in range(n) for j in range(i)]
-        chosen = generator.random(len(pairs)) < 0.3
-        self.ties = {(self.names[i], self.names[j]) for (i, j), yes in zip(pairs, chosen, strict=True) if yes}
-        self._create(cypher)
-        self._publish(cypher, store, [pair[::-1] for pair, yes in zip(pairs, chosen, strict=True) if not yes])
-
-    def _create(self, cypher):
-        rows = [[name, self.group[name]] for name in self.names]
-        cypher(f"UNWIND $rows AS row CREATE (:{self.label} {{name: row[0], group: row[1]}})", rows=rows)
-        cypher(f"CREATE (:{self.label} {{name: 'new since the run', group: 'a'}})")
-        cypher(
-            f"UNWIND $ties AS tie MATCH (a:{self.label} {{name: tie[0]}}) "
-            f"MATCH (b:{self.label} {{name: tie[1]}}) CREATE (a)-[:{self.type}]->(b)",
-            ties=sorted(self.ties),
-        )
-
-    def _publish(self, cypher, store, absent):
-        rows = cypher(
-            f"MATCH (n:{self.label}) WHERE n.name IN $names RETURN elementId(n) AS id ORDER BY n.name",
-            names=self.names,
-        )
-        n = len(self.names)
-        graph = Graph(
-            sparse.csr_array((n, n)),
-            node_ids=[row["id"] for row in rows],
-            labels={self.label: np.ones(n, dtype=bool)},
-            provenance=Provenance({"labels": [self.label], "relationships": [self.type]}, {"nodes": n}, ()),
-        )
-        if n == 0:
-            return
-        names = WriteNames(model=self.model)
-        store.write_embedding(graph, from_poincare(self.points), names=names)
-        found = sorted((self.distance(i, j), i, j) for i, j in absent[: 3 * N])
-        self.links = [(self.names[i], self.names[j], d) for d, i, j in found]
-        columns = [np.array(column) for column in zip(*found, strict=True)] or [np.empty(0)] * 3
-        d, i, j = columns
-        store.write_links(graph, PredictedLinks(i.astype(np.int64), j.astype(np.int64), d), names=names)
-
-    def distance(self, i, j):
-        """Return the distance by the textbook formula."""
-        u, v = self.points[i], self.points[j]
-        gap = (1 - sum(x * x for x in u)) * (1 - sum(x * x for x in v))
-        return math.acosh(1 + 2 * sum((x - y) ** 2 for x, y in zip(u, v, strict=True)) / gap)
-
-    def radius(self, i):
-        return 2 * math.atanh(math.sqrt(sum(x * x for x in self.points[i])))
-
-    def neighbours(self, name):
-        return {b if a == name else a for a, b in self.ties if name in (a, b)}
-
-    def values(self, **changes):
-        usual = {
-            "model": self.model, "label": self.label, "property": "name", "value": "n03", "other": "n05",
-            "group": "group", "minDegree": 2, "k": 5,
-        }  # fmt: skip
-        return usual | changes
+FAR = 6  # nodes of the toy whose nodes lie far out
+# Queries that say something of one embedded node without a relationship.
+OF_ONE = ("clusters", "compare_runs", "coverage", "most_specific", "published")
+LANGUAGES = {"5.26": ("", "CYPHER 5 "), "2026": ("", "CYPHER 5 ", "CYPHER 25 "), "outside": ("",)}
 
 
 @pytest.fixture(scope="module")
 def toys(server):
     """Graphs with many, one and no embedded nodes."""
-    from heat_neo4j.database import Neo4jStore
-
-    auth = (server.user, server.password)
-    with (
-        open_cypher(server) as cypher,
-        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
-    ):
-        made = {n: Toy(cypher, store, n) for n in (N, 1, 0)}
+    with toys_on(server, (N, 1, 0)) as made:
         yield made
-        for toy in made.values():
-            store.clear(model=toy.model) if toy.names else None
-            cypher(f"MATCH (n:{toy.label}) DETACH DELETE n")
 
 
 @pytest.fixture
@@ -117,30 +30,18 @@ def toy(toys):
     return toys[N]
 
 
-def ask(store, name, values):
-    wanted = [parameter for parameter, _ in declared(name)]
-    return store.query(name, **{parameter: values[parameter] for parameter in wanted})
+@pytest.fixture(scope="module")
+def emptied(server):
+    """A model that is published, and of whose nodes none is left."""
+    with toys_on(server, (2,)) as made, open_cypher(server) as cypher:
+        cypher(f"MATCH (n:{made[2].label}) DETACH DELETE n")
+        yield made[2]
 
 
-def declared(name):
-    text = (FOLDER / f"{name}.cypher").read_text()
-    return [(parameter, json.loads(default)) for parameter, default in PARAMETER.findall(text)]
-
-
-def same(rows, expected):
-    """Compare rows with tuples, numbers to 9 digits."""
-    assert len(rows) == len(expected)
-    for row, wanted in zip(rows, expected, strict=True):
-        assert tuple(row.values()) == tuple(
-            pytest.approx(value, rel=1e-9, abs=1e-9) if isinstance(value, float) else value
-            for value in wanted
-        )
-
-
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", QUERIES + SEARCHES)
 def test_parameters_stand_at_the_top_with_defaults(name):
     text = (FOLDER / f"{name}.cypher").read_text()
-    comments = text[: text.index("MATCH")].splitlines()
+    comments = text[: re.search("^(CYPHER|MATCH)", text, re.MULTILINE).start()].splitlines()
     assert comments[0].startswith("// ")
     assert comments[0].rstrip(".:") != comments[0]
     assert all(line.startswith("//") for line in comments)
@@ -155,30 +56,31 @@ def test_parameters_stand_at_the_top_with_defaults(name):
 @pytest.mark.parametrize("n", [N, 1, 0])
 def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, toys, caplog, name, n):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
-    rows = ask(store, name, toys[n].values(value="n00"))
+    rows = ask(store, name, values_for(name, toys[n], value="n00"))
     assert caplog.records == []
     ours = [row for row in rows if row.get("model", toys[n].model) == toys[n].model]
-    if n == 0 or (n == 1 and name not in ("most_specific", "published")):
+    if n == 0 or (n == 1 and name not in OF_ONE):
         assert ours == []
     else:
         assert ours
 
 
-def test_nearest(store, toy):
-    i = 3
-    others = sorted((toy.distance(i, j), toy.names[j], toy.radius(j)) for j in range(N) if j != i)
-    same(ask(store, "nearest", toy.values()), [(name, d, radius) for d, name, radius in others[:5]])
-    assert len(ask(store, "nearest", toy.values(k=100))) == N - 1
-    assert ask(store, "nearest", toy.values(value="new since the run")) == []
+@pytest.mark.parametrize("name", QUERIES)
+def test_each_file_is_the_same_query_in_every_version_of_cypher(server, store, toy, caplog, name):
+    caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
+    text = (FOLDER / f"{name}.cypher").read_text()
+    values = chosen(name, values_for(name, toy))
+    languages = ("",) if "\nCYPHER 5\n" in text else LANGUAGES[server.series]  # it says its own
+    answers = [store._connection.read(language + text, values, doing="querying") for language in languages]
+    assert caplog.records == []
+    assert answers[0]
+    assert all(answer == answers[0] for answer in answers)
 
 
-def test_nearest_elsewhere(store, toy):
-    i = 3
-    others = sorted(
-        (toy.distance(i, j), name) for j, name in enumerate(toy.names) if toy.group[name] != toy.group["n03"]
-    )
-    expected = [(name, toy.group[name], d) for d, name in others[:5]]
-    same(ask(store, "nearest_elsewhere", toy.values()), expected)
+@pytest.mark.parametrize("name", [name for name in QUERIES if declared(name)])
+def test_a_model_whose_nodes_were_deleted_gives_no_error(store, emptied, name):
+    rows = ask(store, name, values_for(name, emptied, value="n00"))
+    assert bool(rows) == (name == "compare_runs")
 
 
 def test_distance(store, toy):
@@ -190,36 +92,31 @@ def test_distance(store, toy):
     assert row["distance"] == 0.0
 
 
+def test_distances_keep_their_digits_far_out(server, store):
+    with toys_on(server, (FAR,), furthest=34.0) as made:
+        toy = made[FAR]
+        assert max(toy.radii) > 25  # 1 - |u|^2 would be good for 5 digits
+        for i in range(FAR):
+            others = [(toy.distance(i, j), j) for j in range(FAR) if toy.distance(i, j) > 1]
+            for d, j in others:
+                (row,) = ask(store, "distance", toy.values(value=toy.names[i], other=toy.names[j]))
+                assert row["distance"] == pytest.approx(d, rel=1e-9)
+            elsewhere = ask(store, "nearest_elsewhere", toy.values(value=toy.names[i], k=FAR))
+            found = {row["node"]: row["distance"] for row in elsewhere}
+            apart = {toy.names[j]: d for d, j in others if toy.names[j] in found}
+            assert {name: found[name] for name in apart} == pytest.approx(apart, rel=1e-9)
+
+
 def test_most_general_leaves_out_nodes_with_few_relationships(store, toy):
-    found = sorted((toy.radius(i), name, len(toy.neighbours(name))) for i, name in enumerate(toy.names))
+    found = sorted((toy.radius(i), name, toy.degree(name)) for i, name in enumerate(toy.names))
     expected = [(name, radius, degree) for radius, name, degree in found if degree >= 5]
     assert 0 < len(expected) < N  # predicted links do not count as relationships
     same(ask(store, "most_general", toy.values(minDegree=5, k=N)), expected)
 
 
 def test_most_specific(store, toy):
-    found = sorted(((toy.radius(i), name) for i, name in enumerate(toy.names)), reverse=True)
-    same(ask(store, "most_specific", toy.values()), [(name, radius) for radius, name in found[:5]])
-
-
-def test_missing_links_are_explained_by_the_neighbours_in_common(store, toy):
-    expected = []
-    for rank, (a, b, d) in enumerate(toy.links[:5], start=1):
-        shared = toy.neighbours(a) & toy.neighbours(b)
-        rarest = sorted(shared, key=lambda name: (len(toy.neighbours(name)), name))
-        expected.append((rank, a, b, None, d, len(shared), rarest[:3]))
-    assert any(row[5] for row in expected)
-    same(ask(store, "missing_links", toy.values()), expected)
-
-
-def test_links_of_a_node(store, toy):
-    expected = [
-        (b if a == "n03" else a, None, d, rank)
-        for rank, (a, b, d) in enumerate(toy.links, start=1)
-        if "n03" in (a, b)
-    ]
-    assert expected
-    same(ask(store, "links_of", toy.values(k=100)), expected)
+    found = sorted((-toy.radius(i), name) for i, name in enumerate(toy.names))
+    same(ask(store, "most_specific", toy.values()), [(name, -radius) for radius, name in found[:5]])
 
 
 def test_published(store, toy):
@@ -227,3 +124,80 @@ def test_published(store, toy):
     (written,) = (run.run_id for run in store.runs(toy.model) if "embedding" in run.parts)
     assert (row["run"], row["dimension"], row["coordinates"]) == (written, 4, "poincare")
     assert row["linkType"] == WriteNames(model=toy.model).link_type
+
+
+def test_coverage_counts_nodes_that_are_newer_than_the_run(store, toy):
+    same(ask(store, "coverage", toy.values()), [(toy.label, N + 1, N, 1, [NEW])])
+    same(ask(store, "coverage", toy.values(k=0)), [(toy.label, N + 1, N, 1, [])])
+
+
+def test_coverage_of_a_run_that_took_any_label(server, store):
+    with toys_on(server, (3,)) as made, open_cypher(server) as cypher:
+        toy = made[3]
+        extra = f"Extra{toy.label}"
+        cypher("MATCH (h:HeatRun {model: $model}) SET h.labels = []", model=toy.model)
+        cypher(f"MATCH (n:{toy.label}) WHERE n.name IN ['n01', $new] SET n:{extra}", new=NEW)
+        everywhere = {tuple(row.values())[:1]: row for row in ask(store, "coverage", toy.values())}
+        assert tuple(everywhere[toy.label,].values()) == (toy.label, 4, 3, 1, [NEW])
+        assert tuple(everywhere[extra,].values()) == (extra, 2, 1, 1, [NEW])
+        assert not {("HeatModel",), ("HeatRun",)} & set(everywhere)
+        cypher(f"MATCH (n:{toy.label} {{name: $new}}) REMOVE n:{extra}:{toy.label}", new=NEW)
+        (bare,) = (row for row in ask(store, "coverage", toy.values()) if row["label"] == "")
+        assert (bare["embedded"], bare["without"]) == (0, bare["nodes"])
+        assert NEW in bare["sample"]
+        cypher("MATCH (n {name: $new}) WHERE size(labels(n)) = 0 DETACH DELETE n", new=NEW)
+
+
+def test_two_runs_are_compared_fact_by_fact(server, store):
+    with toys_on(server, (3,)) as made, open_cypher(server) as cypher:
+        toy = made[3]
+        first = one_run(store, toy.model, "complete")
+        facts = {
+            row["fact"]: (row["run"], row["other"])
+            for row in ask(store, "compare_runs", values_for("compare_runs", toy))
+        }
+        assert facts["run"] == (first.run_id, None)
+        second = store.write_embedding(
+            toy.graph(cypher), toy.points[:, 1:] * 0 + unit(3), names=WriteNames(model=toy.model)
+        )
+        cypher(
+            "MATCH (h:HeatRun {runId: $run}) SET h.stageSeconds = $seconds, h.finalLoss = 0.25, h.seed = 7",
+            run=second.run_id,
+            seconds='{"reading": 1.5, "train": 2e-1}',
+        )
+        first = one_run(store, toy.model, "superseded")
+        rows = ask(store, "compare_runs", values_for("compare_runs", toy))
+        facts = {row["fact"]: (row["run"], row["other"]) for row in rows}
+        assert all(isinstance(value, str) for row in rows for value in row.values() if value is not None)
+        assert facts["run"] == (second.run_id, first.run_id)
+        assert facts["status"] == ("complete", "superseded")
+        assert facts["nodes"] == ("3", "3")
+        assert facts["edges"] == facts["attributes"] == ("0", "0")
+        assert facts["dimension"] == ("3", "4")
+        assert facts["final loss"] == ("0.25", None)
+        assert facts["seed"] == ("7", None)
+        assert [float(seconds) for seconds in facts["seconds"]] == pytest.approx(
+            [1.7, sum(first.stage_seconds.values())]
+        )
+        assert facts["started"][0] > facts["started"][1] > "2"
+        swapped = ask(
+            store, "compare_runs", values_for("compare_runs", toy, run=first.run_id, other=second.run_id)
+        )
+        assert [tuple(row.values()) for row in swapped] == [(fact, *facts[fact][::-1]) for fact in facts]
+        assert ask(store, "compare_runs", values_for("compare_runs", toy, run="no such run")) == []
+
+
+def values_for(query, toy, **changes):
+    """Return the toy's usual values; `compare_runs` means a run where others mean a node."""
+    usual = {"run": None, "other": None} if query == "compare_runs" else {}
+    return toy.values(**(usual | changes))
+
+
+def unit(n):
+    """Return points of the hyperboloid, three coordinates in space, all in the centre."""
+    return np.tile([0.0, 0.0, 0.0, 1.0], (n, 1))
+
+
+def one_run(store, model, status):
+    (run,) = (run for run in store.runs(model) if run.status == status and "embedding" in run.parts)
+    return run

@@ -1,0 +1,35 @@
+// What lies between two nodes: the nodes that make the way from one to the other least longer.
+//
+// Detour of c: d(a,c) + d(c,b) - d(a,b), 0 on the straight line from a to b.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
+// gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
+//
+// :param model => "heat"            name of the published embedding
+// :param label => "Module"          label of both nodes
+// :param property => "name"         the property that tells them apart,
+// :param value => "asyncio"         its value for the one
+// :param other => "threading"       and for the other
+// :param k => 10                    how many
+MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (b:$($label)) WHERE b[$property] = $other AND b[m.runProperty] = m.run
+WITH m, a, b, a[m.embeddingProperty] AS u, b[m.embeddingProperty] AS v,
+     4.0 / (2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty])) AS gapU,
+     4.0 / (2.0 + exp(b[m.radiusProperty]) + exp(-b[m.radiusProperty])) AS gapV
+WITH m, a, b, u, v, gapU, gapV, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
+       sum + (u[i] - v[i]) * (u[i] - v[i])) / (gapU * gapV) AS z
+WITH m, a, b, u, v, gapU, gapV, log(1.0 + z + sqrt(z * (z + 2.0))) AS direct
+MATCH (c) WHERE c[m.runProperty] = m.run AND c <> a AND c <> b
+WITH c, u, v, gapU, gapV, direct, c[m.embeddingProperty] AS w, c[m.radiusProperty] AS radius,
+     4.0 / (2.0 + exp(c[m.radiusProperty]) + exp(-c[m.radiusProperty])) AS gapW
+WITH c, direct, radius,
+     2.0 * reduce(sum = 0.0, i IN range(0, size(w) - 1) |
+       sum + (u[i] - w[i]) * (u[i] - w[i])) / (gapU * gapW) AS y,
+     2.0 * reduce(sum = 0.0, i IN range(0, size(w) - 1) |
+       sum + (v[i] - w[i]) * (v[i] - w[i])) / (gapV * gapW) AS z
+WITH c, direct, radius, log(1.0 + y + sqrt(y * (y + 2.0))) AS distance,
+     log(1.0 + z + sqrt(z * (z + 2.0))) AS otherDistance
+RETURN c[$property] AS node, radius, distance, otherDistance, distance + otherDistance - direct AS detour
+ORDER BY detour, node
+LIMIT $k

@@ -1,0 +1,19 @@
+// How much of the graph the published coordinates cover, label by label, and which nodes have none.
+//
+// A node has none if it is newer than the run, or if a filter left it out. Counted are the labels that the run
+// was told of, or all if it took any node; a node without a label counts under ''. Looks at all nodes once.
+//
+// :param model => "heat"            name of the published embedding
+// :param property => "name"         the property to show
+// :param k => 10                    how many nodes without coordinates to show for each label
+MATCH (m:HeatModel {name: $model})
+MATCH (h:HeatRun {runId: m.run})
+MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatRun
+UNWIND CASE WHEN size(labels(n)) = 0 THEN [''] ELSE labels(n) END AS label
+WITH label, n[$property] AS name, coalesce(n[m.runProperty] = m.run, false) AS embedded
+WHERE size(h.labels) = 0 OR label IN h.labels
+ORDER BY name
+RETURN label, count(*) AS nodes, count(CASE WHEN embedded THEN 1 END) AS embedded,
+       count(CASE WHEN NOT embedded THEN 1 END) AS without,
+       collect(CASE WHEN NOT embedded THEN name END)[..$k] AS sample
+ORDER BY label

@@ -1,0 +1,33 @@
+// The likely descendants of a node: more specific nodes about the straight line from the centre through it.
+//
+// Detour: how much longer the way from the centre o to b is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the
+// line.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
+// gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
+//
+// :param model => "heat"            name of the published embedding
+// :param label => "Module"          the node whose descendants are wanted: its label,
+// :param property => "name"         a property of it,
+// :param value => "asyncio"         and that property's value
+// :param margin => 0.25             by how much the radius of a descendant is larger, at least
+// :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
+// :param k => 10                    how many
+MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
+WITH m, a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,
+     sqrt(reduce(sum = 0.0, x IN u | sum + x * x)) AS normU
+MATCH (b) WHERE b[m.runProperty] = m.run AND b <> a AND b[m.radiusProperty] >= r + $margin
+WITH b, u, r, gapU, normU, b[m.embeddingProperty] AS v, b[m.radiusProperty] AS radius
+WITH b, r, radius, gapU, 4.0 / (2.0 + exp(radius) + exp(-radius)) AS gapV,
+     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square,
+     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + u[i] * v[i]) AS dot,
+     normU * sqrt(reduce(sum = 0.0, x IN v | sum + x * x)) AS norms
+WITH b, r, radius, 2.0 * square / (gapU * gapV) AS z,
+     CASE WHEN dot >= norms THEN 1.0 WHEN dot <= -norms THEN -1.0 ELSE dot / norms END AS cosine
+WITH b, r, radius, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, degrees(acos(cosine)) AS angle
+WHERE angle <= $widest
+RETURN b[$property] AS node, radius, angle, distance, r + distance - radius AS detour
+ORDER BY detour, node
+LIMIT $k

@@ -1,0 +1,62 @@
+// The nodes nearest to the middle of several nodes: what fits all of them.
+//
+// The middle is their Lorentz centroid: the sum of their points on the hyperboloid, brought back onto it. From there on as
+// nearest.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
+// 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
+//
+// :param model => "heat"            name of the published embedding
+// :param label => "Module"          the nodes: their label,
+// :param property => "name"         a property of theirs,
+// :param values => ["asyncio", "socket"]   and its values
+// :param k => 10                    how many
+// :param fetch => 60                how many candidates the index gives at a time; twice k or more
+CYPHER 5
+MATCH (m:HeatModel {name: $model})
+MATCH (a:$($label)) WHERE a[$property] IN $values AND a[m.runProperty] = m.run
+WITH m, a, (2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty])) / 2.0 AS half
+WITH m, collect(a) AS members, collect([x IN a[m.vectorProperty] | x / m.vectorScale * half]) AS points,
+     sum(half - 1.0) AS time
+WITH m, members, time, [i IN range(0, size(points[0]) - 1) | reduce(sum = 0.0, x IN points | sum + x[i])] AS space
+WITH m, members, time, space, sqrt(time ^ 2 - reduce(sum = 0.0, x IN space | sum + x * x)) AS norm
+WITH m, members, [x IN space | m.vectorScale * x / (norm + time)] AS u, 2.0 * (1.0 + time / norm) AS c
+CALL (m, members, u, c) {
+  CALL (m, u) {
+    UNWIND m.indexes AS index
+    CALL db.index.vector.queryNodes(index, $fetch, u) YIELD node AS b
+    RETURN b
+    UNION
+    UNWIND m.core AS id
+    MATCH (b) WHERE elementId(b) = id AND b[m.runProperty] = m.run
+    RETURN b
+  }
+  WITH m, members, u, c, b WHERE NOT b IN members
+  WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
+  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+       reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
+  ORDER BY z LIMIT $k
+  RETURN collect(b) AS near, coalesce(max(z), 0.0) AS reach
+}
+// The ball of hyperbolic radius arcosh(1 + reach) about u, as a Euclidean ball; a little wider for single precision.
+WITH m, members, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
+     m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
+CALL (m, near, centre, radius) {
+  UNWIND m.indexes AS index
+  CALL (index, centre) {
+    CALL db.index.vector.queryNodes(index, $fetch, centre) YIELD node, score
+    RETURN collect(node) AS nodes, collect(score) AS scores, min(score) AS last
+  }
+  WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
+  RETURN collect([i IN range(0, size(nodes) - 1) WHERE scores[i] >= border | nodes[i]]) AS inside,
+         all(cut IN collect(size(nodes) = $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
+}
+UNWIND inside + [near] AS nodes
+UNWIND nodes AS b
+WITH DISTINCT m, members, u, c, certified, b WHERE NOT b IN members
+WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
+WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
+RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
+ORDER BY distance, node
+LIMIT $k

@@ -1,0 +1,25 @@
+// The nodes that lie furthest from their neighbours: connected there, but unlike what they are connected to.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
+// gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes and relationships once.
+//
+// :param model => "heat"            name of the published embedding
+// :param property => "name"         the property to show
+// :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
+// :param k => 10                    how many
+MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
+MATCH (n) WHERE n[m.runProperty] = m.run
+WITH m, predicted, n, COUNT { (n)-[t]-() WHERE NOT type(t) IN predicted } AS degree
+WHERE degree >= $minDegree
+MATCH (n)-[r]-(c) WHERE NOT type(r) IN predicted AND c[m.runProperty] = m.run AND c <> n
+WITH DISTINCT m, n, degree, c
+WITH n, degree, n[m.radiusProperty] AS radius, n[m.embeddingProperty] AS u, c[m.embeddingProperty] AS v,
+     4.0 / (2.0 + exp(n[m.radiusProperty]) + exp(-n[m.radiusProperty])) AS gapU,
+     4.0 / (2.0 + exp(c[m.radiusProperty]) + exp(-c[m.radiusProperty])) AS gapV
+WITH n, degree, radius, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
+       sum + (u[i] - v[i]) * (u[i] - v[i])) / (gapU * gapV) AS z
+WITH n, degree, radius, avg(log(1.0 + z + sqrt(z * (z + 2.0)))) AS meanDistance
+RETURN n[$property] AS node, meanDistance, degree, radius
+ORDER BY meanDistance DESC, node
+LIMIT $k

@@ -1,0 +1,34 @@
+// How two nodes are connected: of the paths with fewest relationships, the one shortest in hyperbolic space.
+//
+// Detour: how much longer the path is than the straight line. Predicted links are no part of a path, and paths
+// over a node without coordinates are left out.
+//
+// d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
+// gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius.
+//
+// :param model => "heat"            name of the published embedding
+// :param label => "Module"          label of both nodes
+// :param property => "name"         the property that tells them apart,
+// :param value => "asyncio"         its value for the one
+// :param other => "threading"       and for the other
+// :param hops => 6                  the most relationships of a path; 10 is the limit
+MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (b:$($label)) WHERE b[$property] = $other AND b[m.runProperty] = m.run AND b <> a
+// Only with both ends known here does the server search from both.
+WITH m, a, b, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
+MATCH path = ALL SHORTEST (a)-[r WHERE NOT type(r) IN predicted]-{1,10}(b)
+WHERE length(path) <= $hops AND all(n IN nodes(path) WHERE n[m.runProperty] = m.run)
+WITH m, [n IN nodes(path) | n[$property]] AS path, nodes(path) AS way
+WITH path, [n IN way | n[m.embeddingProperty]] AS points,
+     [n IN way | 4.0 / (2.0 + exp(n[m.radiusProperty]) + exp(-n[m.radiusProperty]))] AS gaps
+// Pairs of places on the path: its two ends, then each step.
+WITH path, points, gaps, [[0, size(points) - 1]] + [i IN range(1, size(points) - 1) | [i - 1, i]] AS pairs
+WITH path, [p IN pairs | 2.0 * reduce(sum = 0.0, i IN range(0, size(points[0]) - 1) |
+       sum + (points[p[0]][i] - points[p[1]][i]) * (points[p[0]][i] - points[p[1]][i]))
+       / (gaps[p[0]] * gaps[p[1]])] AS zs
+WITH path, [z IN zs | log(1.0 + z + sqrt(z * (z + 2.0)))] AS distances
+WITH path, reduce(sum = 0.0, d IN distances[1..] | sum + d) AS length, distances[0] AS distance
+RETURN path, length, distance, length - distance AS detour
+ORDER BY length, path
+LIMIT 1

@@ -1,0 +1,101 @@
+"""``heat cypher``: the queries that come with the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
+from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import plural, print_json, table
+
+__all__ = ["cypher"]
+
+EXAMPLE = """
+heat cypher run nearest -p label=Paper -p property=id -p value=p1 -p k=5
+"""
+
+
+@click.group(cls=HeatSubgroup, example="heat cypher list")
+def cypher() -> None:
+    """List, show or run the queries that come with this package.
+
+    They are made to be copied: into Neo4j Browser, or into a program of yours.
+    """
+
+
+@cypher.command("list", cls=HeatCommand, example="heat cypher list")
+@json_option
+@common_options
+def list_(as_json: bool, verbose: int) -> None:
+    """List the queries and what each answers."""
+    from heat_neo4j.database.library import list_queries
+
+    queries = list_queries()
+    if as_json:
+        print_json([{"name": query.name, "title": query.title} for query in queries])
+    else:
+        table(("QUERY", "ANSWERS"), [(query.name, query.title) for query in queries])
+
+
+@cypher.command(cls=HeatCommand, example="heat cypher show nearest")
+@click.argument("name", metavar="NAME")
+@common_options
+def show(name: str, verbose: int) -> None:
+    """Print a query as it is, to copy it."""
+    from heat_neo4j.database.library import load_query
+
+    click.echo(load_query(name).text, nl=False)
+
+
+@cypher.command(cls=HeatCommand, example=EXAMPLE)
+@click.argument("name", metavar="NAME")
+@option(
+    "-p",
+    "--param",
+    "given",
+    key=None,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the file]",
+)
+@connection_options
+@json_option
+@common_options
+def run(name: str, given: Sequence[str], as_json: bool, verbose: int, **options: Any) -> None:
+    """Run a query and print its rows.
+
+    A query only reads. `heat cypher show NAME` tells its parameters.
+    """
+    from heat_neo4j._display import display_text
+    from heat_neo4j.database.library import load_query
+
+    query = load_query(name)
+    values = dict(map(_parameter, given))
+    query.values(values)  # refuses names before a connection is made
+    with open_store(options) as store:
+        rows = store.query(name, **values)
+    if as_json:
+        print_json(rows)
+    elif rows:
+        table(
+            [key.upper() for key in rows[0]],
+            [[display_text(value) for value in row.values()] for row in rows],
+        )
+        click.echo(plural(len(rows), "row"), err=True)
+    else:
+        click.echo("no rows", err=True)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise click.UsageError(f"-p {text!r}: give NAME=VALUE", click.get_current_context())
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

@@ -42,6 +42,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "shortlist": ("Links by the combined score, of a shortlist", ((),)),
     "reading": ("Reading from Neo4j", ((),)),
     "writing": ("Writing to Neo4j", ((),)),
+    "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),
     "trip": ("The whole trip, beside gensim", ((),)),
     "quality": ("AUROC on the three datasets", (("--live",),)),
 }

@@ -1,0 +1,52 @@
+// The nodes nearest to one node, as query/nearest.cypher finds and certifies them. Parameters: heat_model, heat_node
+// (element id), heat_k, heat_fetch, heat_show (property keys), and those of the filter.
+CYPHER 5
+MATCH (m:HeatModel {name: $heat_model})
+MATCH (a) WHERE elementId(a) = $heat_node AND a[m.runProperty] = m.run
+WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
+CALL (m, a, u, c) {
+  CALL (m, u) {
+    UNWIND m.indexes AS index
+    CALL db.index.vector.queryNodes(index, $heat_fetch, u) YIELD node AS n
+    RETURN n
+    UNION
+    UNWIND m.core AS id
+    MATCH (n) WHERE elementId(n) = id AND n[m.runProperty] = m.run
+    RETURN n
+  }
+  WITH m, a, u, c, n
+  WHERE n <> a AND (
+    @node_filter
+  )
+  WITH m, u, c, n, n[m.radiusProperty] AS r, n[m.vectorProperty] AS v
+  WITH n, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+       reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
+  ORDER BY z LIMIT $heat_k
+  RETURN collect(n) AS near, coalesce(max(z), 0.0) AS reach
+}
+WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
+     m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
+CALL (m, near, centre, radius) {
+  UNWIND m.indexes AS index
+  CALL (index, centre) {
+    CALL db.index.vector.queryNodes(index, $heat_fetch, centre) YIELD node, score
+    RETURN collect(node) AS nodes, collect(score) AS scores, min(score) AS last
+  }
+  WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
+  RETURN collect([i IN range(0, size(nodes) - 1) WHERE scores[i] >= border | nodes[i]]) AS inside,
+         all(cut IN collect(size(nodes) = $heat_fetch AND (size(near) < $heat_k OR last >= border)) WHERE NOT cut)
+           AS certified
+}
+UNWIND inside + [near] AS nodes
+UNWIND nodes AS n
+WITH DISTINCT m, a, u, c, certified, n
+WHERE n <> a AND (
+  @node_filter
+)
+WITH m, u, c, certified, n, n[m.radiusProperty] AS r, n[m.vectorProperty] AS v
+WITH n, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+     reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
+RETURN elementId(n) AS id, labels(n) AS labels, [key IN $heat_show | n[key]] AS shown,
+       log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
+ORDER BY distance, id
+LIMIT $heat_k

@@ -36,6 +36,8 @@ def cypher(server):
             "MATCH (n) WHERE n:CliPaper OR (n:HeatRun AND n.model = 'cli') "
             "OR (n:HeatModel AND n.name = 'cli') DETACH DELETE n"
         )
+        for slot in (1, 2):
+            run(f"DROP INDEX cliVector{slot}_CliPaper IF EXISTS")
 
 
 @pytest.fixture
@@ -64,11 +66,12 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     assert re.fullmatch(r"[\d,]+ pairs, loss \d\.\d{4}, seed 3", shown["Training"])
     assert "poincare coordinates of 40 nodes in cliEmbedding1, cliRadius1, cliRun1" in result.stdout
     assert re.search(r"\d+ predicted links of type CLI_PREDICTED", result.stdout)
-    assert result.stderr.splitlines()[-1].startswith("write links: ")
+    assert [line.split(":")[0] for line in result.stderr.splitlines()[-2:]] == ["write links", "build index"]
+    assert result.stderr.splitlines()[-1].startswith("build index: 40 in ")
     assert len(cypher(result.stdout.split("Try ")[1])) == 10
     more = invoke(*EMBED, "-v").stdout
     assert "              train: " in more
-    assert len(more.splitlines()) == len(result.stdout.splitlines()) + 8  # a line for each stage
+    assert len(more.splitlines()) == len(result.stdout.splitlines()) + 9  # a line for each stage
 
 
 @pytest.mark.parametrize(
@@ -129,6 +132,35 @@ def test_check_lists_what_matches(invoke, cypher):
     assert "Relationships 80: CLI_CITES 80\n" in result.stdout
     assert "Attributes    year: number, 1 column\n" in result.stdout
     assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
+
+
+def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
+    cypher("MATCH (n:CliPaper) SET n.title = 'word' + (n.key % 3) + ' paper'")
+    asked = ("--label-attributes", "CliPaper=year", "--text", "title")
+    check = ("check", "--labels", "CliPaper", "--model", "cli", *asked)
+    embed = (*EMBED, "--no-links", *asked, "--json")
+    shown = invoke(*check).stdout
+    assert (
+        "Attributes    title: text, 4 columns\n              CliPaper.year: number, 1 column\n"
+        "Recipe        new\n"
+        "              title: vocabulary of 4 hashed words\n              CliPaper.year: mean 2002\n"
+    ) in shown
+    run_id = documents(invoke(*embed))["run_id"]
+    assert f"Recipe        as in run {run_id}\n" in invoke(*check).stdout
+    assert documents(invoke(*check, "--json"))["recipe"] == f"as in run {run_id}"
+    cypher("MATCH (n:CliPaper {key: 0}) SET n.title = 'unheard of'")
+    assert "2 values of attributes are unknown to the recipe: left out\n" in invoke(*check).stdout
+    (note,) = documents(invoke(*embed))["notes"]
+    assert note.startswith("2 values of attributes are unknown to the recipe of run ")
+    assert documents(invoke(*embed, "--new-recipe"))["notes"] == []
+    cypher("MATCH (n:CliPaper) SET n.year = 'none'")
+    shown = invoke(*check).stdout
+    assert "Recipe        new: attribute 'CliPaper.year' has category values where its recipe has" in shown
+
+
+def test_weights_by_type_are_taken(invoke, cypher):
+    document = documents(invoke(*EMBED, "--type-weight", "CLI_CITES=2.5", "--json"))
+    assert document["projection"]["type_weights"] == {"CLI_CITES": 2.5}
 
 
 def test_check_lists_all_problems_and_fails(invoke, cypher):

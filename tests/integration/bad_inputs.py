@@ -253,11 +253,11 @@ CASES = [
         graph="MATCH (n:BadPaper {key: 2}) SET n.year = 0.0 / 0.0",
     ),
     Case(
-        "date attribute",
+        "attribute of dates in lists",
         (*EMBED, "--attributes", "day"),
         4,
-        "attribute 'day' holds Date values (neo4j.time.Date(2001, 1, 1)): only numbers, booleans, strings, lists of numbers and lists of strings can be read; convert it in Neo4j, or leave it out",
-        graph="MATCH (n:BadPaper) SET n.day = date('2001-01-01')",
+        "attribute 'day' holds lists of Date values ([neo4j.time.Date(2001, 1, 1)]): only numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings can be read; convert it in Neo4j, or leave it out",
+        graph="MATCH (n:BadPaper) SET n.day = [date('2001-01-01')]",
     ),
     Case(
         "key twice",
@@ -284,7 +284,7 @@ CASES = [
         "property of the user",
         EMBED,
         5,
-        "1 nodes (e.g. ID) have badEmbedding1, badRadius1, badRun1, badEmbedding2, badRadius2 or badRun2 from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
+        "1 nodes (e.g. ID) have badEmbedding1, badRadius1, badRun1, badVector1, badEmbedding2, badRadius2, badRun2 or badVector2 from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
         graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding1 = 'mine'",
     ),
     Case(

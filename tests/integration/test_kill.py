@@ -92,7 +92,7 @@ def test_a_client_killed_before_any_statement(server, store, cypher, graph):
     write_version(server.settings, graph, NAMES, 0)
     statements = write_version(server.settings, graph, NAMES, 0)
     assert statements > 40  # the survey, six batches, the flip and the removal of the old version
-    for die_at in range(1, statements + 1, 3 if server.series == "2026" else 1):
+    for die_at in range(1, statements + 1, 5 if server.series == "2026" else 2):
         published = store.runs(NAMES.model)[0].run_id
         child = processes.Process(target=write_version, args=(server.settings, graph, NAMES, 1, die_at))
         child.start()

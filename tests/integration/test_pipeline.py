@@ -143,6 +143,7 @@ def test_what_was_computed_is_what_is_published(store, cypher):
         "links",
         "write coordinates",
         "write links",
+        "build index",
     }
     assert set(record.stage_seconds) == stages
     assert all(seconds >= 0 for seconds in record.stage_seconds.values())

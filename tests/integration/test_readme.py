@@ -2,10 +2,8 @@
 
 import inspect
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 from ast import literal_eval
 from importlib.util import find_spec
@@ -18,12 +16,16 @@ import heat_neo4j
 from heat_neo4j import errors
 from heat_neo4j.cli import heat
 from heat_neo4j.config import read_config
+from tests import documents
 from tests.benchmarks.results.document import BEGIN, END
+from tests.documents import Reader
 from tests.live_graph import open_cypher, snapshot
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "cypher/README.md")
+DOCUMENTS = (
+    "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "cypher/README.md", "docs/queries.md", "docs/tour.md",
+)  # fmt: skip
 COMMAND = re.compile(r"^heat (?:.*\\\n)*.*$", re.MULTILINE)
 CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
 PAPERS = 60
@@ -33,13 +35,12 @@ FIELDS = ("biology", "physics", "music")
 
 def section(title):
     """Return the text under a heading of level 2."""
-    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
-    return text
+    return documents.section(README, title)
 
 
 def blocks(language, text=README):
     """Return the contents of all code blocks of one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return documents.blocks(text, language)
 
 
 def commands_of(title):
@@ -59,26 +60,8 @@ def names(text, heading):
     return set(re.findall(r"`(\w+)`", " ".join(table(text, heading))))
 
 
-class Reader:
-    """Somebody who has a shell, a server and the README."""
-
-    def __init__(self, folder, server):
-        self.folder = folder
-        command = folder / ".venv" / "bin" / "heat"
-        command.parent.mkdir(parents=True)
-        command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m heat_neo4j "$@"\n')
-        command.chmod(0o755)
-        path = os.pathsep.join([str(command.parent), os.environ["PATH"]])
-        self.environment = {**os.environ, **server.environment, "PATH": path, "PYTHONPATH": str(ROOT)}
-
-    def run(self, *arguments, without=()):
-        """Run a program in the folder; return what it said on stdout."""
-        environment = {name: value for name, value in self.environment.items() if name not in without}
-        done = subprocess.run(
-            arguments, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
-        return done.stdout
+class ReadmeReader(Reader):
+    """Somebody who follows the README."""
 
     def run_commands(self, title):
         """Run all ``heat`` commands of a section; return {command: what it said}."""
@@ -100,6 +83,8 @@ def cypher(server):
             "DETACH DELETE n"
         )
         run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
+        for slot in (1, 2):
+            run(f"DROP INDEX heatVector{slot}_Paper IF EXISTS")
 
 
 @pytest.fixture
@@ -116,7 +101,7 @@ def reader(server, tmp_path):
     for name, text in (("edges.csv", edges), ("attributes.csv", attributes), ("labels.csv", labels)):
         assert f"`{name}`\n\n```csv" in README
         (tmp_path / name).write_text(text)
-    return Reader(tmp_path, server)
+    return ReadmeReader(tmp_path, server)
 
 
 @pytest.mark.live
@@ -148,6 +133,15 @@ def test_own_data_from_beginning_to_end(reader, cypher, store, server):
     assert set(literal_eval(parameters)) == {"alpha"}
     assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
     assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
+
+    asked = reader.run_commands("Ask in Cypher")
+    neighbours, listed, missing, shown = asked.values()
+    assert [line.split()[0] for line in neighbours.splitlines()[1:6]] == [
+        row["node"] for row in store.query("nearest", label="Paper", property="id", value="p1", k=5)
+    ]
+    assert {line.split()[0] for line in listed.splitlines()[1:]} >= {"nearest", "missing_links"}
+    assert len(missing.splitlines()) >= 4
+    assert shown == (ROOT / "cypher" / "query" / "nearest.cypher").read_text()
 
     nearest, links = blocks("cypher", section("Ask in Cypher"))
     values = {"model": "heat", "label": "Paper", "property": "id", "value": "p1", "k": 3}
@@ -277,7 +271,7 @@ def test_files_and_database_give_the_same_bits(reader, cypher):
 
 
 def test_the_cypher_shown_is_the_file():
-    assert (ROOT / "cypher/query/nearest.cypher").read_text() in blocks("cypher")
+    assert (ROOT / "cypher/query/nearest_scan.cypher").read_text() in blocks("cypher")
 
 
 def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):

@@ -85,10 +85,11 @@ def test_a_run_node_tells_all_of_the_run(store, cypher, graph):
     assert (seen.projection, seen.attribute_recipe) == (projection, recipe)
     assert seen.counts == {"nodes": N, "zero_weights": 2}
     assert (seen.node_count, seen.edge_count, seen.attribute_count) == (N, N, 0)
-    assert set(seen.stage_seconds) == {"read", "write coordinates"}
+    assert set(seen.stage_seconds) == {"read", "write coordinates", "build index"}
     assert {"heat_neo4j", "python", "numpy", "neo4j", "server"} <= set(seen.versions)
     assert store.server.version in seen.versions["server"]
     assert (seen.slot, seen.embedding_property, seen.run_property) == (1, "runTestEmbedding1", "runTestRun1")
+    assert (seen.vector_property, seen.indexes) == ("runTestVector1", (f"runTestVector1_{LABEL}",))
     assert seen.labels == (LABEL,)
     assert seen.started_at <= seen.heartbeat <= seen.finished_at
     assert (seen.links_written, seen.link_type, seen.error) == (0, None, None)

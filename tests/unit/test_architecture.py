@@ -26,7 +26,7 @@ LAYERS = (
     {"links"},
     {"evaluation", "estimates"},
     {"_publishing"},
-    {"capacity", "_checkpoint"},
+    {"capacity", "_checkpoint", "_known_recipe"},
     {"pipeline"},
     {"picture_data"},
     {"explore"},

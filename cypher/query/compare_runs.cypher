@@ -28,7 +28,7 @@ WITH fact, [h IN [a, b] | CASE fact
   WHEN 'seed' THEN toString(h.seed)
   WHEN 'links' THEN toString(h.linksWritten)
   // The seconds of all stages, kept as JSON: {"train": 1.5, "links": 0.25}
-  ELSE toString(reduce(sum = 0.0, part IN split(h.stageSeconds, ',') |
-         sum + coalesce(toFloat(replace(split(part, ':')[1], '}', '')), 0.0)))
+  ELSE toString(round(reduce(sum = 0.0, part IN split(h.stageSeconds, ',') |
+         sum + coalesce(toFloat(replace(split(part, ':')[1], '}', '')), 0.0)), 3))
 END] AS values
 RETURN fact, values[0] AS run, values[1] AS other

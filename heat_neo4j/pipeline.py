@@ -20,6 +20,7 @@ from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j.capacity import check_memory, run_size
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
+from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.estimator import HEAT, NothingToLearnError
 from heat_neo4j.graph import Graph
@@ -245,8 +246,7 @@ def published_run(runs: Sequence[RunRecord], model: str) -> RunRecord:
     """
     run = published(runs)
     if run is None:
-        advice = "run `heat embed`"
-        raise ProjectionError(f"model {model!r} has no published coordinates in this database: {advice}")
+        raise nothing_published(model)
     return run
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,11 +13,11 @@ import neo4j
 from heat_neo4j._validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import check_parameter_names
-from heat_neo4j.database.runs import LABELS, read_bookkeeping
+from heat_neo4j.database.runs import LABELS, nothing_published, read_address
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Neighbour", "Neighbours", "find_neighbours", "find_node"]
+__all__ = ["Neighbour", "Neighbours", "find_neighbours", "find_node", "published_scope"]
 
 FETCH = 60
 """Candidates that the index gives at a time, at first and at least: docs/queries.md says why so many."""
@@ -110,12 +111,28 @@ def find_neighbours(
         except ProjectionError as error:
             failure = error
         # Later runs may have been published meanwhile, and what was asked removed: then all of it is void.
-        if _published(connection, model) != facts["run"]:
+        if read_address(connection, model).get("run") != facts["run"]:
             continue
         if failure is not None:
             _raise_told(failure, model)
         return Neighbours(node, model, tuple(_neighbour(row, show) for row in rows), True, used)
     raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
+
+
+def published_scope(connection: Connection, model: str) -> tuple[Sequence[str], str | None]:
+    """Return the labels (none for any) and the key that the published coordinates of `model` were read by.
+
+    Raises
+    ------
+    ProjectionError
+        If it has none.
+    """
+    # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
+    statement = load_statement("read/published_scope")
+    found = connection.read(statement, {"model": model}, doing="looking for neighbours")
+    if not found:
+        raise nothing_published(model)
+    return found[0]["labels"] or (), json.loads(found[0]["projection"]).get("key")
 
 
 def find_node(connection: Connection, labels: Sequence[str], key: str | None, value: str) -> str:
@@ -179,7 +196,8 @@ def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
     asked = {"model": model, "node": node}
     found = connection.read(load_statement("read/embedded_node"), asked, doing="looking for the node")
     if not found:
-        read_bookkeeping(connection).published_run(model)  # says it if that is what is missing
+        if "run" not in read_address(connection, model):
+            raise nothing_published(model)
         raise ProjectionError(f"there is no node {node!r} in database {connection.server.database!r}")
     facts = found[0]
     if not facts["embedded"]:
@@ -193,14 +211,6 @@ def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
             "`heat index create` adds them"
         )
     return facts
-
-
-def _published(connection: Connection, model: str) -> str | None:
-    """Return the id of the run whose coordinates are published."""
-    found = connection.read(
-        load_statement("read/published_run"), {"model": model}, doing="looking for neighbours"
-    )
-    return found[0]["run"] if found else None
 
 
 def _raise_told(error: ProjectionError, model: str) -> NoReturn:

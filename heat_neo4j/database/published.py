@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.payload import to_hyperboloid
-from heat_neo4j.database.runs import read_bookkeeping
+from heat_neo4j.database.runs import nothing_published, read_address
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
@@ -24,15 +24,13 @@ _ATTEMPTS = 3
 def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
     """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
     for _ in range(_ATTEMPTS):
-        node = read_bookkeeping(connection).published(model)
+        node = read_address(connection, model)
         if "run" not in node:
-            raise ProjectionError(
-                f"model {model!r} has no published coordinates in this database: run `heat embed`"
-            )
+            raise nothing_published(model)
         values, missing = _read_run(connection, graph, node)
         if not missing:
             return to_hyperboloid(values, node["coordinates"])
-        if read_bookkeeping(connection).published(model).get("run") == node["run"]:
+        if read_address(connection, model).get("run") == node["run"]:
             raise ProjectionError(
                 f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
                 f"(run {node['run']}): they are newer than the run, or gone; run `heat embed` again"

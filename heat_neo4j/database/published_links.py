@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.runs import read_bookkeeping
+from heat_neo4j.database.runs import read_address
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
@@ -35,7 +35,7 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
     """Return the published predicted links between rows of `graph`; see `Neo4jStore.read_links`."""
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has links there: this one has no node_ids")
-    node = read_bookkeeping(connection).published(model)
+    node = read_address(connection, model)
     if "linkRun" not in node:
         return None
     statement = load_statement("read/links", type=node["linkType"])
@@ -48,7 +48,7 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
             if target in row_of:
                 ends = sorted((begin + place, row_of[target]))
                 found.append((distance, *ends, probability))
-    if read_bookkeeping(connection).published(model).get("linkRun") != node["linkRun"]:
+    if read_address(connection, model).get("linkRun") != node["linkRun"]:
         raise ProjectionError(f"model {model!r} was published anew while its links were read: read again")
     found.sort(key=lambda link: link[:3])
     known = all(link[3] is not None for link in found) and bool(found)

@@ -15,7 +15,16 @@ from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["EMBEDDING", "LABELS", "LINKS", "Bookkeeping", "RunRecord", "read_bookkeeping"]
+__all__ = [
+    "EMBEDDING",
+    "LABELS",
+    "LINKS",
+    "Bookkeeping",
+    "RunRecord",
+    "nothing_published",
+    "read_address",
+    "read_bookkeeping",
+]
 
 EMBEDDING, LINKS = "embedding", "links"
 LABELS = ("HeatRun", "HeatModel")
@@ -181,8 +190,7 @@ class Bookkeeping:
 
     def published(self, model: str) -> Mapping[str, Any]:
         """Return the properties of the node of `model`, without any if there is none."""
-        found = [node for node in self.models if node["name"] == model]
-        return max(found, key=lambda node: ("run" in node, "linkRun" in node), default={})
+        return _node_of(self.models, model)
 
     def free_slot(self, model: str) -> int:
         """Return the slot that the published coordinates of `model` are not in."""
@@ -200,9 +208,7 @@ class Bookkeeping:
         for run in self.runs_of(model):
             if run.run_id == address:
                 return run
-        raise ProjectionError(
-            f"model {model!r} has no published coordinates in this database: run `heat embed`"
-        )
+        raise nothing_published(model)
 
     def runs_of(self, model: str) -> tuple[RunRecord, ...]:
         """Return the runs of `model`, latest first."""
@@ -241,6 +247,23 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     if isinstance(source, Connection):
         return source.read_transaction(work, doing="reading the runs")
     return work(source)
+
+
+def read_address(connection: Connection, model: str) -> Mapping[str, Any]:
+    """Return the properties of the node of `model`, without any if there is none: what readers go by."""
+    records = connection.read(load_statement("read/models"), doing="reading what is published")
+    return _node_of([record["model"] for record in records], model)
+
+
+def nothing_published(model: str) -> ProjectionError:
+    """Return the error for a model without published coordinates."""
+    return ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
+
+
+def _node_of(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
+    """Return one of the model nodes; of two that were made at the same moment, that which is in use."""
+    found = [node for node in models if node["name"] == model]
+    return max(found, key=lambda node: ("run" in node, "linkRun" in node), default={})
 
 
 def _camel(name: str) -> str:

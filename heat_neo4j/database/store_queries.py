@@ -7,9 +7,9 @@ from typing import Any
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.library import load_query
-from heat_neo4j.database.neighbours import Neighbours, find_neighbours, find_node
+from heat_neo4j.database.neighbours import Neighbours, find_neighbours, find_node, published_scope
 from heat_neo4j.database.published_index import IndexStatus, index_status
-from heat_neo4j.database.runs import read_bookkeeping
+from heat_neo4j.database.runs import read_address
 
 __all__ = ["StoreQueries"]
 
@@ -40,8 +40,7 @@ class StoreQueries:
         values = query.values(parameters)
         statement = query.statement
         if query.searches:
-            node = read_bookkeeping(self._connection).published(values["model"])
-            statement = query.over(node.get("indexes") or ())
+            statement = query.over(read_address(self._connection, values["model"]).get("indexes") or ())
         records = self._connection.read(statement, values, doing="querying")
         return [dict(record) for record in records]
 
@@ -104,9 +103,9 @@ class StoreQueries:
         ConnectionFailed
             If the server is lost or refuses.
         """
-        record = read_bookkeeping(self._connection).published_run(model)
-        name = key if key is not None else record.projection.get("key")
-        element_id = find_node(self._connection, record.labels if labels is None else labels, name, node)
+        known_labels, known_key = published_scope(self._connection, model)
+        name = known_key if key is None else key
+        element_id = find_node(self._connection, known_labels if labels is None else labels, name, node)
         if show is None:
             show = () if name is None else (name,)
         return find_neighbours(

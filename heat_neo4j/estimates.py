@@ -381,9 +381,8 @@ def _similarity_seconds(size: RunSize, rates: Rates) -> float:
 
 def _stored_bytes(size: RunSize) -> int:
     blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
-    stored = (
-        2 * (_STORE_BLOCK * blocks + _STORE_RECORD) + _STORE_RECORD
-    )  # coordinates, vector, radius and run
+    # Coordinates and vector, each a list, and radius and run, which share a record.
+    stored = 2 * (_STORE_BLOCK * blocks + _STORE_RECORD) + _STORE_RECORD
     node = stored + _INDEX_NODE + _INDEX_COORDINATE * size.n_components
     link = 34 + 3 * _STORE_RECORD
     return node * size.nodes + link * size.links

@@ -75,6 +75,11 @@ class Attributes:
     recipe: tuple[dict[str, Any], ...]
     unknown: int = 0
 
+    @property
+    def filled(self) -> int:
+        """How many values differ from 0."""
+        return _filled(self.matrix)
+
 
 class AttributeTable:
     """Values of several properties, collected chunk by chunk in any order.
@@ -288,9 +293,13 @@ def _widened(block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
     return full
 
 
+def _filled(block: Block) -> int:
+    return int(block.nnz if sparse.issparse(block) else np.count_nonzero(block))
+
+
 def _joined(blocks: Sequence[Block], n_rows: int, n_columns: int) -> sparse.csr_array | NDArray[np.float64]:
     """Return the blocks side by side, as CSR or as a dense array, whichever suits their share of zeros."""
-    filled = sum(block.nnz if sparse.issparse(block) else int(np.count_nonzero(block)) for block in blocks)
+    filled = sum(map(_filled, blocks))
     if blocks and filled < _SPARSE_BELOW * n_rows * n_columns:
         joined = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr")
         return sparse.csr_array(joined, shape=(n_rows, n_columns))

@@ -90,5 +90,6 @@ def _attribute(attribute: Mapping[str, Any]) -> str:
 
 
 def _name(attribute: Mapping[str, Any]) -> str:
-    label = attribute.get("label")
-    return str(attribute["property"]) if label is None else f"{label}.{attribute['property']}"
+    from heat_neo4j.attributes import Attribute
+
+    return Attribute.of(attribute).name

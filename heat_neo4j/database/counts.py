@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from heat_neo4j.attributes import Attributes, AttributeTable
 from heat_neo4j.database.connection import Connection
@@ -62,7 +61,7 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     n_relationships = sum(count_by_type(connection, scope).values())
     found = _sampled_attributes(connection, scope, n_nodes)
     columns = sum(len(each.names) for each in found)
-    filled = sum(map(_filled, found))
+    filled = sum(each.filled for each in found)
     share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in found), 1)
     return ProjectionCounts(n_nodes, n_relationships, columns, share)
 
@@ -103,9 +102,3 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
         with suppress(ProjectionError):  # none of the sample has it
             found.append(table.finish(rows))
     return found
-
-
-def _filled(attributes: Attributes) -> int:
-    """Return how many values differ from 0."""
-    matrix = attributes.matrix
-    return int(matrix.nnz if sparse.issparse(matrix) else np.count_nonzero(matrix))

@@ -69,7 +69,7 @@ def index_status(connection: Connection, model: str) -> IndexStatus:
     node, record = book.published(model), book.published_run(model)
     names, dimension = _names(record), _dimension(record)
     wanted = list(node.get("indexes") or ())
-    found = tuple(index for index in show_indexes(connection, [], wanted))
+    found = tuple(show_indexes(connection, [], wanted))
     problems = [] if wanted else [f"model {model!r} has no vector index: `heat index create` makes one"]
     there = {index.name for index in found}
     problems += [

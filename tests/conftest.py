@@ -3,6 +3,7 @@
 - ``server``: both releases, one after the other; each is started when the first test asks for it and stopped
   when the last is done, passed or failed. ``--server-version 5.26`` keeps to one for a quick run.
 - ``store``, ``connection_settings``: the same server, as a connected store or as address, user, password.
+- ``cypher``: a function that runs any statement there, past the package.
 - ``throwaway_server``: a server of its own that a test may stop, kill or break.
 - ``HEAT_TEST_NEO4J_URI`` (with ``_USERNAME``, ``_PASSWORD``, ``_DATABASE``) tests a server from outside.
 
@@ -28,6 +29,7 @@ from heat_neo4j.local_server.folders import heat_home
 
 if TYPE_CHECKING:
     from heat_neo4j.database import Neo4jStore
+    from tests.live_graph import Cypher
 
 HEAP, PAGE_CACHE = "768m", "256m"
 START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
@@ -177,6 +179,15 @@ def store(server: LiveServer) -> Iterator[Neo4jStore]:
         server.uri, auth=(server.user, server.password), database=server.database
     ) as opened:
         yield opened
+
+
+@pytest.fixture
+def cypher(server: LiveServer) -> Iterator[Cypher]:
+    """Run any statement past the package; tests that leave nodes behind remove them."""
+    from tests.live_graph import open_cypher
+
+    with open_cypher(server) as run:
+        yield run
 
 
 @pytest.fixture

@@ -9,8 +9,12 @@ from typing import Any
 
 import neo4j
 import numpy as np
+import pytest
+from neo4j import exceptions as driver_errors
 from scipy import sparse
 
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.hyperboloid import lift
 from heat_neo4j.links import LinkProbability, PredictedLinks
@@ -30,6 +34,21 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
 
         cypher.driver = driver
         yield cypher
+
+
+def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:
+    """From now on every commit succeeds without an answer when it is tried first; return which were."""
+    plain, heard = Connection.write_transaction, set()
+
+    def lossy(self: Connection, work: Any, *, doing: str = "writing") -> Any:
+        result = plain(self, work, doing=doing)
+        if (work, doing) not in heard:
+            heard.add((work, doing))
+            raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
+        return result
+
+    monkeypatch.setattr(Connection, "write_transaction", lossy)
+    return heard
 
 
 def make_ring(cypher: Cypher, label: str, n: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
+from tests.commands import invoker
 from tests.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -23,17 +24,6 @@ EMBED = (
 INDEX = "cliNearVector1_CliNear"
 MODEL = ("--model", "cli near")
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
-
-
-def invoker(server):
-    def run(*arguments, code=0, **settings):
-        result = CliRunner().invoke(
-            heat, list(arguments), prog_name="heat", env=server.environment, **settings
-        )
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
 
 
 @pytest.fixture(scope="module")

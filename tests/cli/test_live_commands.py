@@ -8,11 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
 from heat_neo4j.cli import embed as embed_module
-from heat_neo4j.cli import heat
 from heat_neo4j.cli.output import Reporter
+from tests.commands import invoker
 from tests.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -42,14 +41,7 @@ def cypher(server):
 
 @pytest.fixture
 def invoke(server):
-    def run(*arguments, code=0, **settings):
-        result = CliRunner().invoke(
-            heat, list(arguments), prog_name="heat", env=server.environment, **settings
-        )
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
+    return invoker(server)
 
 
 def documents(result):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from heat_neo4j.cli import heat
 from heat_neo4j.database import Projection, properties
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_links
 from heat_neo4j.graph import Graph
+from tests.commands import invoker
 from tests.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -42,13 +42,7 @@ def cypher(server):
 
 @pytest.fixture
 def invoke(server):
-    def run(*arguments, code=0):
-        given = ["evaluate", *arguments]
-        result = CliRunner().invoke(heat, given, prog_name="heat", env=server.environment)
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
+    return partial(invoker(server), "evaluate")
 
 
 def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(invoke, cypher, store):

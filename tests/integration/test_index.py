@@ -10,15 +10,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database import Neo4jStore, WriteNames, vector_indexes
-from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.payload import VECTOR_SCALE
-from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.graph import Provenance
 from heat_neo4j.hyperboloid import distance, to_poincare
-from tests.live_graph import make_ring, open_cypher, random_points, ring_graph, snapshot
+from tests.live_graph import (
+    lose_first_answers,
+    make_ring,
+    open_cypher,
+    random_links,
+    random_points,
+    ring_graph,
+    snapshot,
+)
 
 pytestmark = pytest.mark.live
 
@@ -32,12 +38,6 @@ CREATE = (
 )
 
 processes = multiprocessing.get_context("forkserver")
-
-
-@pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        yield run
 
 
 @pytest.fixture
@@ -158,8 +158,6 @@ def test_slots_alternate_and_one_index_is_left(store, cypher, graph):
 
 
 def test_links_alone_leave_the_index_as_it_is(store, cypher, graph):
-    from tests.live_graph import random_links
-
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     before = {key: model_node(cypher)[key] for key in ("indexes", "vectorProperty", "vectorScale", "core")}
     store.write_links(graph, random_links(N, 1), names=NAMES)
@@ -660,17 +658,8 @@ def test_a_model_published_anew_while_its_index_is_made_keeps_its_own(server, st
 
 
 def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cypher, graph, monkeypatch):
-    plain, heard = Connection.write_transaction, set()
-
-    def lossy(self, work, *, doing="writing"):
-        result = plain(self, work, doing=doing)
-        if (work, doing) not in heard:
-            heard.add((work, doing))
-            raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
-        return result
-
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    monkeypatch.setattr(Connection, "write_transaction", lossy)
+    heard = lose_first_answers(monkeypatch)
     points = random_points(N, 2)
     record = store.write_embedding(graph, points, names=NAMES)
     assert {"making an index", "dropping an index", "noting the indexes"} <= {doing for _, doing in heard}

@@ -36,12 +36,6 @@ processes.set_forkserver_preload(["tests.doomed"])
 
 
 @pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        yield run
-
-
-@pytest.fixture
 def graph(cypher, store):
     make_ring(cypher, LABEL, N)
     yield ring_graph(cypher, LABEL)

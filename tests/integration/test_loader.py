@@ -11,19 +11,13 @@ from heat_neo4j.database import Projection, loader
 from heat_neo4j.database.loader import LoadNames
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.files import read_graph_files
-from tests.live_graph import open_cypher, snapshot
+from tests.live_graph import snapshot
 
 pytestmark = pytest.mark.live
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ATTRIBUTES = ",x,y\n1,1.5,0\n2,0,0\n3,0,-2\n9,0,7\n"
 LABELS = ",class\n1,red\n2,blue\n3,red\n9,\n"
-
-
-@pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        yield run
 
 
 @pytest.fixture

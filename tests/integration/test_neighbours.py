@@ -109,12 +109,6 @@ def any_cloud(request):
 
 
 @pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        yield run
-
-
-@pytest.fixture
 def own(server):
     """A small cloud that a test may harm."""
     yield from opened(server, 30, 3, 4.0)

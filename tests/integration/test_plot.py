@@ -6,16 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
 from heat_neo4j import HEAT, Projection, picture_data, plots
-from heat_neo4j.cli import heat
 from heat_neo4j.database import WriteNames
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.hyperboloid import pair_distances
 from heat_neo4j.pipeline import LinkOptions, embed
 from heat_neo4j.splits import split_edges
+from tests.commands import invoker
 from tests.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
@@ -55,14 +54,8 @@ def published(store, cypher):
 @pytest.fixture
 def invoke(server, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments, code=0):
-        given = ["plot", *arguments, "--model", "plot"]
-        result = CliRunner().invoke(heat, given, prog_name="heat", env=server.environment)
-        assert result.exit_code == code, result.output
-        return result
-
-    return run
+    run = invoker(server)
+    return lambda *arguments, code=0: run("plot", *arguments, "--model", "plot", code=code)
 
 
 @pytest.fixture

@@ -19,18 +19,6 @@ LANGUAGES = {"5.26": ("", "CYPHER 5 "), "2026": ("", "CYPHER 5 ", "CYPHER 25 "),
 
 
 @pytest.fixture(scope="module")
-def toys(server):
-    """Graphs with many, one and no embedded nodes."""
-    with toys_on(server, (N, 1, 0)) as made:
-        yield made
-
-
-@pytest.fixture
-def toy(toys):
-    return toys[N]
-
-
-@pytest.fixture(scope="module")
 def emptied(server):
     """A model that is published, and of whose nodes none is left."""
     with toys_on(server, (2,)) as made, open_cypher(server) as cypher:

@@ -9,24 +9,12 @@ from heat_neo4j.database import WriteNames
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.hyperboloid import lift
 from tests.live_graph import make_ring, open_cypher, ring_graph
-from tests.query_toy import NEW, N, ask, same, toys_on
+from tests.query_toy import NEW, N, ask, same
 
 pytestmark = pytest.mark.live
 
 CERTIFIED = ("nearest", "nearest_where", "nearest_to_point")
 CROWD = 1500
-
-
-@pytest.fixture(scope="module")
-def toys(server):
-    """Graphs with many, one and no embedded nodes."""
-    with toys_on(server, (N, 1, 0)) as made:
-        yield made
-
-
-@pytest.fixture
-def toy(toys):
-    return toys[N]
 
 
 @pytest.fixture(params=["", "search/"])

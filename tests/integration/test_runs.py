@@ -14,7 +14,6 @@ from heat_neo4j.errors import ConnectionFailed, WriteFailed
 from heat_neo4j.graph import Provenance
 from tests.live_graph import (
     make_ring,
-    open_cypher,
     random_links,
     random_points,
     ring_graph,
@@ -26,12 +25,6 @@ pytestmark = pytest.mark.live
 N = 20
 LABEL = "RunNode"
 NAMES = WriteNames(model="run test")
-
-
-@pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        yield run
 
 
 @pytest.fixture

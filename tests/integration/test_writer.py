@@ -9,14 +9,14 @@ import pytest
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database import Neo4jStore, WriteNames, removal
-from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.publication import LANES
-from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.graph import Provenance
 from heat_neo4j.hyperboloid import radius, to_klein, to_poincare
 from tests.live_graph import (
+    lose_first_answers,
     make_ring,
-    open_cypher,
     published_values,
     random_links,
     random_points,
@@ -31,12 +31,6 @@ N = 40
 LABEL = "WriterNode"
 NAMES = WriteNames(model="writer test")
 OTHER = WriteNames(model="writer other")
-
-
-@pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        yield run
 
 
 @pytest.fixture
@@ -274,18 +268,9 @@ def test_a_graph_from_another_database_is_not_published(store, cypher, graph):
 
 
 def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cypher, graph, monkeypatch):
-    plain, heard = Connection.write_transaction, set()
-
-    def lossy(self, work, *, doing="writing"):
-        result = plain(self, work, doing=doing)
-        if (work, doing) not in heard:
-            heard.add((work, doing))
-            raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
-        return result
-
     points, links = random_points(N, 1), random_links(N, 1)
     store.write_embedding(graph, random_points(N, 2), names=NAMES)
-    monkeypatch.setattr(Connection, "write_transaction", lossy)
+    lose_first_answers(monkeypatch)
     record = store.write_embedding(graph, points, names=NAMES, batch_size=16, coordinates="hyperboloid")
     drawn = store.write_links(graph, links, names=NAMES, batch_size=16)
     monkeypatch.undo()

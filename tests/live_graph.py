@@ -13,6 +13,7 @@ import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
 
+from heat_neo4j.database import Neo4jStore
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.graph import Graph, Provenance
@@ -34,6 +35,21 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
 
         cypher.driver = driver
         yield cypher
+
+
+@contextmanager
+def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> Iterator[list[bool]]:
+    """Act once, before the first statement of the store that holds `words`; the list tells whether it did."""
+    acted: list[bool] = []
+
+    def trace(statement: str, parameters: Any) -> None:
+        if words in statement and not acted:
+            acted.append(True)
+            act()
+
+    store.tracer(trace)
+    yield acted
+    store.tracer(None)
 
 
 def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:

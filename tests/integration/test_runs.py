@@ -276,6 +276,7 @@ def test_duplicate_model_nodes_are_made_one(store, cypher, graph):
     cypher("UNWIND range(1, 3) AS i CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
     record = store.write_embedding(graph, fitted(1), names=NAMES)
     cypher("CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
+    assert len(store.read_embedding(graph, names=NAMES)) == N
     store.write_links(graph, random_links(N, 1), names=NAMES)
     rows = cypher("MATCH (m:HeatModel {name: $m}) RETURN m.run AS run", m=NAMES.model)
     assert [row["run"] for row in rows] == [record.run_id]

@@ -3,6 +3,7 @@
 import threading
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.graph import Provenance
 from heat_neo4j.hyperboloid import radius, to_klein, to_poincare
 from tests.live_graph import (
+    before_first,
     lose_first_answers,
     make_ring,
     published_values,
@@ -68,6 +70,27 @@ def test_coordinates_come_back_as_points_in_the_order_of_the_graph(store, graph)
     np.testing.assert_array_equal(store.read_embedding(turned, names=NAMES), points[::-1])
     store.write_embedding(graph, points, names=NAMES)
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), points, rtol=0, atol=1e-12)
+
+
+def test_coordinates_published_anew_while_they_are_read_are_read_again(store, graph):
+    points = [random_points(N, 1), random_points(N, 2)]
+    store.write_embedding(graph, points[0], names=NAMES)
+    again = partial(store.write_embedding, graph, points[1], names=NAMES)
+    with before_first(store, "AS coordinates", again) as acted:
+        found = store.read_embedding(graph, names=NAMES)
+    assert acted
+    np.testing.assert_allclose(found, points[1], rtol=0, atol=1e-12)
+
+
+def test_links_published_anew_while_they_are_read_are_told(store, graph):
+    store.write_links(graph, random_links(N, 1), names=NAMES)
+    again = partial(store.write_links, graph, random_links(N, 2), names=NAMES)
+    with (
+        before_first(store, "AS probabilities", again) as acted,
+        pytest.raises(ProjectionError, match="published anew while its links were read: read again"),
+    ):
+        store.read_links(graph, NAMES.model)
+    assert acted
 
 
 def test_links_are_one_relationship_per_pair(store, cypher, graph):

@@ -9,7 +9,9 @@
     ├── WriteRefused             5   writing would overwrite what is not ours, or the values are not finite
     ├── WriteFailed              6   writing stopped half-way; the run node says "incomplete"
     ├── LocalServerError         7   the local Neo4j did not install, start or stop
-    └── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
+    ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
+    ├── LeaseHeld                9   another process refreshes the model; nothing was done
+    └── QualityRejected         10   the new version did not pass the quality gate; the old one stays published
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.
@@ -21,9 +23,11 @@ __all__ = [
     "ConfigError",
     "ConnectionFailed",
     "HeatError",
+    "LeaseHeld",
     "LocalServerError",
     "MemoryExceeded",
     "ProjectionError",
+    "QualityRejected",
     "WriteFailed",
     "WriteRefused",
 ]
@@ -75,3 +79,15 @@ class MemoryExceeded(HeatError):
     """The run would need more memory than it may use; nothing was begun."""
 
     exit_code = 8
+
+
+class LeaseHeld(HeatError):
+    """Another process refreshes the model; nothing was done."""
+
+    exit_code = 9
+
+
+class QualityRejected(HeatError):
+    """The new version did not pass the quality gate: it was recorded, and the old one stays published."""
+
+    exit_code = 10

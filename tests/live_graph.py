@@ -15,6 +15,7 @@ from scipy import sparse
 
 from heat_neo4j.database import Neo4jStore
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.hyperboloid import lift
@@ -140,9 +141,9 @@ def published_values(cypher: Cypher, label: str, model: str) -> tuple[dict[str, 
 
 
 def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[str]]:
-    """Count the values in the graph by the id of the run that wrote them, in both slots and on links."""
+    """Count the values in the graph by the id of the run that wrote them, in all slots and on links."""
     counts: dict[str, Counter[str]] = {"nodes": Counter(), "links": Counter(), "untagged": Counter()}
-    for slot in (names.slot(1), names.slot(2)):
+    for slot in map(names.slot, SLOTS):
         for row in cypher(
             f"MATCH (n) WHERE any(p IN $slot WHERE n[p] IS NOT NULL) RETURN n[$run] AS run, "
             f"all(p IN $slot WHERE n[p] IS NOT NULL) AS whole, n:`{label}` AS ours, count(*) AS c",

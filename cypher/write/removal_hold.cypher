@@ -1,5 +1,5 @@
 // Lock a run node, then see that a part of its data is ours to remove: one row if so, none if that part is
-// published, still being written, or already gone. First statement of every batch of a removal.
+// published, kept for a rollback, still being written, or already gone. First statement of every batch of a removal.
 // Parameters: run, part ('embedding' or 'links').
 MATCH (r:HeatRun {runId: $run, createdBy: 'heat_neo4j'})
 SET r.lock = true REMOVE r.lock
@@ -7,6 +7,7 @@ WITH r
 WHERE r.status <> 'incomplete' AND $part IN r.stored
   AND NOT EXISTS {
     MATCH (m:HeatModel {name: r.model, createdBy: 'heat_neo4j'})
-    WHERE ($part = 'embedding' AND m.run = r.runId) OR ($part = 'links' AND m.linkRun = r.runId)
+    WHERE ($part = 'embedding' AND r.runId IN [m.run, m.previousRun])
+       OR ($part = 'links' AND r.runId IN [m.linkRun, m.previousLinkRun])
   }
 RETURN r.runId AS run

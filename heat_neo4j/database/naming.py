@@ -10,7 +10,7 @@ from heat_neo4j.database.statements import quote_identifier
 
 __all__ = ["SLOTS", "SlotNames", "WriteNames"]
 
-SLOTS = (1, 2)
+SLOTS = (1, 2, 3)
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
 
@@ -32,9 +32,9 @@ class SlotNames(NamedTuple):
 class WriteNames:
     """Names of what a model writes into the graph.
 
-    Two versions of a model can be in the graph at once, the published one and the one being written, so
-    every node property exists in two *slots*: its name here, followed by ``1`` or ``2``. Readers ask the
-    model's ``HeatModel`` node which slot is published.
+    Three versions of a model can be in the graph at once, the published one, the one before it and the one
+    being written, so every node property exists in three *slots*: its name here, followed by ``1``, ``2`` or
+    ``3``. Readers ask the model's ``HeatModel`` node which slot is published.
 
     Parameters
     ----------
@@ -89,16 +89,16 @@ class WriteNames:
             _check_name(field, getattr(self, field))
         if len(set(self.properties)) < len(self.properties):
             raise ValueError(
-                f"the property names must differ, also with 1 or 2 at the end: {self.properties}"
+                f"the property names must differ, also with 1, 2 or 3 at the end: {self.properties}"
             )
 
     @property
     def properties(self) -> tuple[str, ...]:
-        """All node properties of both slots."""
-        return self.slot(1) + self.slot(2)
+        """All node properties of all slots."""
+        return tuple(name for number in SLOTS for name in self.slot(number))
 
     def slot(self, number: int) -> SlotNames:
-        """Return the node properties of slot `number`, 1 or 2.
+        """Return the node properties of slot `number`, 1, 2 or 3.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class WriteNames:
             If there is no such slot.
         """
         if number not in SLOTS:
-            raise ValueError(f"a slot is 1 or 2, got {number!r}")
+            raise ValueError(f"a slot is 1, 2 or 3, got {number!r}")
         return SlotNames(
             *(f"{name}{number}" for name in (self.embedding, self.radius, self.run, self.vector))
         )

@@ -15,13 +15,33 @@ from typing import Any
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.refusals import refuse_foreign_values, refuse_taken_names
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
+from heat_neo4j.database.runs import (
+    EMBEDDING,
+    LINKS,
+    RunRecord,
+    address_of,
+    as_previous,
+    previous_address,
+    read_address,
+    read_bookkeeping,
+)
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.database.vector_indexes import refuse_foreign_indexes
-from heat_neo4j.errors import WriteFailed, WriteRefused
+from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 
-__all__ = ["LANES", "Claim", "condemn", "hold_lane", "note_error", "publish", "survey_and_claim"]
+__all__ = [
+    "LANES",
+    "Claim",
+    "condemn",
+    "hold_lane",
+    "lock_model",
+    "note_error",
+    "note_rejected",
+    "publish",
+    "roll_back",
+    "survey_and_claim",
+]
 
 LANES = 2
 """Batches of a run that are written at once. With four, relationships deadlock and the gain is lost."""
@@ -78,7 +98,8 @@ def survey_and_claim(connection: Connection, claim: Claim, *, dry_run: bool = Fa
             if attempt < _LOOKS - 1:
                 continue
             raise
-        record = _placed(claim, book.free_slot(model))
+        before = book.published(model).get("run")
+        record = replace(_placed(claim, book.free_slot(model)), previous_run=before)
         if dry_run or _register(connection, claim, record):
             return record
     raise WriteFailed(
@@ -107,7 +128,7 @@ def _register(connection: Connection, claim: Claim, record: RunRecord) -> bool:
     properties = record.to_node()
 
     def register(transaction: Transaction) -> bool:
-        if not _lock_model(transaction, record.model):
+        if not lock_model(transaction, record.model):
             return False
         book = read_bookkeeping(transaction)
         if book.free_slot(record.model) != record.slot:
@@ -115,6 +136,7 @@ def _register(connection: Connection, claim: Claim, record: RunRecord) -> bool:
         refuse_taken_names(book, claim.names, claim.parts)
         transaction.run(load_statement("write/runs_abandon"), {**model, **run})
         transaction.run(load_statement("write/run_create"), {**run, "properties": properties, "lanes": LANES})
+        transaction.run(load_statement("write/run_previous"), run)
         return True
 
     # Of two that make the model node at once, neither sees the other's before the commit: so commit it first.
@@ -124,11 +146,11 @@ def _register(connection: Connection, claim: Claim, record: RunRecord) -> bool:
     return write(connection, register, doing="starting a run")
 
 
-def _lock_model(transaction: Transaction, model: str) -> bool:
+def lock_model(transaction: Transaction, model: str) -> bool:
     """Lock all model nodes, drop duplicates of `model`; False if it has none."""
     rows = transaction.run(load_statement("write/models_lock")).records
     mine = [row for row in rows if row["model"]["name"] == model]
-    mine.sort(key=lambda row: not ("run" in row["model"] or "linkRun" in row["model"]))
+    mine.sort(key=lambda row: -len(row["model"].keys() & {"run", "linkRun", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
     return bool(mine)
@@ -167,17 +189,48 @@ def publish(connection: Connection, record: RunRecord, published: Mapping[str, A
     properties = {"outcome": record.to_node(), "published": dict(published)}
 
     def flip(transaction: Transaction) -> None:
-        statuses = [
-            row["status"] for row in transaction.run(load_statement("write/publish_hold"), address).records
-        ]
+        held = transaction.run(load_statement("write/publish_hold"), address).records
+        statuses = [row["status"] for row in held]
         if statuses == ["complete"]:
             return  # by a commit of which no answer came
         if statuses != ["incomplete"]:
             raise _taken_over(record.model)
-        transaction.run(load_statement("write/publish"), {**address, **properties})
+        kept = {"kept": as_previous(address_of(held[0]["model"]))}
+        transaction.run(load_statement("write/publish"), {**address, **properties, **kept})
         _relate(transaction, record.model)
 
     write(connection, flip, doing="publishing")
+
+
+def roll_back(connection: Connection, model: str) -> None:
+    """Let readers see the version before instead of the published one, which is kept in its place.
+
+    Raises
+    ------
+    ProjectionError
+        If no version before is kept.
+    WriteFailed
+        If another run was published meanwhile.
+    """
+    node = read_address(connection, model)
+    before, now = previous_address(node), address_of(node)
+    if not before:
+        raise ProjectionError(f"model {model!r} has no version before the published one in this database")
+    asked = {"model": model, "run": now["run"], "link_run": now["linkRun"]}
+    properties = {"published": address_of(before), "kept": as_previous(now)}
+
+    def flip(transaction: Transaction) -> None:
+        rows = transaction.run(load_statement("write/models_lock")).records
+        found = [row["model"] for row in rows if row["model"]["name"] == model]
+        if [address_of(each) for each in found] == [address_of(before)] and before != now:
+            return  # by a commit of which no answer came
+        if not transaction.run(load_statement("write/rollback"), {**asked, **properties}).records:
+            raise WriteFailed(
+                f"another run of model {model!r} was published meanwhile: nothing was rolled back"
+            )
+        _relate(transaction, model)
+
+    write(connection, flip, doing="rolling back")
 
 
 def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:
@@ -189,10 +242,23 @@ def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:
         transaction.run(load_statement("write/runs_condemn"), chosen)
         transaction.run(load_statement("write/unpublish_embedding"), chosen)
         transaction.run(load_statement("write/unpublish_links"), chosen)
+        transaction.run(load_statement("write/unpublish_previous"), chosen)
         for model in sorted({run.model for run in runs}):
             _relate(transaction, model)
 
     write(connection, work, doing="clearing")
+
+
+def note_rejected(connection: Connection, record: RunRecord) -> None:
+    """Make the node of a run that did not pass the quality gate and wrote nothing."""
+    run = {"run": record.run_id}
+
+    def note(transaction: Transaction) -> None:
+        properties = {"properties": record.to_node()}
+        transaction.run(load_statement("write/run_rejected"), {**run, **properties})
+        transaction.run(load_statement("write/run_previous"), run)
+
+    write(connection, note, doing="recording a rejected run")
 
 
 def note_error(connection: Connection, run_id: str, error: str) -> None:

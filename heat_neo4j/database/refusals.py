@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.naming import SLOTS, WriteNames
 from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import WriteRefused
@@ -70,19 +70,15 @@ def refuse_foreign_values(
     WriteRefused
         With their number and an example.
     """
-    one, two = names.slot(1), names.slot(2)
     advice = "choose other names, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
         statement = load_statement(
             "write/foreign_values",
-            embedding_one=one.embedding,
-            radius_one=one.radius,
-            run_one=one.run,
-            vector_one=one.vector,
-            embedding_two=two.embedding,
-            radius_two=two.radius,
-            run_two=two.run,
-            vector_two=two.vector,
+            **{
+                f"{name}_{word}": value
+                for word, number in zip(("one", "two", "three"), SLOTS, strict=True)
+                for name, value in names.slot(number)._asdict().items()
+            },
         )
         holders = {"runs": book.holders(names.model, EMBEDDING)}
         found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]

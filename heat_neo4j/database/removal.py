@@ -9,14 +9,19 @@ from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.publication import condemn
+from heat_neo4j.database.publication import condemn, lock_model
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.database.vector_indexes import drop_indexes
 from heat_neo4j.errors import WriteRefused
 
-__all__ = ["ClearReport", "clear", "sweep"]
+__all__ = ["RECORDS", "ClearReport", "clear", "prune", "sweep"]
+
+RECORDS = 100
+"""Nodes of earlier runs that a model keeps."""
+
+_SILENT_SECONDS = 3600.0  # after which a run that has not finished is held for dead
 
 # Ids are found by a scan of the graph (or of the type), so many at a time, and removed a batch at a time.
 _IDS_PER_SCAN = 200_000
@@ -94,6 +99,34 @@ def sweep(connection: Connection, model: str, on_progress: Progress = no_progres
         if run.status == "removing":
             _delete_run(connection, run)
     progress.finish()
+
+
+def prune(
+    connection: Connection,
+    model: str,
+    *,
+    records: int = RECORDS,
+    previous: bool = False,
+    silent_seconds: float = _SILENT_SECONDS,
+    on_progress: Progress = no_progress,
+) -> int:
+    """Remove what no reader needs; return how many run nodes were forgotten. See `Neo4jStore.prune`."""
+
+    def abandon(transaction: Transaction) -> None:
+        lock_model(transaction, model)
+        silent = {"model": model, "seconds": silent_seconds}
+        transaction.run(load_statement("write/runs_abandon_silent"), silent)
+        if previous:
+            transaction.run(load_statement("write/previous_forget"), {"model": model})
+
+    def forget(transaction: Transaction) -> int:
+        lock_model(transaction, model)
+        asked = {"model": model, "records": records}
+        return int(transaction.run(load_statement("write/runs_forget"), asked).records[0]["forgotten"])
+
+    write(connection, abandon, doing="pruning")
+    sweep(connection, model, on_progress)
+    return write(connection, forget, doing="pruning")
 
 
 class _Counter:

@@ -21,7 +21,10 @@ __all__ = [
     "LINKS",
     "Bookkeeping",
     "RunRecord",
+    "address_of",
+    "as_previous",
     "nothing_published",
+    "previous_address",
     "read_address",
     "read_bookkeeping",
 ]
@@ -38,6 +41,31 @@ _JSON_FIELDS = (
     "counts",
     "stage_seconds",
     "training",
+    "settings",
+    "fingerprint",
+    "changes",
+    "quality",
+    "drift",
+)
+
+
+# Properties of a model's node that send readers to the published version.
+_ADDRESS = (
+    "run",
+    "slot",
+    "embeddingProperty",
+    "radiusProperty",
+    "runProperty",
+    "vectorProperty",
+    "vectorScale",
+    "indexes",
+    "core",
+    "coordinates",
+    "dimension",
+    "linkRun",
+    "linkType",
+    "linkRadius",
+    "linkTemperature",
 )
 
 
@@ -54,12 +82,13 @@ class RunRecord:
     parts : tuple of str
         What it writes: "embedding", "links" or both.
     status : str
-        "incomplete": still being written, or died. "complete": published. "superseded": a later run took
-        its place, its values were removed. "removing": its values are being removed. "dry run": none were.
+        "incomplete": still being written, or died. "complete": published. "superseded": another run took
+        its place; its values are removed, unless they are kept for a rollback. "removing": its values are
+        being removed. "rejected": it did not pass the quality gate, and wrote none. "dry run": none were.
     stored : tuple of str
         Parts of which values may still be in the graph.
     slot : int
-        1 or 2: the end of the names of the node properties.
+        1, 2 or 3: the end of the names of the node properties.
     embedding_property, radius_property, run_property, vector_property, link_type : str or None
         Where it wrote; None for a part it does not write.
     indexes : tuple of str
@@ -90,7 +119,21 @@ class RunRecord:
     attribute_recipe : sequence of mappings
         How node properties became attributes.
     error : str or None
-        Why an incomplete run stopped, if it could still say so.
+        Why an incomplete run stopped, if it could still say so, or why a run was rejected.
+    previous_run : str or None
+        The run whose coordinates were published when it began.
+    decision : str or None
+        How the coordinates came to be: "full", "warm" or "place".
+    reason : str or None
+        Why so.
+    settings : mapping
+        JSON data: what was asked for, by which a later refresh sees that something else is.
+    fingerprint : mapping
+        JSON data: `Fingerprint` of the graph it was computed from.
+    changes : mapping
+        JSON data: what differed from the graph of the run before.
+    quality, drift : mapping
+        JSON data: held-out AUROC and what it was judged by; how far nodes moved since the run before.
     """
 
     run_id: str
@@ -130,6 +173,14 @@ class RunRecord:
     stage_seconds: Mapping[str, float] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
+    previous_run: str | None = None
+    decision: str | None = None
+    reason: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fingerprint: Mapping[str, Any] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    quality: Mapping[str, Any] = field(default_factory=dict)
+    drift: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -192,9 +243,14 @@ class Bookkeeping:
         """Return the properties of the node of `model`, without any if there is none."""
         return _node_of(self.models, model)
 
+    def previous(self, model: str) -> Mapping[str, Any]:
+        """Return what the node of `model` pointed to before, without anything if that is not kept."""
+        return previous_address(self.published(model))
+
     def free_slot(self, model: str) -> int:
-        """Return the slot that the published coordinates of `model` are not in."""
-        return SLOTS[1] if self.published(model).get("slot") == SLOTS[0] else SLOTS[0]
+        """Return a slot that neither the published coordinates of `model` nor those before them are in."""
+        taken = {self.published(model).get("slot"), self.previous(model).get("slot")}
+        return next(slot for slot in SLOTS if slot not in taken)
 
     def published_run(self, model: str) -> RunRecord:
         """Return the run of `model` whose coordinates are published.
@@ -221,13 +277,17 @@ class Bookkeeping:
     def leftovers(self, model: str) -> Iterator[tuple[RunRecord, str]]:
         """Yield each run and part of `model` with values in the graph that nobody should read.
 
-        These are parts which are not published, of runs that are not being written.
+        These are parts which are neither published nor kept for a rollback, of runs that are not being
+        written.
         """
-        node = self.published(model)
-        address = {EMBEDDING: node.get("run"), LINKS: node.get("linkRun")}
+        nodes = self.published(model), self.previous(model)
+        kept = {
+            EMBEDDING: {node.get("run") for node in nodes},
+            LINKS: {node.get("linkRun") for node in nodes},
+        }
         for run in self.runs_of(model):
             if run.status != "incomplete":
-                yield from ((run, part) for part in run.stored if address[part] != run.run_id)
+                yield from ((run, part) for part in run.stored if run.run_id not in kept[part])
 
 
 def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:
@@ -253,6 +313,27 @@ def read_address(connection: Connection, model: str) -> Mapping[str, Any]:
     """Return the properties of the node of `model`, without any if there is none: what readers go by."""
     records = connection.read(load_statement("read/models"), doing="reading what is published")
     return _node_of([record["model"] for record in records], model)
+
+
+def address_of(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those properties of a model's node that send readers to a version; a missing one is None."""
+    return {name: node.get(name) for name in _ADDRESS}
+
+
+def previous_address(node: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model's node pointed to before, without anything if that is not kept."""
+    kept: dict[str, Any] = json.loads(node.get("previous", "{}"))
+    return kept
+
+
+def as_previous(address: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties by which a model's node remembers an address for a rollback."""
+    whole = address if address.get("run") or address.get("linkRun") else None
+    return {
+        "previous": None if whole is None else json.dumps(whole, sort_keys=True),
+        "previousRun": None if whole is None else whole.get("run"),
+        "previousLinkRun": None if whole is None else whole.get("linkRun"),
+    }
 
 
 def nothing_published(model: str) -> ProjectionError:

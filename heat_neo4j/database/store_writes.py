@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.facts import model_facts
+from heat_neo4j.database.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.options import WriteOptions
 from heat_neo4j.database.payload import Links, check_coordinates, check_links
+from heat_neo4j.database.publication import roll_back
 from heat_neo4j.database.published import read_embedding
 from heat_neo4j.database.published_index import IndexStatus, create_index, drop_index
 from heat_neo4j.database.published_links import StoredLinks, read_links
-from heat_neo4j.database.removal import ClearReport, clear
+from heat_neo4j.database.removal import RECORDS, ClearReport, clear, prune
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.writer import Run
 from heat_neo4j.graph import Graph
@@ -234,6 +237,61 @@ class StoreWrites:
         """Return the runs in this database (of one `model`, if given), latest first."""
         book = read_bookkeeping(self._connection, history=True)
         return [run for run in book.runs if model in (None, run.model)]
+
+    def roll_back(self, model: str = "heat") -> None:
+        """Publish the version before the published one again, in one transaction; again, to undo it.
+
+        Raises
+        ------
+        ProjectionError
+            If no version before is kept.
+        WriteRefused
+            If the user may not write.
+        ConnectionFailed, WriteFailed
+            If the server is lost or refuses, or another run was published meanwhile.
+        """
+        roll_back(self._connection, model)
+
+    def prune(
+        self,
+        model: str = "heat",
+        *,
+        records: int = RECORDS,
+        previous: bool = False,
+        on_progress: Progress = no_progress,
+    ) -> int:
+        """Remove what no reader needs: remains of dead runs, versions nobody can go back to, old run nodes.
+
+        Parameters
+        ----------
+        model : str
+            Which model.
+        records : int
+            Run nodes to keep of those of which nothing else is in the graph, the latest, at least 0.
+        previous : bool
+            Remove the version before the published one too; there is no rollback then.
+        on_progress : callable
+            Called with the stage "remove old version".
+
+        Returns
+        -------
+        int
+            How many run nodes were deleted.
+
+        Raises
+        ------
+        LeaseHeld
+            If the model is being refreshed.
+        ConnectionFailed, WriteRefused, WriteFailed
+            If the server is lost or refuses. To repeat completes it.
+        """
+        check_integer("records", records, minimum=0)
+        with self.lease(model):
+            return prune(self._connection, model, records=records, previous=previous, on_progress=on_progress)
+
+    def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> Lease:
+        """Return the lease of a model, a context manager; see `Lease`."""
+        return Lease(self._connection, model, seconds)
 
     def clear(
         self,

@@ -1,4 +1,4 @@
-"""Names of what is written: derived from the model, in two slots, safe to quote."""
+"""Names of what is written: derived from the model, in three slots, safe to quote."""
 
 import pytest
 
@@ -44,13 +44,13 @@ def test_given_names_are_taken_as_they_are():
 def test_slots_share_no_property():
     names = WriteNames(model="m")
     assert set(names.slot(1)).isdisjoint(names.slot(2))
-    assert names.properties == names.slot(1) + names.slot(2)
-    assert SLOTS == (1, 2)
+    assert names.properties == names.slot(1) + names.slot(2) + names.slot(3)
+    assert SLOTS == (1, 2, 3)
 
 
 @pytest.mark.parametrize("slot", [0, 3, None, "1"])
 def test_there_are_two_slots(slot):
-    with pytest.raises(ValueError, match="a slot is 1 or 2"):
+    with pytest.raises(ValueError, match="a slot is 1, 2 or 3"):
         WriteNames().slot(slot)
 
 

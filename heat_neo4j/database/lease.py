@@ -1,0 +1,124 @@
+"""The lease of a model: a promise in the graph that one process at a time works on it, which expires."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.publication import lock_model
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.transactions import write
+from heat_neo4j.errors import HeatError, LeaseHeld
+
+__all__ = ["LEASE_SECONDS", "Lease"]
+
+LEASE_SECONDS = 60.0
+"""How long a lease lasts that its holder does not renew."""
+
+_RENEWALS = 3  # in the time that a lease lasts
+_log = logging.getLogger(__name__)
+
+
+class Lease:
+    """The right to refresh a model, held while the context lasts and renewed by a thread.
+
+    It keeps two refreshes from doing the same work; that what is published is whole does not depend on it.
+    Times are the server's. A process that dies stops renewing, and the next one takes over when the time is
+    up.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where the model is; its node is made if there is none.
+    model : str
+        The model's name.
+    seconds : float
+        How long the lease lasts without being renewed, above 0.
+
+    Raises
+    ------
+    LeaseHeld
+        On entering, if another process holds it.
+    """
+
+    def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
+        self._connection, self._model, self._seconds = connection, model, seconds
+        self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._stop, self._lost = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._renew, name="heat lease", daemon=True)
+
+    def __enter__(self) -> Self:
+        made = {"model": self._model}
+
+        def take(transaction: Transaction) -> tuple[bool, str, str]:
+            lock_model(transaction, self._model)
+            row = transaction.run(load_statement("write/lease_take"), self._asked()).records[0]
+            return row["free"], row["holder"], f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
+
+        write(
+            self._connection,
+            lambda making: making.run(load_statement("write/model_create"), made),
+            doing="taking the lease",
+        )
+        free, holder, until = write(self._connection, take, doing="taking the lease")
+        if not free:
+            raise LeaseHeld(
+                f"model {self._model!r} is being refreshed by {holder}, whose lease lasts until {until} "
+                "unless it is renewed: nothing was done"
+            )
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        try:
+            write(self._connection, self._release, doing="giving the lease back")
+        except HeatError as failure:
+            # It expires by itself; the error that ended the work says more.
+            _log.warning("the lease of model %r lasts until it expires: %s", self._model, failure)
+
+    def check(self) -> None:
+        """See that the lease is still held.
+
+        Raises
+        ------
+        LeaseHeld
+            If it expired, and another process took it or the model was cleared.
+        """
+        if self._lost.is_set():
+            raise LeaseHeld(
+                f"the lease of model {self._model!r} expired while this process was held up, and was taken over: "
+                "nothing was published"
+            )
+
+    def _asked(self) -> dict[str, object]:
+        return {"model": self._model, "holder": self._holder, "seconds": self._seconds}
+
+    def _renew(self) -> None:
+        statement = load_statement("write/lease_renew")
+        while not self._stop.wait(self._seconds / _RENEWALS):
+            try:
+                held = write(
+                    self._connection,
+                    lambda renewing: renewing.run(statement, self._asked()).records,
+                    doing="renewing the lease",
+                )
+            except HeatError as error:
+                _log.debug("the lease was not renewed: %s", error)  # the work itself will meet the same
+                continue
+            if not held:
+                self._lost.set()
+                return
+
+    def _release(self, transaction: Transaction) -> None:
+        transaction.run(load_statement("write/lease_release"), self._asked())
+        transaction.run(load_statement("write/models_delete_empty"), {"model": self._model})

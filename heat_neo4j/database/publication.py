@@ -210,24 +210,26 @@ def roll_back(connection: Connection, model: str) -> None:
     ProjectionError
         If no version before is kept.
     WriteFailed
-        If another run was published meanwhile.
+        If another run was published, or that version was removed, meanwhile.
     """
-    node = read_address(connection, model)
-    before, now = previous_address(node), address_of(node)
-    if not before:
+    seen = read_address(connection, model)
+    target = _runs(previous_address(seen))
+    if not any(target):
         raise ProjectionError(f"model {model!r} has no version before the published one in this database")
-    asked = {"model": model, "run": now["run"], "link_run": now["linkRun"]}
-    properties = {"published": address_of(before), "kept": as_previous(now)}
 
     def flip(transaction: Transaction) -> None:
-        rows = transaction.run(load_statement("write/models_lock")).records
-        found = [row["model"] for row in rows if row["model"]["name"] == model]
-        if [address_of(each) for each in found] == [address_of(before)] and before != now:
+        lock_model(transaction, model)
+        node = read_bookkeeping(transaction).published(model)
+        now, before = address_of(node), previous_address(node)
+        if _runs(now) == target:
             return  # by a commit of which no answer came
-        if not transaction.run(load_statement("write/rollback"), {**asked, **properties}).records:
+        if (_runs(now), _runs(before)) != (_runs(seen), target):
             raise WriteFailed(
-                f"another run of model {model!r} was published meanwhile: nothing was rolled back"
+                f"another run of model {model!r} was published, or the version before was removed, "
+                "meanwhile: nothing was rolled back"
             )
+        flipped = {"published": address_of(before), "kept": as_previous(now)}
+        transaction.run(load_statement("write/rollback"), {"model": model, **flipped})
         _relate(transaction, model)
 
     write(connection, flip, doing="rolling back")
@@ -269,6 +271,11 @@ def note_error(connection: Connection, run_id: str, error: str) -> None:
         lambda noted: noted.run(load_statement("write/run_error"), parameters),
         doing="noting an error",
     )
+
+
+def _runs(address: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the runs that wrote the coordinates and the links to which an address sends readers."""
+    return address.get("run"), address.get("linkRun")
 
 
 def _relate(transaction: Transaction, model: str) -> None:

@@ -49,8 +49,8 @@ _JSON_FIELDS = (
 )
 
 
-# Properties of a model's node that send readers to the published version.
-_ADDRESS = (
+# Properties of a model's node that send readers to the published coordinates, and to the published links.
+_COORDINATES = (
     "run",
     "slot",
     "embeddingProperty",
@@ -62,11 +62,8 @@ _ADDRESS = (
     "core",
     "coordinates",
     "dimension",
-    "linkRun",
-    "linkType",
-    "linkRadius",
-    "linkTemperature",
 )
+_LINKS = ("linkRun", "linkType", "linkRadius", "linkTemperature")
 
 
 @dataclass(frozen=True)
@@ -317,12 +314,16 @@ def read_address(connection: Connection, model: str) -> Mapping[str, Any]:
 
 def address_of(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return those properties of a model's node that send readers to a version; a missing one is None."""
-    return {name: node.get(name) for name in _ADDRESS}
+    return {name: node.get(name) for name in (*_COORDINATES, *_LINKS)}
 
 
 def previous_address(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model's node pointed to before, without anything if that is not kept."""
     kept: dict[str, Any] = json.loads(node.get("previous", "{}"))
+    if kept and kept["run"] == node.get(
+        "run"
+    ):  # only links came since; an index may have come or gone with them
+        kept |= {name: node.get(name) for name in _COORDINATES}
     return kept
 
 

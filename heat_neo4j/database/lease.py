@@ -50,7 +50,7 @@ class Lease:
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
         self._connection, self._model, self._seconds = connection, model, seconds
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._stop, self._lost = threading.Event(), threading.Event()
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="heat lease", daemon=True)
 
     def __enter__(self) -> Self:
@@ -87,37 +87,43 @@ class Lease:
             _log.warning("the lease of model %r lasts until it expires: %s", self._model, failure)
 
     def check(self) -> None:
-        """See that the lease is still held.
+        """See that the lease is still held, and renew it.
+
+        The server is asked, as a process that was held up does not know yet what it missed.
 
         Raises
         ------
         LeaseHeld
             If it expired, and another process took it or the model was cleared.
+        ConnectionFailed
+            If the server is lost.
         """
-        if self._lost.is_set():
+        if not self._hold():
             raise LeaseHeld(
-                f"the lease of model {self._model!r} expired while this process was held up, and was taken over: "
-                "nothing was published"
+                f"the lease of model {self._model!r} expired while this process was held up, and was taken "
+                "over: nothing was published"
             )
 
     def _asked(self) -> dict[str, object]:
         return {"model": self._model, "holder": self._holder, "seconds": self._seconds}
 
-    def _renew(self) -> None:
+    def _hold(self) -> bool:
+        """Renew the lease; False if it is not ours any more."""
         statement = load_statement("write/lease_renew")
+        held = write(
+            self._connection,
+            lambda renewing: renewing.run(statement, self._asked()).records,
+            doing="renewing the lease",
+        )
+        return bool(held)
+
+    def _renew(self) -> None:
         while not self._stop.wait(self._seconds / _RENEWALS):
             try:
-                held = write(
-                    self._connection,
-                    lambda renewing: renewing.run(statement, self._asked()).records,
-                    doing="renewing the lease",
-                )
+                if not self._hold():
+                    return
             except HeatError as error:
                 _log.debug("the lease was not renewed: %s", error)  # the work itself will meet the same
-                continue
-            if not held:
-                self._lost.set()
-                return
 
     def _release(self, transaction: Transaction) -> None:
         transaction.run(load_statement("write/lease_release"), self._asked())

@@ -84,8 +84,9 @@ def refuse_foreign_values(
         found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]
         if found["found"]:
             raise WriteRefused(
-                f"{found['found']} nodes (e.g. {found['example']}) have {_listed(names.properties)} from "
-                f"elsewhere, not from a run of model {names.model!r}: {advice}"
+                f"{found['found']} nodes (e.g. {found['example']}) have {names.embedding}, {names.radius}, "
+                f"{names.run} or {names.vector}, each with 1, 2 or 3 at its end, from elsewhere, not from a "
+                f"run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
         statement = load_statement("write/foreign_links", type=names.link_type)
@@ -96,7 +97,3 @@ def refuse_foreign_values(
                 f"{found['found']} relationships (e.g. {found['example']}) of type {names.link_type!r} are "
                 f"not from a run of model {names.model!r}: {advice}; they stay as they are"
             )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"

@@ -284,7 +284,7 @@ CASES = [
         "property of the user",
         EMBED,
         5,
-        "1 nodes (e.g. ID) have badEmbedding1, badRadius1, badRun1, badVector1, badEmbedding2, badRadius2, badRun2 or badVector2 from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
+        "1 nodes (e.g. ID) have badEmbedding, badRadius, badRun or badVector, each with 1, 2 or 3 at its end, from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
         graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding1 = 'mine'",
     ),
     Case(

@@ -11,7 +11,7 @@
     ├── LocalServerError         7   the local Neo4j did not install, start or stop
     ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
     ├── LeaseHeld                9   another process refreshes the model; nothing was done
-    └── QualityRejected         10   the new version did not pass the quality gate; the old one stays published
+    └── QualityRejected         10   the new version did not pass the quality gate; the old one stays
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.

@@ -37,7 +37,7 @@ class ClearReport:
     runs, models : tuple of str
         Ids of the runs, and names of the models of which nothing is left.
     nodes, links : int
-        Nodes that lost their coordinates, and predicted links deleted.
+        Nodes that lost coordinates, once for each version of them, and predicted links deleted.
     dry_run : bool
         Whether nothing was removed.
     """

@@ -18,7 +18,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.graph import Graph, Provenance
-from heat_neo4j.hyperboloid import lift
+from heat_neo4j.hyperboloid import distance, lift
 from heat_neo4j.links import LinkProbability, PredictedLinks
 
 Cypher = Callable[..., list[dict[str, Any]]]
@@ -101,14 +101,20 @@ def random_points(n: int, seed: int, d: int = 3) -> np.ndarray:
     return lift(np.random.default_rng(seed).normal(size=(n, d)))
 
 
+def nearest_keys(points: np.ndarray, row: int) -> list[int]:
+    """Return the other rows, nearest first."""
+    apart = [(float(distance(points[row], other)), i) for i, other in enumerate(points) if i != row]
+    return [i for _, i in sorted(apart)]
+
+
 def random_links(n: int, seed: int, count: int = 30) -> PredictedLinks:
     """Return `count` predicted links between `n` rows."""
     generator = np.random.default_rng(seed)
     upper = np.stack(np.triu_indices(n, 2), axis=1)
     pairs = upper[generator.choice(len(upper), count, replace=False)]
     law = LinkProbability(radius=1.25, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
-    distance = np.sort(generator.random(count) * 4)
-    return PredictedLinks(pairs[:, 0], pairs[:, 1], distance, law(distance), law)
+    apart = np.sort(generator.random(count) * 4)
+    return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, law(apart), law)
 
 
 def snapshot(cypher: Cypher) -> dict[str, Any]:

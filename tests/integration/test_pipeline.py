@@ -9,7 +9,7 @@ from heat_neo4j.database.writer import Run
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.links import predict_links
 from heat_neo4j.pipeline import LinkOptions, embed, predict
-from tests.live_graph import open_cypher, snapshot
+from tests.live_graph import open_cypher, runs_in_graph, snapshot
 
 pytestmark = pytest.mark.live
 
@@ -47,8 +47,11 @@ def cypher(server):
 
 
 def predicted(cypher, kind="PIPE_PREDICTED"):
-    """Return {(lower key, higher key): properties} of the predicted links."""
-    rows = cypher(f"MATCH (a)-[p:`{kind}`]->(b) RETURN a.key AS a, b.key AS b, properties(p) AS p")
+    """Return {(lower key, higher key): properties} of published links, and of a user's own of the type."""
+    rows = cypher(
+        f"MATCH (m:HeatModel {{name: 'pipe'}}) MATCH (a)-[p:`{kind}`]->(b) "
+        "WHERE coalesce(p.run, m.linkRun) = m.linkRun RETURN a.key AS a, b.key AS b, properties(p) AS p"
+    )
     return {(row["a"], row["b"]): row["p"] for row in rows}
 
 
@@ -125,7 +128,7 @@ def test_what_was_computed_is_what_is_published(store, cypher):
     assert np.array_equal(store.read_embedding(graph, names=NAMES), model.embedding_)
     found = predict_links(model, graph, k=3, probability=report.calibration)
     assert without_run(predicted(cypher)) == as_read(found)
-    assert {p["run"] for p in predicted(cypher).values()} == {report.run.run_id}
+    assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {report.run.run_id}
     (record,) = store.runs("pipe")
     assert record == report.run
     assert (record.status, record.nodes_written, record.links_written) == ("complete", NODES, len(found))
@@ -152,10 +155,10 @@ def test_what_was_computed_is_what_is_published(store, cypher):
 def test_the_next_run_reads_the_graph_and_not_its_own_output(store, cypher):
     everything = Projection(["PipePaper"], attributes=["words"])
     first, second = new_model(), new_model()
-    embed(store, everything, first, names=NAMES, links=LINKS)
-    report = embed(store, everything, second, names=NAMES, links=LINKS)
+    reports = [embed(store, everything, model, names=NAMES, links=LINKS) for model in (first, second)]
     assert np.array_equal(first.embedding_, second.embedding_)
-    assert {p["run"] for p in predicted(cypher).values()} == {report.run.run_id}
+    assert {p["run"] for p in predicted(cypher).values()} == {reports[1].run.run_id}
+    assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {each.run.run_id for each in reports}
     assert [run.status for run in store.runs("pipe")] == ["complete", "superseded"]
 
 
@@ -216,6 +219,7 @@ def test_without_links_earlier_ones_stay_published(store, cypher):
     (model,) = cypher("MATCH (m:HeatModel {name: 'pipe'}) RETURN m.run AS run, m.linkRun AS links")
     assert dict(model) == {"run": second.run_id, "links": first.run_id}
     assert {p["run"] for p in predicted(cypher).values()} == {first.run_id}
+    assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {first.run_id}
 
 
 def test_predict_reads_coordinates_back_and_reuses_the_calibration(store, cypher):
@@ -249,12 +253,14 @@ def test_predict_fits_the_calibration_that_the_run_did_not(store, cypher):
 def test_predict_keeps_to_the_type_of_the_last_links(store, cypher):
     names = WriteNames("pipe", link_type="PIPE_GUESS")
     embed(store, PAPERS, new_model(), names=names, links=LINKS)
-    assert predict(store, "pipe", links=LinkOptions(k=1)).run.link_type == "PIPE_GUESS"
-    assert (
-        predict(store, "pipe", links=LinkOptions(k=1), link_type="PIPE_OTHER").run.link_type == "PIPE_OTHER"
-    )
-    assert predicted(cypher, "PIPE_OTHER")
-    assert not predicted(cypher, "PIPE_GUESS")
+    guess = predict(store, "pipe", links=LinkOptions(k=1)).run
+    assert guess.link_type == "PIPE_GUESS"
+    for kept in ([guess.run_id], []):
+        other = predict(store, "pipe", links=LinkOptions(k=1), link_type="PIPE_OTHER").run
+        assert other.link_type == "PIPE_OTHER"
+        assert {p["run"] for p in predicted(cypher, "PIPE_OTHER").values()} == {other.run_id}
+        rows = cypher("MATCH ()-[p]->() WHERE type(p) = 'PIPE_GUESS' RETURN DISTINCT p.run AS run")
+        assert [row["run"] for row in rows] == kept
 
 
 def test_predict_without_coordinates(store, cypher):

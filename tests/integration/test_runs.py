@@ -158,8 +158,28 @@ def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher
     second = store.write_embedding(graph, fitted(2), names=NAMES)
     assert statuses(store) == {second.run_id: "complete", first.run_id: "superseded"}
     assert published_runs(cypher) == [second.run_id]
-    old = store.runs(NAMES.model)[1]
-    assert (old.stored, old.attribute_recipe, old.seed) == ((), (), 2**62 + 1)
+    kept = store.runs(NAMES.model)[1]
+    assert (kept.stored, kept.attribute_recipe) == (("embedding",), [{"property": "year"}])
+    third = store.write_embedding(graph, fitted(3), names=NAMES)
+    assert statuses(store) == {
+        third.run_id: "complete",
+        second.run_id: "superseded",
+        first.run_id: "superseded",
+    }
+    assert published_runs(cypher) == [third.run_id]
+    old = store.runs(NAMES.model)[2]
+    assert (old.run_id, old.stored, old.attribute_recipe) == (first.run_id, (), ())
+    assert (old.seed, old.previous_run) == (2**62 + 1, None)
+    assert [run.previous_run for run in store.runs(NAMES.model)[:2]] == [second.run_id, first.run_id]
+
+
+def test_a_run_leads_to_the_one_that_was_published_when_it_began(store, cypher, graph):
+    runs = [store.write_embedding(graph, fitted(seed), names=NAMES).run_id for seed in range(3)]
+    rows = cypher(
+        "MATCH (r:HeatRun {model: $m})-[:HEAT_PREVIOUS]->(p:HeatRun) RETURN r.runId AS r, p.runId AS p",
+        m=NAMES.model,
+    )
+    assert {row["r"]: row["p"] for row in rows} == {runs[1]: runs[0], runs[2]: runs[1]}
 
 
 def test_coordinates_and_links_can_be_published_in_one_flip(store, cypher, graph):
@@ -170,16 +190,25 @@ def test_coordinates_and_links_can_be_published_in_one_flip(store, cypher, graph
     assert (both.kind, both.nodes_written, both.links_written) == ("embedding+links", N, 30)
     newer = store.write_embedding(graph, fitted(2), names=NAMES)
     assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {newer.run_id: N},
+        "nodes": {both.run_id: N, newer.run_id: N},
         "links": {both.run_id: 30},
         "untagged": {},
     }
     assert statuses(store) == {newer.run_id: "complete", both.run_id: "complete"}
     assert published_runs(cypher) == sorted([newer.run_id, both.run_id])
-    assert store.runs(NAMES.model)[1].stored == ("links",)
+    assert set(store.runs(NAMES.model)[1].stored) == {"embedding", "links"}
     links = store.write_links(graph, random_links(N, 2), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "nodes": {newer.run_id: N},
+        "links": {both.run_id: 30, links.run_id: 30},
+        "untagged": {},
+    }
     assert statuses(store)[both.run_id] == "superseded"
     assert published_runs(cypher) == sorted([newer.run_id, links.run_id])
+    assert store.runs(NAMES.model)[2].stored == ("links",)
+    last = store.write_links(graph, random_links(N, 3), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES)["links"] == {links.run_id: 30, last.run_id: 30}
+    assert store.runs(NAMES.model)[3].stored == ()
 
 
 def test_a_run_that_stopped_says_why_and_the_next_one_removes_it(store, cypher, graph):
@@ -228,7 +257,7 @@ def test_a_server_lost_during_the_flip_leaves_it_open_and_says_so(store, graph, 
 def test_an_old_version_that_cannot_be_removed_at_once_goes_with_the_next_run(
     store, cypher, graph, monkeypatch, caplog
 ):
-    first = store.write_embedding(graph, fitted(1), names=NAMES)
+    first, second = (store.write_embedding(graph, fitted(seed), names=NAMES) for seed in (1, 2))
     calls = []
 
     def fail_after_the_flip(*arguments):
@@ -237,14 +266,15 @@ def test_an_old_version_that_cannot_be_removed_at_once_goes_with_the_next_run(
             raise WriteFailed("the server is gone")
 
     monkeypatch.setattr("heat_neo4j.database.writer.sweep", fail_after_the_flip)
-    second = store.write_embedding(graph, fitted(2), names=NAMES)
-    monkeypatch.undo()
-    assert second.status == "complete"
-    assert "the old version was not wholly removed: the server is gone" in caplog.text
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {first.run_id: N, second.run_id: N}
     third = store.write_embedding(graph, fitted(3), names=NAMES)
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {third.run_id: N}
-    assert third.slot == first.slot
+    monkeypatch.undo()
+    assert third.status == "complete"
+    assert "the old version was not wholly removed: the server is gone" in caplog.text
+    all_three = {run.run_id: N for run in (first, second, third)}
+    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == all_three
+    fourth = store.write_embedding(graph, fitted(4), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {third.run_id: N, fourth.run_id: N}
+    assert fourth.slot == first.slot
 
 
 def test_a_clear_that_was_cut_short_goes_on_where_it_stopped(store, cypher, graph, monkeypatch):

@@ -11,6 +11,7 @@ from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database import Neo4jStore, WriteNames, removal
 from heat_neo4j.database.connection import Transaction
+from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.publication import LANES
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.graph import Provenance
@@ -72,14 +73,22 @@ def test_coordinates_come_back_as_points_in_the_order_of_the_graph(store, graph)
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), points, rtol=0, atol=1e-12)
 
 
-def test_coordinates_published_anew_while_they_are_read_are_read_again(store, graph):
-    points = [random_points(N, 1), random_points(N, 2)]
+@pytest.mark.parametrize(("later", "expected"), [([1], 0), ([1, 2], 2)])
+def test_coordinates_published_anew_while_they_are_read_are_read_whole_or_again(
+    store, graph, later, expected
+):
+    """One flip leaves what is being read where it is; the second removes it."""
+    points = [random_points(N, seed) for seed in range(3)]
     store.write_embedding(graph, points[0], names=NAMES)
-    again = partial(store.write_embedding, graph, points[1], names=NAMES)
-    with before_first(store, "AS coordinates", again) as acted:
+
+    def publish():
+        for version in later:
+            store.write_embedding(graph, points[version], names=NAMES)
+
+    with before_first(store, "AS coordinates", publish) as acted:
         found = store.read_embedding(graph, names=NAMES)
     assert acted
-    np.testing.assert_allclose(found, points[1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, points[expected], rtol=0, atol=1e-12)
 
 
 def test_links_published_anew_while_they_are_read_are_told(store, graph):
@@ -128,9 +137,11 @@ def test_links_without_probability_have_none(store, cypher, graph):
 
 
 def test_no_links_at_all_can_be_published(store, cypher, graph):
-    store.write_links(graph, random_links(N, 1), names=NAMES)
+    first = store.write_links(graph, random_links(N, 1), names=NAMES)
     record = store.write_links(graph, random_links(N, 1, count=0), names=NAMES)
     assert (record.status, record.links_written) == ("complete", 0)
+    assert runs_in_graph(cypher, LABEL, NAMES)["links"] == {first.run_id: 30}
+    store.write_links(graph, random_links(N, 1, count=0), names=NAMES)
     assert not runs_in_graph(cypher, LABEL, NAMES)["links"]
 
 
@@ -149,7 +160,8 @@ def test_hostile_names_are_only_names(store, cypher, graph):
 
 def test_progress_runs_to_its_end(store, graph):
     calls = []
-    for _ in range(2):
+    for _ in range(3):
+        assert "remove old version" not in {call[0] for call in calls}  # the second keeps the first
         store.write_embedding(
             graph,
             random_points(N, 5),
@@ -184,25 +196,49 @@ def test_no_statement_of_ours_makes_the_server_complain(store, graph, monkeypatc
 # --- one version after another -----------------------------------------------------------------------------
 
 
-def test_a_new_version_takes_the_other_slot_and_the_old_one_goes(store, cypher, graph):
-    slots = []
+def test_a_new_version_takes_the_free_slot_and_the_one_before_the_last_goes(store, cypher, graph):
+    records = []
+    for seed in range(5):
+        with store.start_run(graph, names=NAMES, parts=["embedding", "links"]) as run:
+            run.write_embedding(random_points(N, seed))
+            run.write_links(random_links(N, seed))
+            records.append(run.publish())
+        assert runs_in_graph(cypher, LABEL, NAMES) == {
+            "nodes": {record.run_id: N for record in records[-2:]},
+            "links": {record.run_id: 30 for record in records[-2:]},
+            "untagged": {},
+        }
+    assert [record.slot for record in records] == [1, 2, 3, 1, 2]
+
+
+def test_a_version_of_links_alone_keeps_the_slot_and_the_links_before_it(store, cypher, graph):
+    """What is kept is what the model pointed to: then the same coordinates, with other links."""
+    slots, links = [], []
     for seed in range(3):
         record = store.write_embedding(graph, random_points(N, seed), names=NAMES)
-        links = store.write_links(graph, random_links(N, seed), names=NAMES)
+        links.append(store.write_links(graph, random_links(N, seed), names=NAMES))
         slots.append(record.slot)
-        counts = runs_in_graph(cypher, LABEL, NAMES)
-        assert counts["nodes"] == {record.run_id: N}
-        assert counts["links"] == {links.run_id: 30}
+        assert runs_in_graph(cypher, LABEL, NAMES) == {
+            "nodes": {record.run_id: N},
+            "links": {each.run_id: 30 for each in links[-2:]},
+            "untagged": {},
+        }
     assert slots == [1, 2, 1]
 
 
 def test_a_node_that_left_the_projection_loses_its_old_coordinates(store, cypher, graph):
-    store.write_embedding(graph, random_points(N, 1), names=NAMES)
+    first = store.write_embedding(graph, random_points(N, 1), names=NAMES)
     cypher(f"MATCH (n:`{LABEL}` {{key: 5}}) REMOVE n:`{LABEL}` SET n:WriterForeign")
     smaller = ring_graph(cypher, LABEL)
     record = store.write_embedding(smaller, random_points(N - 1, 2), names=NAMES)
     assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {record.run_id: N - 1},
+        "nodes": {first.run_id: N - 1, record.run_id: N - 1},
+        "links": {},
+        "untagged": {first.run_id: 1},
+    }
+    newest = store.write_embedding(smaller, random_points(N - 1, 3), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "nodes": {record.run_id: N - 1, newest.run_id: N - 1},
         "links": {},
         "untagged": {},
     }
@@ -211,9 +247,16 @@ def test_a_node_that_left_the_projection_loses_its_old_coordinates(store, cypher
 def test_another_name_for_the_same_model_moves_the_values(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     renamed = WriteNames(model=NAMES.model, embedding="writerMoved")
-    record = store.write_embedding(graph, random_points(N, 2), names=renamed)
-    assert cypher("MATCH (n) WHERE n.writerTestEmbedding1 IS NOT NULL RETURN count(n) AS c")[0]["c"] == 0
-    assert runs_in_graph(cypher, LABEL, renamed)["nodes"] == {record.run_id: N}
+    old = "MATCH (n) WHERE n.writerTestEmbedding1 IS NOT NULL RETURN count(n) AS c"
+    moved = [store.write_embedding(graph, random_points(N, 2), names=renamed)]
+    assert cypher(old)[0]["c"] == N  # kept for a rollback
+    moved.append(store.write_embedding(graph, random_points(N, 3), names=renamed))
+    assert cypher(old)[0]["c"] == 0
+    assert runs_in_graph(cypher, LABEL, renamed) == {
+        "nodes": {record.run_id: N for record in moved},
+        "links": {},
+        "untagged": {},
+    }
 
 
 # --- the graph changes meanwhile ---------------------------------------------------------------------------
@@ -292,7 +335,8 @@ def test_a_graph_from_another_database_is_not_published(store, cypher, graph):
 
 def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cypher, graph, monkeypatch):
     points, links = random_points(N, 1), random_links(N, 1)
-    store.write_embedding(graph, random_points(N, 2), names=NAMES)
+    for seed in (3, 2):
+        store.write_embedding(graph, random_points(N, seed), names=NAMES)
     lose_first_answers(monkeypatch)
     record = store.write_embedding(graph, points, names=NAMES, batch_size=16, coordinates="hyperboloid")
     drawn = store.write_links(graph, links, names=NAMES, batch_size=16)
@@ -304,7 +348,7 @@ def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cyph
         "untagged": {},
     }
     np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
-    assert len(store.runs(NAMES.model)) == 3
+    assert len(store.runs(NAMES.model)) == 4
 
 
 # --- two at once -------------------------------------------------------------------------------------------
@@ -448,7 +492,7 @@ def test_many_first_runs_at_once_leave_one_whole_version(store, cypher, graph):
 # --- refusals ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("slot", [1, 2])
+@pytest.mark.parametrize("slot", SLOTS)
 @pytest.mark.parametrize("which", ["embedding", "radius", "run"])
 def test_a_users_own_property_is_not_overwritten(store, cypher, graph, slot, which):
     mine = getattr(NAMES.slot(slot), which)
@@ -475,11 +519,10 @@ def test_a_users_own_relationships_are_never_changed(store, cypher, graph):
     with pytest.raises(WriteRefused, match=r"38 relationships .* of type 'WRITER_TEST_PREDICTED'"):
         store.write_links(graph, random_links(N, 1), names=NAMES)
     assert snapshot(cypher) == before
-    for seed in range(2):
+    for seed in range(3):
         store.write_links(graph, random_links(N, seed), names=NAMES, overwrite=True)
-    assert (
-        len(snapshot(cypher)["relationships"]) == len(before["relationships"]) + 30 + 1
-    )  # and HEAT_PUBLISHED
+    ours = 30 + 30 + 1  # those published, those before, and HEAT_PUBLISHED
+    assert len(snapshot(cypher)["relationships"]) == len(before["relationships"]) + ours
     store.clear(model=NAMES.model)
     assert snapshot(cypher) == before
 
@@ -622,9 +665,11 @@ def test_clearing_a_run_leaves_exactly_what_was_there_before_it(store, cypher, c
 
 def test_clearing_a_model_leaves_exactly_what_was_there_before_it(store, cypher, crowded):
     before = snapshot(cypher)
-    for seed in range(2):
-        store.write_embedding(crowded, random_points(N, seed), names=NAMES)
-        store.write_links(crowded, random_links(N, seed), names=NAMES)
+    for seed in range(3):
+        with store.start_run(crowded, names=NAMES, parts=["embedding", "links"]) as run:
+            run.write_embedding(random_points(N, seed))
+            run.write_links(random_links(N, seed))
+            run.publish()
     with store.start_run(crowded, names=NAMES) as run:
         run.write_embedding(random_points(N, 3))
     full = snapshot(cypher)
@@ -632,10 +677,11 @@ def test_clearing_a_model_leaves_exactly_what_was_there_before_it(store, cypher,
     assert snapshot(cypher) == full
     calls = []
     report = store.clear(model=NAMES.model, on_progress=lambda *call: calls.append(call))
-    assert (report.nodes, report.links, report.models) == (2 * N, 30, (NAMES.model,))
+    everything = 3 * N + 2 * 30  # the published version, the one before, and what the dead run wrote
+    assert (report.nodes, report.links, report.models) == (3 * N, 2 * 30, (NAMES.model,))
     assert replace(plan, dry_run=False) == report
-    assert calls[0] == ("remove", 0, 2 * N + 30)
-    assert calls[-1] == ("remove", 2 * N + 30, 2 * N + 30)
+    assert calls[0] == ("remove", 0, everything)
+    assert calls[-1] == ("remove", everything, everything)
     assert snapshot(cypher) == before
 
 

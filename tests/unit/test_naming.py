@@ -48,8 +48,8 @@ def test_slots_share_no_property():
     assert SLOTS == (1, 2, 3)
 
 
-@pytest.mark.parametrize("slot", [0, 3, None, "1"])
-def test_there_are_two_slots(slot):
+@pytest.mark.parametrize("slot", [0, 4, None, "1"])
+def test_there_are_three_slots(slot):
     with pytest.raises(ValueError, match="a slot is 1, 2 or 3"):
         WriteNames().slot(slot)
 

@@ -320,9 +320,8 @@ def address_of(node: Mapping[str, Any]) -> dict[str, Any]:
 def previous_address(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model's node pointed to before, without anything if that is not kept."""
     kept: dict[str, Any] = json.loads(node.get("previous", "{}"))
-    if kept and kept["run"] == node.get(
-        "run"
-    ):  # only links came since; an index may have come or gone with them
+    # Where only links came since, the index of the same coordinates may have come or gone.
+    if kept and kept["run"] == node.get("run"):
         kept |= {name: node.get(name) for name in _COORDINATES}
     return kept
 

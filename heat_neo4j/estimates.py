@@ -209,7 +209,7 @@ class Estimate:
     seconds : mapping of str to float
         Seconds of each stage.
     stored_bytes : int
-        Bytes that the database grows by; twice that while two versions are in it.
+        Bytes of one version in the database, which keeps two, and holds three while a run writes.
     pairs, links : int
         Training pairs and predicted links, at most.
     exact_exclusion : bool

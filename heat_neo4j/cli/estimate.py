@@ -61,7 +61,9 @@ def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
     threads = plural(size.threads, "thread")
     facts([("Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it")])
     facts(("", f"{stage}: {format_seconds(took)}") for stage, took in needed.seconds.items())
-    facts([("Database", f"grows by about {format_bytes(needed.stored_bytes)}, for a while by twice that")])
+    one = format_bytes(needed.stored_bytes)
+    grown = f"about {one} a version; two are kept, and there are three while one is written"
+    facts([("Database", grown)])
     facts([("Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most")])
     facts([("Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter")])
 

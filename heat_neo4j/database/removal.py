@@ -89,7 +89,7 @@ def clear(
 
 
 def sweep(connection: Connection, model: str, on_progress: Progress = no_progress) -> None:
-    """Remove what dead and superseded runs of `model` left in the graph, and the nodes of the dead ones."""
+    """Remove what dead runs of `model` left, their nodes included, and versions that are not kept."""
     book = read_bookkeeping(connection)
     parts = list(book.leftovers(model))
     progress = _Counter(on_progress, "remove old version", sum(_count(connection, *each) for each in parts))

@@ -251,7 +251,9 @@ class Run:
         }
 
     def publish(self) -> RunRecord:
-        """Make readers see the run instead of the one before, in one transaction; then remove the old one.
+        """Make readers see the run instead of the one before, in one transaction; keep that for a rollback.
+
+        What was kept until then is removed.
 
         Returns
         -------

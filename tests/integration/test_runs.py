@@ -160,6 +160,7 @@ def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher
     assert published_runs(cypher) == [second.run_id]
     kept = store.runs(NAMES.model)[1]
     assert (kept.stored, kept.attribute_recipe) == (("embedding",), [{"property": "year"}])
+    cypher("MATCH (r:HeatRun {model: $m}) SET r.fingerprint = '{\"nodes\": 1}'", m=NAMES.model)
     third = store.write_embedding(graph, fitted(3), names=NAMES)
     assert statuses(store) == {
         third.run_id: "complete",
@@ -168,7 +169,8 @@ def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher
     }
     assert published_runs(cypher) == [third.run_id]
     old = store.runs(NAMES.model)[2]
-    assert (old.run_id, old.stored, old.attribute_recipe) == (first.run_id, (), ())
+    assert (old.run_id, old.stored, old.attribute_recipe, old.fingerprint) == (first.run_id, (), (), {})
+    assert store.runs(NAMES.model)[1].fingerprint == {"nodes": 1}
     assert (old.seed, old.previous_run) == (2**62 + 1, None)
     assert [run.previous_run for run in store.runs(NAMES.model)[:2]] == [second.run_id, first.run_id]
 

@@ -406,15 +406,22 @@ def test_what_the_dead_wrote_is_gone_before_the_first_value_is_written(store, cy
     assert seen == [{first.run_id: N}]
 
 
-def test_what_is_published_or_being_written_cannot_be_swept(store, cypher, graph):
+def test_what_is_published_or_kept_or_being_written_cannot_be_swept(store, cypher, graph):
     """Not even by a sweep that was told to when things were different."""
-    published = store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    counter = removal._Counter(lambda *call: None, "remove", 2 * N)
-    with store.start_run(graph, names=NAMES) as run:
-        run.write_embedding(random_points(N, 2))
-        for record in (published, run.record):
-            assert removal._remove(store._connection, record, "embedding", counter) == 0
-        assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {published.run_id: N, run.record.run_id: N}
+    parts, records = ("embedding", "links"), []
+    counter = removal._Counter(lambda *call: None, "remove", 3 * N)
+    for seed in range(3):
+        with store.start_run(graph, names=NAMES, parts=parts) as run:
+            run.write_embedding(random_points(N, seed))
+            run.write_links(random_links(N, seed))
+            records.append(run.publish() if seed < 2 else run.record)
+    for record in records:
+        assert [removal._remove(store._connection, record, part, counter) for part in parts] == [0, 0]
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "nodes": {record.run_id: N for record in records},
+        "links": {record.run_id: 30 for record in records},
+        "untagged": {},
+    }
 
 
 def test_a_run_that_is_cleared_while_it_writes_fails_cleanly(store, cypher, graph):

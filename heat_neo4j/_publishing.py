@@ -11,7 +11,8 @@ from heat_neo4j._progress import Progress
 from heat_neo4j._validation import check_integer
 from heat_neo4j.database import Neo4jStore, RunRecord, WriteNames
 from heat_neo4j.database.facts import model_facts
-from heat_neo4j.database.payload import check_coordinates, check_links
+from heat_neo4j.database.payload import Coordinates, check_coordinates, check_links
+from heat_neo4j.database.published import StoredCoordinates
 from heat_neo4j.database.writer import Run
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.estimator import HEAT
@@ -126,6 +127,10 @@ class Result:
         The parameters that were chosen, and why.
     notes : tuple of str
         What went otherwise than asked.
+    facts : mapping
+        Further fields of the run's record.
+    stored : StoredCoordinates, optional
+        Coordinates that are published already: those nodes keep theirs to the bit, whatever the model says.
     """
 
     model: HEAT | None = None
@@ -134,6 +139,8 @@ class Result:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     choice: Choice | None = None
     notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    stored: StoredCoordinates | None = None
 
 
 @dataclass(frozen=True)
@@ -155,27 +162,37 @@ class Target:
             if label is not None and label not in self.graph.labels:
                 known = ", ".join(map(repr, sorted(self.graph.labels))) or "none"
                 raise ProjectionError(f"no node of the projection has the label {label!r}; it has {known}")
-        self._run({}, {}).plan()
+        self._run(Result(), {}).plan()
 
     def write(self, result: Result, seconds: Mapping[str, float]) -> RunReport:
         """Write and publish `result`; or, on a dry run, only say so."""
-        run = self._run(result.parameters, seconds)
+        run = self._run(result, seconds)
         if self.dry_run:
             return _report(self._plan(run, result), result)
         with _told_of_interrupts(run), run:
             if result.model is not None:
-                run.write_embedding(result.model, result.coordinates)
+                run.send_coordinates(self._coordinates(result), model_facts(result.model))
             if result.links is not None:
                 run.write_links(result.links)
             return _report(run.publish(), result)
 
-    def _run(self, parameters: Mapping[str, Any], seconds: Mapping[str, float]) -> Run:
+    def reject(self, result: Result, seconds: Mapping[str, float], why: str) -> RunReport:
+        """Record that `result` did not pass, and write nothing of it."""
+        run = self._run(result, seconds)
+        return _report(run.reject({} if result.model is None else model_facts(result.model), why), result)
+
+    def _coordinates(self, result: Result) -> Coordinates:
+        coordinates = check_coordinates(result.model, self.graph.n_nodes, result.coordinates)
+        return coordinates if result.stored is None else result.stored.kept_in(coordinates)
+
+    def _run(self, result: Result, seconds: Mapping[str, float]) -> Run:
         return self.store.start_run(
             self.graph,
             parts=self.parts,
             names=self.names,
-            parameters=parameters,
+            parameters=result.parameters,
             stage_seconds=seconds,
+            facts=result.facts,
             overwrite=self.overwrite,
             index=self.index,
             on_progress=self.on_progress,
@@ -185,7 +202,7 @@ class Target:
         links = None if result.links is None else check_links(result.links, self.graph.n_nodes)
         if result.model is None:
             return run.plan(links=links)
-        record = run.plan(check_coordinates(result.model, self.graph.n_nodes, result.coordinates), links)
+        record = run.plan(self._coordinates(result), links)
         facts = model_facts(result.model)
         return replace(record, **{**facts, "parameters": {**record.parameters, **facts["parameters"]}})
 

@@ -71,6 +71,16 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "random_state": "a whole number",
     },
     "choose": {"seconds": "a number"},
+    "refresh": {
+        "place_limit": "a number",
+        "warm_limit": "a number",
+        "max_auroc_drop": "a number",
+        "max_below_degree": "a number",
+        "min_overlap": "a number",
+        "max_move": "a number",
+        "lease_seconds": "a number",
+        "records": "a whole number",
+    },
     "limits": {"memory": "text"},
     "write": {
         "model": "text",

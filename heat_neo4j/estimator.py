@@ -18,6 +18,7 @@ from heat_neo4j._random import draw_seed, make_keys
 from heat_neo4j._team import Team, resolve_threads
 from heat_neo4j._validation import check_integer, check_positive, check_probability
 from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import check_points
 from heat_neo4j.pairs import collect_pairs
 from heat_neo4j.refinement import refine
 from heat_neo4j.training import Schedule, Trained, start_points, train
@@ -149,7 +150,14 @@ class HEAT(BaseEstimator):
     seed_: int
     training_: dict[str, Any]
 
-    def fit(self, graph: Graph, y: None = None, *, on_progress: Progress = no_progress) -> Self:
+    def fit(
+        self,
+        graph: Graph,
+        y: None = None,
+        *,
+        start: NDArray[np.float64] | None = None,
+        on_progress: Progress = no_progress,
+    ) -> Self:
         """Embed `graph`.
 
         Parameters
@@ -158,6 +166,8 @@ class HEAT(BaseEstimator):
             At least two nodes, and somewhere to walk.
         y : None
             Ignored; there for scikit-learn's conventions.
+        start : float64 array of shape (N, d + 1), optional
+            Points to start from, such as those of an earlier fit; close to the origin if not given.
         on_progress : callable
             Called with the stages "walks" and "train".
 
@@ -169,18 +179,23 @@ class HEAT(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range.
+            If a parameter is out of range, or `start` is no N points of the hyperboloid.
         NothingToLearnError
             If the graph offers no pair to learn from; a ValueError too.
         """
-        schedule, threads = self._check_parameters()
+        schedule, threads = self.check_parameters()
         if not isinstance(graph, Graph):
             raise TypeError(f"fit needs a heat_neo4j.Graph, got {type(graph).__name__}")
         if graph.n_nodes == 0:
             raise NothingToLearnError("the graph has no nodes")
+        if start is not None:
+            shape = (graph.n_nodes, self.n_components + 1)
+            if start.shape != shape:
+                raise ValueError(f"start must have shape {shape}, got {start.shape}")
+            check_points(start)
         self.seed_ = draw_seed(self.random_state)
         with Team(threads) as team:
-            trained, self.training_ = self._train(graph, schedule, team, on_progress)
+            trained, self.training_ = self._train(graph, schedule, team, start, on_progress)
         # What training held is free by now, so that the peak is not that and this.
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses
@@ -192,7 +207,12 @@ class HEAT(BaseEstimator):
         return self.fit(graph).embedding_
 
     def _train(
-        self, graph: Graph, schedule: Schedule, team: Team, on_progress: Progress
+        self,
+        graph: Graph,
+        schedule: Schedule,
+        team: Team,
+        start: NDArray[np.float64] | None,
+        on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
         """Walk, collect pairs and train; return what is trained, and facts about it."""
         keys = make_keys(self.seed_)
@@ -224,7 +244,7 @@ class HEAT(BaseEstimator):
                 "no node has a neighbour or a node with similar attributes"
             )
         trained = train(
-            start_points(graph.n_nodes, self.n_components, keys.start),
+            start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start,
             walks,
             pairs.negatives,
             schedule,
@@ -253,7 +273,14 @@ class HEAT(BaseEstimator):
             return None, 0.0
         return near_attributes(graph, self.attribute_neighbours, self.seed_)
 
-    def _check_parameters(self) -> tuple[Schedule, int]:
+    def check_parameters(self) -> tuple[Schedule, int]:
+        """Return what the parameters ask to be trained, and the number of threads.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range.
+        """
         check_integer("n_components", self.n_components, minimum=1)
         check_probability("alpha", self.alpha)
         if self.attribute_neighbours is not None:

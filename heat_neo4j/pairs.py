@@ -12,7 +12,7 @@ from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
 from heat_neo4j._kernels.random import alias_slots
 from heat_neo4j._team import ALONE, Team
-from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
+from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
 __all__ = [
     "BLOOM_BYTES",
@@ -21,6 +21,7 @@ __all__ = [
     "Pairs",
     "collect_pairs",
     "make_pair_set",
+    "negatives_of_walks",
     "pair_set_bytes",
 ]
 
@@ -130,6 +131,42 @@ def collect_pairs(
         exact=exact,
         false_positive_share=0.0 if exact else _false_positive_share(pair_set, n),
     )
+
+
+def negatives_of_walks(
+    walks: Walks,
+    nodes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    *,
+    walks_per_node: int,
+    window_size: int,
+    team: Team = ALONE,
+) -> Negatives:
+    """Draw the walks from some nodes only; return the noise distribution that avoids their pairs.
+
+    D is a Bloom filter, which needs no memory for the other nodes.
+
+    Parameters
+    ----------
+    walks : Walks
+        The walks.
+    nodes : int64 array of shape (M,)
+        Where they start.
+    weights : float64 array of shape (N,)
+        The noise distribution: so few walks do not tell how often each node occurs.
+    walks_per_node, window_size, team
+        As for `collect_pairs`.
+    """
+    most_pairs = len(nodes) * walks_per_node * walks.length * window_size
+    bloom = min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
+    pair_set = PairSet(np.zeros(max(bloom // 8, 1), dtype=np.uint64), 0)
+    occurrences = np.zeros(walks.n_nodes, dtype=np.int64)
+    n_pairs = np.zeros(1, dtype=np.int64)
+    indices = walks_from(nodes, walks_per_node, walks.n_nodes)
+    for first in range(0, len(indices), WALKS_PER_BLOCK):
+        drawn, lengths = draw_walks(walks, indices[first : first + WALKS_PER_BLOCK], team)
+        team.run(kernels.record_walks, drawn, lengths, window_size, *pair_set, occurrences, n_pairs)
+    return _negatives_of_many(pair_set, weights)
 
 
 def _negatives(pair_set: PairSet, weights: NDArray[np.float64], team: Team) -> Negatives:

@@ -5,35 +5,25 @@ This is what ``heat embed`` and ``heat links`` run, and the unit that a schedule
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from time import perf_counter
-from types import MappingProxyType
 from typing import Any
 
 from heat_neo4j._checkpoint import Checkpoint
 from heat_neo4j._known_recipe import KnownRecipe, known_recipe, published, read_by_recipe
-from heat_neo4j._progress import Progress, no_progress, prefixed
+from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
+from heat_neo4j._settings import settings_of
+from heat_neo4j._stages import Clock, fit_law, learn, notes_on, recorded_links
 from heat_neo4j.capacity import check_memory, run_size
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
 from heat_neo4j.database.runs import nothing_published
-from heat_neo4j.errors import ProjectionError
-from heat_neo4j.estimator import HEAT, NothingToLearnError
-from heat_neo4j.graph import Graph
-from heat_neo4j.links import (
-    CalibrationError,
-    LinkProbability,
-    LinkScore,
-    PredictedLinks,
-    fit_link_probability,
-    fit_link_score,
-    predict_links,
-)
-from heat_neo4j.tuning import Choice, TuningError, choose_parameters
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.fingerprint import fingerprint
+from heat_neo4j.links import predict_links
 
 __all__ = ["LinkOptions", "RunReport", "embed", "model_of", "predict", "published_run"]
 
@@ -119,40 +109,46 @@ def embed(
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     kept = Checkpoint(checkpoint)
+    asked = model.get_params()
     if memory_limit is not None:
         check_memory(run_size(store, projection, model, links), memory_limit)
-    clock = _Clock()
+    clock = Clock()
     recipe = KnownRecipe() if new_recipe else known_recipe(store.runs(names.model), projection)
     graph, told = read_by_recipe(store, projection, recipe, on_progress)
     clock.lap("read")
     parts = ("embedding",) if links is None else ("embedding", "links")
     target = Target(store, graph, parts, names, overwrite, index, dry_run, on_progress)
     target.check(links)
-    known = kept.restore(model, graph, choose)
-    if known is None:
-        choice, notes = _chosen(model, graph, choose, choose_seconds, on_progress)
-        if choose:
-            clock.lap("choose")
-        notes += _fit(model, graph, on_progress)
-        known = {"choice": None if choice is None else choice.to_dict(), "notes": notes}
-        kept.save(model, known)
-    else:
-        choice = None if known["choice"] is None else Choice.from_dict(known["choice"])
-    clock.laps(model.training_["seconds"])
-    notes = (*told, *kept.notes, *known["notes"])
-    recorded: dict[str, Any] = {} if choice is None else {"choice": choice.to_dict()}
+    learnt = learn(
+        model,
+        graph,
+        links,
+        kept,
+        clock,
+        choose=choose,
+        choose_seconds=choose_seconds,
+        on_progress=on_progress,
+    )
+    notes = (*told, *learnt.notes)
+    recorded: dict[str, Any] = {} if learnt.choice is None else {"choice": learnt.choice.to_dict()}
     found = None
     if links is not None:
-        law, more = _law(model, graph, links, on_progress, known)
-        kept.save(model, {**known, **_described(law)})
-        clock.lap("calibrate")
+        law = learnt.law.arguments
         found = predict_links(
             model, graph, n_threads=model.n_threads, on_progress=on_progress, **law, **links.search()
         )
         clock.lap("links")
-        recorded.update(_recorded(links, found, law))
-        notes += (*more, *_told_of(found))
-    report = target.write(Result(model, coordinates, found, recorded, choice, notes), clock.seconds)
+        recorded.update(recorded_links(links, found, law))
+        notes += notes_on(found)
+    facts = {
+        "decision": "full",
+        "reason": "asked for",
+        "settings": settings_of(projection, asked, links, coordinates, choose),
+        "fingerprint": fingerprint(graph).to_dict(),
+    }
+    report = target.write(
+        Result(model, coordinates, found, recorded, learnt.choice, notes, facts), clock.seconds
+    )
     if not dry_run:
         kept.remove()
     return report
@@ -201,7 +197,7 @@ def predict(
     WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
-    clock = _Clock()
+    clock = Clock()
     runs = store.runs(model)
     source = published_run(runs, model)
     names = _names_for_links(runs, model, link_type)
@@ -218,14 +214,14 @@ def predict(
         else:
             why = "links are ranked by distance: the combined score of the run comes with probabilities"
             told = (*told, why)
-    law, notes = _law(twin, graph, links, on_progress, source.parameters)
+    law, notes, _ = fit_law(twin, graph, links, on_progress, source.parameters)
     clock.lap("calibrate")
     found = predict_links(
         points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
     )
     clock.lap("links")
-    recorded = {**_recorded(links, found, law), "embedding_run": source.run_id}
-    told = (*told, *notes, *_told_of(found))
+    recorded = {**recorded_links(links, found, law), "embedding_run": source.run_id}
+    told = (*told, *notes, *notes_on(found))
     return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
 
 
@@ -254,99 +250,6 @@ def model_of(run: RunRecord) -> HEAT:
     """Return an unfitted estimator with the parameters and the seed of a run."""
     known = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
     return HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})
-
-
-class _Clock:
-    """Seconds of each stage, in order."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self._since = perf_counter()
-
-    def lap(self, stage: str) -> None:
-        now = perf_counter()
-        self.seconds[stage] = round(now - self._since, 3)
-        self._since = now
-
-    def laps(self, stages: Mapping[str, float]) -> None:
-        self.seconds.update(stages)
-        self._since = perf_counter()
-
-
-def _fit(model: HEAT, graph: Graph, on_progress: Progress) -> tuple[str, ...]:
-    """Fit the model; return a note if the time did not do."""
-    try:
-        model.fit(graph, on_progress=on_progress)
-    except NothingToLearnError as error:
-        advice = "`heat check` shows what the projection matches"
-        raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
-    share = model.training_["trained_share"]
-    if share == 1.0:
-        return ()
-    return (f"training ended at the time limit, after {share:.1%} of its pairs",)
-
-
-def _chosen(
-    model: HEAT, graph: Graph, names: Sequence[str], seconds: float | None, on_progress: Progress
-) -> tuple[Choice | None, tuple[str, ...]]:
-    """Choose parameters and give them to the model; or return none and a note why."""
-    if not names:
-        return None, ()
-    try:
-        choice = choose_parameters(model, graph, names, budget_seconds=seconds, on_progress=on_progress)
-    except TuningError as error:
-        return None, (f"{error}: the values given, or the defaults, were taken",)
-    model.set_params(**choice.parameters)
-    return choice, ()
-
-
-def _law(
-    model: HEAT,
-    graph: Graph,
-    links: LinkOptions,
-    on_progress: Progress,
-    known: Mapping[str, Any] = MappingProxyType({}),
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return what turns pairs into probabilities, as `predict_links` takes it, or nothing and a note why.
-
-    A law that is `known`, from the parameters of a run, is not fitted again.
-    """
-    progress = prefixed(on_progress, "probability: ")
-    try:
-        if links.score == "combined":
-            if "link_score" in known:
-                return {"score": LinkScore.from_dict(known["link_score"])}, ()
-            return {"score": fit_link_score(model, graph, on_progress=progress)}, ()
-        if not links.probability:
-            return {}, ()
-        if "calibration" in known:
-            return {"probability": LinkProbability(**known["calibration"])}, ()
-        return {"probability": fit_link_probability(model, graph, on_progress=progress)}, ()
-    except CalibrationError as error:
-        ranked = "; links are ranked by distance" if links.score == "combined" else ""
-        return {}, (f"{error}{ranked}",)
-
-
-def _told_of(found: PredictedLinks) -> tuple[str, ...]:
-    """Return a note if not all pairs were looked at."""
-    if not found.shortlisted:
-        return ()
-    return ("of so many nodes only pairs that are near, or have many neighbours in common, were scored",)
-
-
-def _described(law: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a law that `_law` gave as JSON data, by the names under which it is known."""
-    if "score" in law:
-        return {"link_score": law["score"].to_dict()}
-    return {"calibration": asdict(law["probability"])} if "probability" in law else {}
-
-
-def _recorded(links: LinkOptions, found: PredictedLinks, law: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a run remembers of its links; `predict` of a later day reads the fitted law."""
-    asked = {**asdict(links), "score": links.score or "distance"}
-    if found.score is not None:
-        asked["shortlisted"] = found.shortlisted
-    return {"links": asked, **_described(law)}
 
 
 def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:

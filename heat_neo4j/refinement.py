@@ -15,7 +15,7 @@ from scipy import sparse
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import at_radius, centroids, radius
 
-__all__ = ["refine", "with_neighbours"]
+__all__ = ["refine", "unrefined_radii", "with_neighbours"]
 
 Array = NDArray[np.float64]
 
@@ -41,6 +41,11 @@ def refine(points: Array, graph: Graph) -> Array:
     """
     moved = centroids(with_neighbours(graph, _NEIGHBOURS), points)
     return at_radius(moved, _STRETCH * radius(moved) / np.maximum(graph.degrees, 1) ** _DEGREE)
+
+
+def unrefined_radii(points: Array, graph: Graph) -> Array:
+    """Return refined points at about the radii that training gave them."""
+    return at_radius(points, radius(points) * np.maximum(graph.degrees, 1) ** _DEGREE / _STRETCH)
 
 
 def with_neighbours(graph: Graph, weight: float) -> sparse.csr_array:

@@ -15,7 +15,7 @@ from scipy import sparse
 from heat_neo4j._random import draw_seed
 from heat_neo4j.graph import Graph
 
-__all__ = ["EdgeSplit", "split_edges", "split_edges_by_time"]
+__all__ = ["EdgeSplit", "split_edges", "split_edges_by_time", "split_edges_of"]
 
 _DAY = 86_400
 
@@ -89,6 +89,57 @@ def split_edges(
     wanted = max(round(share * len(edges)), 1)
     chosen = free[np.argsort(place[free])[:wanted]]
     return _split(graph, upper, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
+
+
+def split_edges_of(
+    graph: Graph,
+    nodes: NDArray[np.bool_],
+    share: float = 0.2,
+    random_state: int | None = 0,
+    *,
+    non_edges_per_edge: int = 5,
+) -> EdgeSplit:
+    """Hold out a share of the edges of some nodes, such that every node that has an edge keeps one.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph.
+    nodes : bool array of shape (N,)
+        Whose edges.
+    share : float
+        Share of their edges to hold out, in (0, 1).
+    random_state : int, optional
+        Seed. None draws a fresh one.
+    non_edges_per_edge : int
+        Non-edges to draw for each held-out edge: the same node of `nodes`, and any that it is not joined to.
+
+    Returns
+    -------
+    EdgeSplit
+        Its non-edges may come twice.
+
+    Raises
+    ------
+    ValueError
+        If `share` is out of range, or no edge can be held out.
+    """
+    _check_share(share)
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    upper = graph.edges
+    edges = _pairs(upper)
+    place = np.random.default_rng(edge_seed).permutation(len(edges))
+    theirs = nodes[edges].any(axis=1)
+    free = np.flatnonzero(theirs & ~_first_of_a_node(edges, graph.n_nodes, place))
+    chosen = free[np.argsort(place[free])[: max(round(share * int(theirs.sum())), 1)]]
+    if not len(chosen):
+        raise ValueError(f"no edge of {int(nodes.sum())} nodes can be held out while every node keeps one")
+    held = edges[chosen]
+    first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), non_edges_per_edge)
+    second = np.random.default_rng(non_edge_seed).integers(0, graph.n_nodes, len(first))
+    joined = np.asarray(graph.adjacency[first, second]).ravel() != 0
+    apart = np.column_stack((first, second))[~joined & (first != second)]
+    return replace(_split(graph, upper, chosen, 1, non_edge_seed), test_non_edges=np.sort(apart, axis=1))
 
 
 def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:

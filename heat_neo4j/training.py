@@ -17,7 +17,7 @@ from heat_neo4j._kernels.workspace import Workspace
 from heat_neo4j._random import Keys
 from heat_neo4j._team import ALONE, Team
 from heat_neo4j.hyperboloid import add_to_centroid, lift
-from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks
+from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
 __all__ = [
     "START_WIDTH",
@@ -97,10 +97,21 @@ def _batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, 
 
 
 def make_workspace(
-    n_nodes: int, n_components: int, schedule: Schedule, walk_length: int, threads: int
+    n_nodes: int,
+    n_components: int,
+    schedule: Schedule,
+    walk_length: int,
+    threads: int,
+    only: NDArray[np.int64] | None = None,
 ) -> Workspace:
-    """Allocate the buffers of one batch."""
-    segments, positions = _batch_shape(schedule.batch_size, walk_length, n_nodes)
+    """Allocate the buffers of one batch; with `only`, of one that moves no other nodes."""
+    if only is None:
+        segments, positions = _batch_shape(schedule.batch_size, walk_length, n_nodes)
+        frozen = np.zeros(0, dtype=np.bool_)
+    else:
+        segments, positions = _batch_shape(schedule.batch_size, 1, len(only))
+        frozen = np.ones(n_nodes, dtype=np.bool_)
+        frozen[only] = False
     width = padded_width(n_components + 1)
     candidates = positions * (min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives)
     share = min(n_nodes, segments * (candidates + positions))  # of the nodes, that one owner may get
@@ -130,6 +141,7 @@ def make_workspace(
         stiffness=np.zeros((threads, share)),
         factors=np.zeros((threads, 2, share)),
         n_damped=np.zeros(threads, dtype=np.int64),
+        frozen=frozen,
     )
 
 
@@ -141,6 +153,7 @@ def train(
     keys: Keys,
     *,
     team: Team = ALONE,
+    only: NDArray[np.int64] | None = None,
     time_limit: float | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
@@ -158,6 +171,10 @@ def train(
         Random keys. Every epoch repeats the same walks, in another order with other negatives.
     team : Team
         Threads to use; the result does not depend on it.
+    only : int64 array of shape (M,), optional
+        Nodes to train, while all others stay where they are. Walks start from these alone, and only the first
+        position of a walk is a source: seen from all positions, new nodes are met mostly as the contexts of
+        others, and end up far too central. All walks are one round then, since each is a small part of one.
     time_limit : float, optional
         Seconds after which training ends. Where they will not do, the learning rate falls with the time.
     on_batch : callable
@@ -171,12 +188,14 @@ def train(
     points = np.zeros((n_nodes, padded_width(columns)))
     points[:, :columns] = start
     del start  # the memory is free where the caller does not hold it
-    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads)
+    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
     segments, positions = w.sources.shape
-    per_walk = -(-walks.length // positions)
-    blocks = [slice(at, min(at + WALKS_PER_BLOCK, n_nodes)) for at in range(0, n_nodes, WALKS_PER_BLOCK)]
+    per_walk = -(-walks.length // positions) if only is None else 1
+    rounds_of_epoch = schedule.walks_per_node if only is None else 1
+    size = n_nodes if only is None else len(only) * schedule.walks_per_node
+    blocks = [slice(at, min(at + WALKS_PER_BLOCK, size)) for at in range(0, size, WALKS_PER_BLOCK)]
     batches = [-(-(block.stop - block.start) * per_walk // segments) for block in blocks]
-    rounds = schedule.n_epochs * schedule.walks_per_node
+    rounds = schedule.n_epochs * rounds_of_epoch
     pace = _Pace(rounds * sum(batches), time_limit)
     losses = np.zeros(rounds)
     n_pairs = np.zeros(rounds, dtype=np.int64)
@@ -185,8 +204,11 @@ def train(
     for round_ in range(rounds):
         if pace.over:
             break
-        epoch, repetition = divmod(round_, schedule.walks_per_node)
-        indices = repetition * n_nodes + keys.order.permutation(n_nodes)
+        epoch, repetition = divmod(round_, rounds_of_epoch)
+        if only is None:
+            indices = repetition * n_nodes + keys.order.permutation(n_nodes)
+        else:
+            indices = keys.order.permutation(walks_from(only, schedule.walks_per_node, n_nodes))
         key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
         w.losses[:] = 0.0
         w.tallies[:] = 0
@@ -203,7 +225,7 @@ def train(
                     schedule.n_negatives, schedule.sigma, key,
                 )  # fmt: skip
                 pace.advance(count)
-                mean.look(points[:, :columns], pace.share)
+                mean.look(points[:, :columns] if only is None else points[only, :columns], pace.share)
                 on_batch(pace.done, pace.total)
                 if pace.over:
                     break
@@ -213,8 +235,12 @@ def train(
         begun += 1
     if pace.done < pace.total:
         on_batch(pace.total, pace.total)  # nothing more will come
+    trained = mean.points
+    if only is not None:
+        trained, points = points[:, :columns].copy(), trained
+        trained[only] = points
     return Trained(
-        points=mean.points,
+        points=trained,
         losses=losses[:begun],
         n_pairs=int(n_pairs.sum()),
         n_skipped=n_skipped,

@@ -14,7 +14,7 @@ from heat_neo4j._team import ALONE, Team
 from heat_neo4j.graph import Graph
 from heat_neo4j.similarity import make_similarity, no_similarity
 
-__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks"]
+__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks", "walks_from"]
 
 WALKS_PER_BLOCK = 16384
 """Walks that are drawn, and held, at a time."""
@@ -84,6 +84,11 @@ def make_walks(
         key=key,
     )
     return Walks(walker, similarity)
+
+
+def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> NDArray[np.int64]:
+    """Return which walks start from some nodes: `walks_per_node` from each, as `draw_walks` counts them."""
+    return np.add.outer(np.arange(walks_per_node) * n_nodes, nodes).ravel()
 
 
 def draw_walks(

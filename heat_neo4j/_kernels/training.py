@@ -93,15 +93,16 @@ def _move(
 def _gather(
     points: Any, time: int, w: Any, owner: int, segments: int, batch: int, rate: float, thread: int
 ) -> None:
-    """Sum and move the nodes of one owner."""
-    owners = w.entry_ends.shape[1]
+    """Sum and move the nodes of one owner, but for those that are frozen."""
+    owners, frozen = w.entry_ends.shape[1], w.frozen
+    some_frozen = frozen.shape[0] > 0
     stamp, touched, tangents, stiffness = w.stamp, w.touched[thread], w.tangents[thread], w.stiffness[thread]
     count = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
     for g in range(segments):
         sources, pulls, pull_stiffness = w.sources[g], w.pulls[g], w.pull_stiffness[g]
         for slot in range(w.slots[g]):
             source = sources[slot]
-            if owner_of(source, owners) == owner:
+            if owner_of(source, owners) == owner and not (some_frozen and frozen[source]):
                 place, count = _place(stamp, touched, tangents, stiffness, count, source, batch)
                 blend_rows(tangents, place, 1.0, 1.0, pulls, slot)
                 stiffness[place] += pull_stiffness[slot]
@@ -111,6 +112,8 @@ def _gather(
         begin = w.entry_ends[g, owner - 1] if owner > 0 else 0
         for e in range(begin, w.entry_ends[g, owner]):
             prefetch(stamp, entry_node[e + AHEAD])
+            if some_frozen and frozen[entry_node[e]]:
+                continue
             place, count = _place(stamp, touched, tangents, stiffness, count, entry_node[e], batch)
             blend_rows(tangents, place, 1.0, entry_weight[e], source_points, entry_slot[e])
             stiffness[place] += entry_stiffness[e]

@@ -60,6 +60,8 @@ class Workspace(NamedTuple):
         How far to go along the point, and along its tangent.
     n_damped : int64 array of shape (T,)
         Steps damped so far.
+    frozen : bool array of shape (N,) or (0,)
+        Nodes that do not move; of no length if all do.
     """
 
     slots: NDArray[np.int64]
@@ -86,3 +88,4 @@ class Workspace(NamedTuple):
     stiffness: NDArray[np.float64]
     factors: NDArray[np.float64]
     n_damped: NDArray[np.int64]
+    frozen: NDArray[np.bool_]

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from heat_neo4j.database import Projection, WriteNames
     from heat_neo4j.estimator import HEAT
     from heat_neo4j.pipeline import LinkOptions
+    from heat_neo4j.refresh import Job
 
 __all__ = [
     "check_choose_seconds",
     "chosen_from",
     "heat_from",
+    "job_from",
     "links_from",
     "made",
     "names_from",
@@ -33,6 +35,7 @@ HEAT_FIELDS = (
     "negative_exponent", "learning_rate", "batch_size", "n_epochs", "refine", "time_limit", "n_threads",
     "random_state",
 )  # fmt: skip
+GATE_FIELDS = ("max_auroc_drop", "max_below_degree", "min_overlap", "max_move")
 LINK_FIELDS = ("k", "top", "source_label", "target_label", "min_degree", "max_degree", "probability", "score")
 
 
@@ -82,6 +85,34 @@ def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> N
     from_command_line = context.get_parameter_source("choose_seconds") is ParameterSource.COMMANDLINE
     if seconds is not None and from_command_line and not chosen_from(options):
         raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen", context)
+
+
+def job_from(options: Mapping[str, Any]) -> Job:
+    """Return what the options of ``heat refresh`` ask to be kept fresh."""
+    from heat_neo4j.cli.output import free_memory
+    from heat_neo4j.refresh import Gate, Job, Limits
+
+    limit = options["memory_limit"]
+    check_choose_seconds(options["choose_seconds"], options)
+    gate = {name: options[name] for name in GATE_FIELDS}
+    job: Job = made(
+        Job,
+        projection=projection_from(options),
+        model=heat_from(options),
+        names=names_from(options),
+        coordinates=options["coordinates"],
+        links=links_from(options) if options["links"] else None,
+        choose=chosen_from(options),
+        choose_seconds=options["choose_seconds"],
+        memory_limit=free_memory() if limit is None else limit,
+        overwrite=options["overwrite"],
+        index=options["index"],
+        limits=made(Limits, place=options["place_limit"], warm=options["warm_limit"]),
+        gate=made(Gate, **gate),
+        lease_seconds=options["lease_seconds"],
+        records=options["records"],
+    )
+    return job
 
 
 def links_from(options: Mapping[str, Any]) -> LinkOptions:

@@ -34,6 +34,7 @@ HEADINGS = {
     "projection": "Projection",
     "heat": "Embedding",
     "choose": "Embedding",
+    "refresh": "Refreshing",
     "limits": "Embedding",
     "write": "Writing",
     "links": "Predicted links",

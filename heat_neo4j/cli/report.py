@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["describe", "show_run"]
 
 STAGES = (
-    "read", "choose", "similarity", "walks", "train", "calibrate", "links",
-    "write coordinates", "write links", "build index",
+    "read", "compare", "choose", "similarity", "walks", "train", "place", "calibrate", "align", "check",
+    "links", "write coordinates", "write links", "build index",
 )  # fmt: skip
 COUNTS = {
     "relationships_to_outside": "relationships lead out of the projection: left out",
@@ -65,8 +65,11 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
     if run.pair_count is not None and run.final_loss is not None:
         yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
     yield from _written(run)
+    if run.decision is not None:
+        yield "Decision", f"{run.decision}: {run.reason}"
+    yield from _judged(run)
     if run.error is not None:
-        yield "Error", run.error
+        yield ("Rejected" if run.status == "rejected" else "Error"), run.error
     if run.stage_seconds:
         yield "Time", format_seconds(sum(run.stage_seconds.values()))
         if stages:
@@ -76,7 +79,13 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
 
 
 def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
-    verb = {"dry run": "Would write", "complete": "Published", "superseded": "Was"}.get(run.status, "Wrote")
+    if run.status == "rejected":
+        return
+    verb = {
+        "dry run": "Would write",
+        "complete": "Published",
+        "superseded": "Was",
+    }.get(run.status, "Wrote")
     if "embedding" in run.parts:
         where = f"{run.embedding_property}, {run.radius_property}, {run.run_property}"
         what = f"{run.coordinates} coordinates" if run.coordinates else "coordinates"
@@ -88,6 +97,21 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
     for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):
         if count:
             yield "", f"{plural(count, noun)} could not be written: nodes were deleted meanwhile"
+
+
+def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
+    """Yield what was measured of a refresh."""
+    quality, drift = run.quality, run.drift
+    if quality.get("auroc") is not None:
+        last = "" if quality["last_auroc"] is None else f", last run {quality['last_auroc']:.3f}"
+        edges = plural(quality["held_out_edges"], "held-out edge")
+        yield (
+            "Quality",
+            f"AUROC {quality['auroc']:.3f} of {edges}{last}, degrees {quality['degree_auroc']:.3f}",
+        )
+    if drift:
+        stayed = "" if drift["overlap"] is None else f", {drift['overlap']:.0%} of nearest nodes stayed"
+        yield "Drift", f"mean move {drift['mean']:.3f} of {plural(drift['nodes'], 'node')}{stayed}"
 
 
 def _in_order(seconds: Mapping[str, float]) -> list[tuple[str, float]]:

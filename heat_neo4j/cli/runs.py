@@ -18,7 +18,20 @@ if TYPE_CHECKING:
 
 __all__ = ["runs"]
 
-HEADER = ("RUN", "MODEL", "PARTS", "STATUS", "STARTED", "TIME", "NODES", "LINKS", "LOSS")
+HEADER = (
+    "RUN",
+    "MODEL",
+    "PARTS",
+    "DECISION",
+    "STATUS",
+    "STARTED",
+    "TIME",
+    "NODES",
+    "LINKS",
+    "LOSS",
+    "AUROC",
+    "MOVE",
+)
 
 
 @click.group(cls=HeatSubgroup, example="heat runs --model heat", invoke_without_command=True)
@@ -29,8 +42,8 @@ HEADER = ("RUN", "MODEL", "PARTS", "STATUS", "STARTED", "TIME", "NODES", "LINKS"
 def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> None:
     """List the runs in the database, or show one.
 
-    A run is complete (published), superseded (a later one took its place), or incomplete (being written, or
-    ended half-way; its remains go with the next run or with `heat clear`).
+    A run is complete (published), superseded (another one took its place), rejected (by the quality gate), or
+    incomplete (being written, or ended half-way; its remains go with the next run or with `heat clear`).
     """
     if click.get_current_context().invoked_subcommand is not None:
         return
@@ -70,10 +83,13 @@ def _row(run: RunRecord) -> tuple[str, ...]:
         run.run_id,
         run.model,
         run.kind,
+        run.decision or "",
         run.status,
         "" if run.started_at is None else f"{run.started_at:%Y-%m-%d %H:%M}",
         format_seconds(sum(run.stage_seconds.values())),
         f"{run.nodes_written:,}" if "embedding" in run.parts else "",
         f"{run.links_written:,}" if "links" in run.parts else "",
         "" if run.final_loss is None else f"{run.final_loss:.4f}",
+        "" if run.quality.get("auroc") is None else f"{run.quality['auroc']:.3f}",
+        f"{run.drift['mean']:.3f}" if run.drift else "",
     )

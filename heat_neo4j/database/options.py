@@ -18,6 +18,7 @@ class WriteOptions(TypedDict, total=False):
     names: WriteNames
     parameters: Mapping[str, Any] | None
     stage_seconds: Mapping[str, float] | None
+    facts: Mapping[str, Any] | None
     overwrite: bool
     index: bool
     batch_size: int

@@ -21,6 +21,7 @@ __all__ = [
     "check_coordinates",
     "check_links",
     "to_hyperboloid",
+    "vector_scales",
 ]
 
 Array = NDArray[np.float64]
@@ -164,7 +165,12 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
                 f"{border.size} points (first: row {border[0]}) are so far out that their {kind} coordinates "
                 "round to the border of the ball: write hyperboloid coordinates; nothing written"
             )
-    return Coordinates(kind, values, hyperboloid.radius(points), VECTOR_SCALE * _TO_BALL[kind](values))
+    return Coordinates(kind, values, hyperboloid.radius(points), vector_scales(values, kind))
+
+
+def vector_scales(values: Array, kind: str) -> Array:
+    """Return what turns the first d of stored coordinates into vectors of the index, shape (N,)."""
+    return VECTOR_SCALE * _TO_BALL[kind](values)
 
 
 def to_hyperboloid(values: Array, kind: str) -> Array:

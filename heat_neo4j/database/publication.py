@@ -202,8 +202,13 @@ def publish(connection: Connection, record: RunRecord, published: Mapping[str, A
     write(connection, flip, doing="publishing")
 
 
-def roll_back(connection: Connection, model: str) -> None:
+def roll_back(connection: Connection, model: str) -> tuple[str | None, str | None]:
     """Let readers see the version before instead of the published one, which is kept in its place.
+
+    Returns
+    -------
+    tuple of str or None
+        The runs whose coordinates and whose links are published now.
 
     Raises
     ------
@@ -233,6 +238,7 @@ def roll_back(connection: Connection, model: str) -> None:
         _relate(transaction, model)
 
     write(connection, flip, doing="rolling back")
+    return before["run"], before["linkRun"]
 
 
 def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:

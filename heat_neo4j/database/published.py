@@ -3,22 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.payload import to_hyperboloid
+from heat_neo4j.database.payload import Coordinates, to_hyperboloid, vector_scales
 from heat_neo4j.database.runs import nothing_published, read_address
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import lift
 
-__all__ = ["read_embedding"]
+__all__ = ["StoredCoordinates", "read_embedding", "read_stored"]
 
 _BATCH = 10_000
 _ATTEMPTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCoordinates:
+    """The published coordinates of those rows of a graph that have some, as they are stored.
+
+    Parameters
+    ----------
+    run : str
+        Id of the run that wrote them.
+    kind : str
+        "poincare", "hyperboloid" or "klein".
+    values : float64 array of shape (N, width)
+        The lists of floats; 0 where a row has none.
+    radii : float64 array of shape (N,)
+        The radii; 0 where a row has none.
+    found : bool array of shape (N,)
+        Which rows have coordinates of the run.
+    """
+
+    run: str
+    kind: str
+    values: NDArray[np.float64]
+    radii: NDArray[np.float64]
+    found: NDArray[np.bool_]
+
+    def points(self) -> NDArray[np.float64]:
+        """Return points of the hyperboloid, shape (N, d + 1); rows without coordinates are at the origin."""
+        dimension = self.values.shape[1] - (self.kind == "hyperboloid")
+        points = lift(np.zeros((len(self.values), dimension)))
+        points[self.found] = to_hyperboloid(self.values[self.found], self.kind)
+        return points
+
+    def kept_in(self, coordinates: Coordinates) -> Coordinates:
+        """Return `coordinates`, of the same kind and rows, with those that are stored put in to the bit."""
+        values, radii = coordinates.values.copy(), coordinates.radii.copy()
+        values[self.found], radii[self.found] = self.values[self.found], self.radii[self.found]
+        return Coordinates(self.kind, values, radii, vector_scales(values, self.kind))
+
+
+def read_stored(connection: Connection, graph: Graph, model: str) -> StoredCoordinates | None:
+    """Return the published coordinates of rows of `graph`; see `Neo4jStore.read_stored`."""
+    for _ in range(_ATTEMPTS):
+        node = read_address(connection, model)
+        if "run" not in node:
+            return None
+        stored = _read_run(connection, graph, node)
+        if read_address(connection, model).get("run") == node["run"]:
+            return stored
+    raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
 
 def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
@@ -27,9 +79,10 @@ def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[
         node = read_address(connection, model)
         if "run" not in node:
             raise nothing_published(model)
-        values, missing = _read_run(connection, graph, node)
+        stored = _read_run(connection, graph, node)
+        missing = int((~stored.found).sum())
         if not missing:
-            return to_hyperboloid(values, node["coordinates"])
+            return stored.points()
         if read_address(connection, model).get("run") == node["run"]:
             raise ProjectionError(
                 f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
@@ -38,16 +91,18 @@ def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
 
-def _read_run(
-    connection: Connection, graph: Graph, node: Mapping[str, Any]
-) -> tuple[NDArray[np.float64], int]:
-    """Return the coordinates of the run that `node` points to, and how many nodes have none."""
+def _read_run(connection: Connection, graph: Graph, node: Mapping[str, Any]) -> StoredCoordinates:
+    """Return the coordinates of the run that `node` points to."""
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has coordinates there: this one has no node_ids")
     statement = load_statement(
-        "read/coordinates", run=node["runProperty"], embedding=node["embeddingProperty"]
+        "read/coordinates",
+        run=node["runProperty"],
+        embedding=node["embeddingProperty"],
+        radius=node["radiusProperty"],
     )
     values = np.zeros((graph.n_nodes, node["dimension"]))
+    radii = np.zeros(graph.n_nodes)
     found = np.zeros(graph.n_nodes, dtype=np.bool_)
     for begin in range(0, graph.n_nodes, _BATCH):
         batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": node["run"]}
@@ -55,8 +110,9 @@ def _read_run(
         rows = begin + np.asarray(columns["positions"], dtype=np.int64)
         if rows.size:
             values[rows] = _matrix(columns["coordinates"], node)
+            radii[rows] = columns["radii"]
             found[rows] = True
-    return values, int((~found).sum())
+    return StoredCoordinates(node["run"], node["coordinates"], values, radii, found)
 
 
 def _matrix(lists: list[list[float]], node: Mapping[str, Any]) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,7 +18,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.options import WriteOptions
 from heat_neo4j.database.payload import Links, check_coordinates, check_links
 from heat_neo4j.database.publication import roll_back
-from heat_neo4j.database.published import read_embedding
+from heat_neo4j.database.published import StoredCoordinates, read_embedding, read_stored
 from heat_neo4j.database.published_index import IndexStatus, create_index, drop_index
 from heat_neo4j.database.published_links import StoredLinks, read_links
 from heat_neo4j.database.removal import RECORDS, ClearReport, clear, prune
@@ -69,7 +70,7 @@ class StoreWrites:
         dry_run : bool
             Check everything and say what would be written, without writing.
         **options
-            ``names``, ``parameters``, ``stage_seconds``, ``overwrite``, ``index``, ``batch_size``,
+            ``names``, ``parameters``, ``stage_seconds``, ``facts``, ``overwrite``, ``index``, ``batch_size``,
             ``on_progress``: as for `Run`.
 
         Returns
@@ -161,6 +162,30 @@ class StoreWrites:
         """
         return read_embedding(self._connection, graph, (names or WriteNames()).model)
 
+    def read_stored(self, graph: Graph, model: str = "heat") -> StoredCoordinates | None:
+        """Return the published coordinates of those rows of `graph` that have some, as they are stored.
+
+        Parameters
+        ----------
+        graph : Graph
+            As read from this database.
+        model : str
+            Whose coordinates.
+
+        Returns
+        -------
+        StoredCoordinates or None
+            None if the model has nothing published.
+
+        Raises
+        ------
+        ProjectionError
+            If the values were changed by others, or are published anew again and again.
+        ConnectionFailed
+            If the server is lost or refuses.
+        """
+        return read_stored(self._connection, graph, model)
+
     def read_links(self, graph: Graph, model: str = "heat") -> StoredLinks | None:
         """Return the published predicted links between rows of `graph`.
 
@@ -238,8 +263,13 @@ class StoreWrites:
         book = read_bookkeeping(self._connection, history=True)
         return [run for run in book.runs if model in (None, run.model)]
 
-    def roll_back(self, model: str = "heat") -> None:
+    def roll_back(self, model: str = "heat") -> tuple[str | None, str | None]:
         """Publish the version before the published one again, in one transaction; again, to undo it.
+
+        Returns
+        -------
+        tuple of str or None
+            The runs whose coordinates and whose links are published now.
 
         Raises
         ------
@@ -250,7 +280,7 @@ class StoreWrites:
         ConnectionFailed, WriteFailed
             If the server is lost or refuses, or another run was published meanwhile.
         """
-        roll_back(self._connection, model)
+        return roll_back(self._connection, model)
 
     def prune(
         self,
@@ -258,6 +288,7 @@ class StoreWrites:
         *,
         records: int = RECORDS,
         previous: bool = False,
+        lease: Lease | None = None,
         on_progress: Progress = no_progress,
     ) -> int:
         """Remove what no reader needs: remains of dead runs, versions nobody can go back to, old run nodes.
@@ -270,6 +301,8 @@ class StoreWrites:
             Run nodes to keep of those of which nothing else is in the graph, the latest, at least 0.
         previous : bool
             Remove the version before the published one too; there is no rollback then.
+        lease : Lease, optional
+            The model's lease, if the caller holds it; taken here if not given.
         on_progress : callable
             Called with the stage "remove old version".
 
@@ -286,7 +319,7 @@ class StoreWrites:
             If the server is lost or refuses. To repeat completes it.
         """
         check_integer("records", records, minimum=0)
-        with self.lease(model):
+        with nullcontext() if lease is not None else self.lease(model):
             return prune(self._connection, model, records=records, previous=previous, on_progress=on_progress)
 
     def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> Lease:

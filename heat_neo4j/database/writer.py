@@ -18,11 +18,18 @@ from heat_neo4j.database.facts import model_facts, new_record, new_run_id
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.options import check_parts
 from heat_neo4j.database.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
-from heat_neo4j.database.publication import LANES, Claim, note_error, publish, survey_and_claim
+from heat_neo4j.database.publication import (
+    LANES,
+    Claim,
+    note_error,
+    note_rejected,
+    publish,
+    survey_and_claim,
+)
 from heat_neo4j.database.refusals import refuse_input_names
 from heat_neo4j.database.removal import sweep
 from heat_neo4j.database.rounds import Rounds, disjoint_rounds, equal_parts
-from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_address, read_bookkeeping
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.database.transactions import stopping
 from heat_neo4j.database.vector_indexes import NO_INDEX, STAGE, build_indexes, drop_strays
@@ -60,6 +67,8 @@ class Run:
         Parameters to record.
     stage_seconds : mapping of str to float, optional
         Seconds of the stages before writing, to record.
+    facts : mapping of str to JSON data, optional
+        Further fields of the run's record.
     overwrite : bool
         Whether values of the same names from elsewhere may be overwritten.
     index : bool
@@ -86,6 +95,7 @@ class Run:
         names: WriteNames = _DEFAULT_NAMES,
         parameters: Mapping[str, Any] | None = None,
         stage_seconds: Mapping[str, float] | None = None,
+        facts: Mapping[str, Any] | None = None,
         overwrite: bool = False,
         index: bool = True,
         batch_size: int = 10_000,
@@ -105,6 +115,7 @@ class Run:
             parameters=parameters,
             stage_seconds=stage_seconds,
         )
+        record = replace(record, **(facts or {}))
         self._connection, self._graph, self._on_progress = connection, graph, on_progress
         self._claim = Claim(names, self._parts, overwrite, record)
         self._index = index
@@ -142,6 +153,30 @@ class Run:
             nodes, width = coordinates.values.shape
             record = replace(record, coordinates=coordinates.kind, dimension=width, nodes_written=nodes)
         return record if links is None else replace(record, links_written=len(links.source))
+
+    def reject(self, facts: Mapping[str, Any], why: str) -> RunRecord:
+        """Record a run that is not to be published; nothing of it is written.
+
+        Parameters
+        ----------
+        facts : mapping
+            Fields of the run's record that its model fills.
+        why : str
+            What was wrong with it.
+        """
+        known = self._claim.record
+        parameters = {**known.parameters, **facts.get("parameters", {})}
+        before = read_address(self._connection, known.model).get("run")
+        self._record = replace(
+            known,
+            **{**facts, "parameters": parameters},
+            status="rejected",
+            stored=(),
+            error=why,
+            previous_run=before,
+        )
+        note_rejected(self._connection, self._record)
+        return self._record
 
     def __enter__(self) -> Self:
         self._record = survey_and_claim(self._connection, self._claim)

@@ -1,0 +1,91 @@
+"""``heat refresh``: bring a model up to date; made to be called by a scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.arguments import job_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, connection_options, json_option, projection_options
+from heat_neo4j.cli.output import Reporter, facts, print_json
+from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.run_options import (
+    choose_option,
+    heat_options,
+    index_switch,
+    link_options,
+    links_switch,
+    memory_option,
+    mode_options,
+    names_options,
+    overwrite_option,
+    refresh_options,
+)
+from heat_neo4j.errors import QualityRejected
+
+if TYPE_CHECKING:
+    from heat_neo4j.refresh import RefreshReport
+
+__all__ = ["refresh"]
+
+EXAMPLE = """
+heat refresh --labels Paper --relationships CITES --attributes words
+heat refresh --config /etc/heat.toml --json
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@projection_options
+@heat_options
+@choose_option
+@memory_option
+@mode_options
+@refresh_options
+@links_switch
+@link_options
+@names_options
+@index_switch
+@overwrite_option
+@connection_options
+@json_option
+@common_options
+def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: Any) -> None:
+    """Bring a model up to date, doing no more than its changes ask for.
+
+    By what has changed since the published run it does nothing, places new nodes among the others, trains on
+    from the published coordinates, or runs in full and turns the result to where the last one lay. A version
+    that does not pass the quality gate is recorded and not published. Only one process refreshes a model at a
+    time.
+
+    Exit codes: 0 published, or nothing to do; 9 another process is at it; 10 rejected; others as everywhere.
+    """
+    from heat_neo4j.refresh import refresh as run
+
+    job = job_from(options)
+    quiet = as_json and not verbose
+    with open_store(options) as store, Reporter(quiet=quiet) as progress:
+
+        def say(line: str) -> None:
+            progress.close()
+            if not quiet:
+                click.echo(line, err=True)
+
+        report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=say)
+    _show(report, as_json=as_json, verbose=verbose)
+    if report.outcome == "rejected" and report.report is not None:
+        run_id, why = report.report.run.run_id, report.report.run.error
+        raise QualityRejected(f"run {run_id} was rejected and recorded, what was published stays: {why}")
+
+
+def _show(report: RefreshReport, *, as_json: bool, verbose: int) -> None:
+    if as_json:
+        print_json(report.to_dict())
+    elif report.report is None:
+        would = "Would do" if report.outcome == "dry run" else "Nothing to do"
+        facts([(would, f"{report.decision}: {report.reason}" if would == "Would do" else report.reason)])
+        facts(("Note", note) for note in report.notes)
+    else:
+        show_run(report.report, as_json=False, verbose=verbose)

@@ -1,0 +1,215 @@
+"""What is remembered of a graph, so that a later one can be compared with it and the graph itself forgotten.
+
+A fingerprint holds a count sketch of the graph's items: its nodes, its edges with their weights, and its
+nodes' attribute rows. Every item is hashed to a bucket and a sign, and adds its sign to the bucket's counter.
+Sketches are linear: the difference of two of them is the sketch of what the graphs do not share, and the sum
+of its squares estimates how many items that is (Charikar, Chen and Farach-Colton, "Finding frequent items in
+data streams", 2002; Alon, Matias and Szegedy, "The space complexity of approximating the frequency moments",
+1996). With 512 buckets its standard error is a sixteenth. The sum of all hashes, modulo 2^64, tells whether
+anything differs at all.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.graph import Graph
+
+__all__ = ["Change", "Fingerprint", "Sketch", "changes", "fingerprint"]
+
+Hashes = NDArray[np.uint64]
+
+_BUCKETS = 512
+_NODE, _EDGE, _ATTRIBUTE, _COLUMN = (np.uint64(stream) for stream in (0x9E37, 0x79B9, 0x7F4A, 0x7C15))
+_ROWS = 1 << 16  # of dense attributes, looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Items of one kind.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+    total : int
+        The sum of their hashes modulo 2^64.
+    counters : int64 array of shape (512,)
+        Sums of the signs of the items in each bucket.
+    """
+
+    count: int
+    total: int
+    counters: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, hashes: Hashes) -> Self:
+        """Return the sketch of items with these hashes."""
+        bucket = (hashes % np.uint64(_BUCKETS)).astype(np.int64)
+        signs = 1 - 2 * (hashes >> np.uint64(63)).astype(np.int64)
+        counters = np.zeros(_BUCKETS, dtype=np.int64)
+        np.add.at(counters, bucket, signs)
+        return cls(len(hashes), int(hashes.sum(dtype=np.uint64)), counters)
+
+    def differ(self, other: Sketch) -> float:
+        """Return about how many items only one of the two has: 0 if they are equal, else at least 1."""
+        if (self.count, self.total) == (other.count, other.total) and (self.counters == other.counters).all():
+            return 0.0
+        gap = (self.counters - other.counters).astype(np.float64)
+        return max(float(gap @ gap), float(abs(self.count - other.count)), 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sketch as JSON data."""
+        packed = b64encode(zlib.compress(self.counters.astype("<i8").tobytes(), 9)).decode()
+        return {"count": self.count, "total": str(self.total), "counters": packed}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the sketch that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        """
+        try:
+            counters = np.frombuffer(zlib.decompress(b64decode(data["counters"])), dtype="<i8")
+            sketch = cls(int(data["count"]), int(data["total"]), counters.astype(np.int64))
+        except (KeyError, TypeError, ValueError, zlib.error) as error:
+            raise ValueError(f"not a sketch: {error}") from error
+        if len(counters) != _BUCKETS:
+            raise ValueError(f"not a sketch: {len(counters)} counters")
+        return sketch
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Sketches of a graph's nodes, of its undirected edges with their weights, and of its attribute rows.
+
+    A row of attributes that are all 0 counts as none.
+    """
+
+    nodes: Sketch
+    edges: Sketch
+    attributes: Sketch
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fingerprint as JSON data."""
+        return {name: getattr(self, name).to_dict() for name in ("nodes", "edges", "attributes")}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the fingerprint that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        """
+        try:
+            return cls(*(Sketch.from_dict(data[name]) for name in ("nodes", "edges", "attributes")))
+        except KeyError as error:
+            raise ValueError(f"not a fingerprint: no {error}") from error
+
+
+@dataclass(frozen=True)
+class Change:
+    """About how many nodes, edges and attribute rows only one of two graphs has.
+
+    One that was replaced, such as an edge of another weight, counts twice. Each is 0 exactly where nothing
+    differs, but for a chance of 2^-64, and else at least 1.
+    """
+
+    nodes: float
+    edges: float
+    attributes: float
+
+
+def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
+    """Return the fingerprint of a graph, or of the part of it between some of its nodes.
+
+    It does not depend on the order of the rows, nor on how the attributes are stored.
+
+    Parameters
+    ----------
+    graph : Graph
+        With node ids.
+    rows : bool array of shape (N,), optional
+        The nodes; all if not given.
+
+    Raises
+    ------
+    ValueError
+        If the graph has no node ids.
+    """
+    if len(graph.node_ids) != graph.n_nodes:
+        raise ValueError("only a graph read from a database has a fingerprint: this one has no node_ids")
+    keep = np.ones(graph.n_nodes, dtype=np.bool_) if rows is None else np.asarray(rows, dtype=np.bool_)
+    nodes = _mixed(_text_hashes(graph.node_ids) ^ _NODE)
+    edges = graph.edges
+    inside = keep[edges.row] & keep[edges.col]
+    u, v = nodes[edges.row[inside]], nodes[edges.col[inside]]
+    weights = _mixed(np.ascontiguousarray(edges.data[inside]).view(np.uint64) ^ _EDGE)
+    ends = _mixed(u + v) ^ _mixed(u ^ v)  # the same for both directions
+    rows_of = _attribute_hashes(graph)
+    filled = keep & (rows_of != 0)
+    return Fingerprint(
+        nodes=Sketch.of(nodes[keep]),
+        edges=Sketch.of(_mixed(ends + weights)),
+        attributes=Sketch.of(_mixed((nodes[filled] ^ _ATTRIBUTE) + rows_of[filled])),
+    )
+
+
+def changes(before: Fingerprint, now: Fingerprint) -> Change:
+    """Return about how much differs between the graphs of two fingerprints."""
+    return Change(
+        nodes=before.nodes.differ(now.nodes),
+        edges=before.edges.differ(now.edges),
+        attributes=before.attributes.differ(now.attributes),
+    )
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """Return each value mixed by the finaliser of SplitMix64: one bit changed changes half of the others."""
+    z = values + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _text_hashes(texts: Any) -> Hashes:
+    digests = b"".join(blake2b(str(text).encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _attribute_hashes(graph: Graph) -> Hashes:
+    """Return a hash of each node's attributes: a sum over those that are not 0, itself 0 for none."""
+    found = np.zeros(graph.n_nodes, dtype=np.uint64)
+    if graph.attributes is None:
+        return found
+    names = graph.attribute_names or range(graph.n_attributes)
+    columns = _mixed(_text_hashes(names) ^ _COLUMN)
+    if sparse.issparse(graph.attributes):
+        entries = graph.attributes.tocoo()
+        _add(found, entries.row, columns[entries.col], entries.data)
+        return found
+    for begin in range(0, graph.n_nodes, _ROWS):
+        values = graph.attributes[begin : begin + _ROWS]
+        row, column = np.nonzero(values)
+        _add(found, row + begin, columns[column], values[row, column])
+    return found
+
+
+def _add(found: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[np.float64]) -> None:
+    filled = values != 0
+    bits = np.ascontiguousarray(values[filled]).view(np.uint64)
+    np.add.at(found, rows[filled], _mixed(columns[filled] + _mixed(bits)))

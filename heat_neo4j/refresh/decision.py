@@ -1,0 +1,195 @@
+"""How much of an embedding to compute anew: nothing, new nodes only, a warm start, or all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from heat_neo4j._settings import difference
+from heat_neo4j._validation import check_positive
+from heat_neo4j.database import RunRecord
+from heat_neo4j.database.published import StoredCoordinates
+from heat_neo4j.fingerprint import Change, Fingerprint, changes, fingerprint
+from heat_neo4j.graph import Graph
+
+__all__ = ["MODES", "NOTHING", "Changed", "Decision", "Limits", "decide", "what_changed"]
+
+NOTHING, PLACE, WARM, FULL = "nothing", "place", "warm", "full"
+MODES = ("auto", PLACE, WARM, FULL)
+"""What a user may ask for."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Up to which share of the graph what is enough.
+
+    Parameters
+    ----------
+    place : float
+        New nodes are placed while, with all those placed since the last training, they are at most this share
+        of the nodes.
+    warm : float
+        A warm start serves while at most this share of nodes, edges or attribute rows has changed since the
+        last full run, added up over the runs in between.
+    """
+
+    place: float = 0.1
+    warm: float = 0.3
+
+    def __post_init__(self) -> None:
+        check_positive("place", self.place)
+        check_positive("warm", self.warm)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What differs from the graph of the published run.
+
+    Parameters
+    ----------
+    nodes_new, nodes_gone : int
+        Nodes without published coordinates, and nodes of the published run that are not in the graph.
+    edges, attributes : float
+        About how many edges and attribute rows differ, one that was replaced counting twice; those of new
+        nodes too.
+    old_changed : bool
+        Whether anything differs beside new nodes with their edges and attributes.
+    share : float
+        Largest share of nodes, edges or attribute rows that differ.
+    placed : int
+        New nodes, and those that were placed since the last training.
+    since_full : float
+        `share`, added up since the last full run.
+    """
+
+    nodes_new: int
+    nodes_gone: int
+    edges: float
+    attributes: float
+    old_changed: bool
+    share: float
+    placed: int
+    since_full: float
+
+    def recorded(self, kind: str) -> dict[str, Any]:
+        """Return what a run of some kind remembers, as JSON data: a training starts its counts anew."""
+        told = asdict(self)
+        if kind in (WARM, FULL):
+            told["placed"] = 0
+        if kind == FULL:
+            told["since_full"] = 0.0
+        return told
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do, and why: `kind` is "nothing", "place", "warm" or "full"; `reason` is one line."""
+
+    kind: str
+    reason: str
+
+
+def what_changed(
+    source: RunRecord, stored: StoredCoordinates, graph: Graph, now: Fingerprint
+) -> Changed | None:
+    """Return what differs from the graph that a run was computed from; None if the run does not tell.
+
+    Parameters
+    ----------
+    source : RunRecord
+        The published run.
+    stored : StoredCoordinates
+        Its coordinates, for the rows of `graph`.
+    graph : Graph
+        As it is now.
+    now : Fingerprint
+        Of `graph`.
+    """
+    if not source.fingerprint:
+        return None
+    before = Fingerprint.from_dict(source.fingerprint)
+    whole = changes(before, now)
+    old = changes(before, fingerprint(graph, stored.found))
+    new = int((~stored.found).sum())
+    share = _share(whole, before, now)
+    return Changed(
+        nodes_new=new,
+        nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
+        edges=float(whole.edges),
+        attributes=float(whole.attributes),
+        old_changed=bool(old.nodes or old.edges or old.attributes),
+        share=share,
+        placed=new + int(source.changes.get("placed", 0)),
+        since_full=share + float(source.changes.get("since_full", 0.0)),
+    )
+
+
+def decide(  # noqa: PLR0911  # each return is one line of the table of decisions
+    settings: Mapping[str, Any],
+    source: RunRecord | None,
+    stored: StoredCoordinates | None,
+    changed: Changed | None,
+    rejected: RunRecord | None,
+    limits: Limits,
+) -> Decision:
+    """Return what to do.
+
+    Parameters
+    ----------
+    settings : mapping
+        What is asked for, from `settings_of`.
+    source : RunRecord, optional
+        The published run; None if there is none.
+    stored : StoredCoordinates, optional
+        Its coordinates.
+    changed : Changed, optional
+        What differs from its graph, if that is known.
+    rejected : RunRecord, optional
+        The latest run, if it was rejected.
+    limits : Limits
+        Up to which share what is enough.
+    """
+    if source is None or stored is None:
+        return Decision(FULL, "nothing is published yet")
+    if changed is None or not source.settings:
+        return Decision(FULL, f"run {source.run_id} did not record what it was computed from")
+    other = difference(source.settings, settings)
+    if other is not None:
+        return Decision(FULL, other)
+    if not stored.found.any():
+        return Decision(FULL, "no node of the graph has published coordinates")
+    if changed.nodes_new == 0 and not changed.old_changed:
+        return Decision(NOTHING, "the graph is as it was")
+    if rejected is not None and rejected.decision != FULL:
+        return Decision(FULL, f"run {rejected.run_id} ({rejected.decision}) was rejected")
+    n_nodes = len(stored.found)
+    told = _told(changed)
+    if not changed.old_changed and changed.placed <= max(limits.place * n_nodes, 1):
+        return Decision(PLACE, told)
+    if changed.since_full <= limits.warm:
+        return Decision(WARM, told)
+    return Decision(
+        FULL, f"{told}; since the last full run {changed.since_full:.0%} of the graph have changed"
+    )
+
+
+def _share(change: Change, before: Fingerprint, now: Fingerprint) -> float:
+    sizes = [
+        (change.nodes, before.nodes, now.nodes),
+        (change.edges, before.edges, now.edges),
+        (change.attributes, before.attributes, now.attributes),
+    ]
+    return float(np.max([differ / max(was.count, is_now.count, 1) for differ, was, is_now in sizes]))
+
+
+def _told(changed: Changed) -> str:
+    parts = [
+        (changed.nodes_new, "new nodes"),
+        (changed.nodes_gone, "nodes gone"),
+        (round(changed.edges), "edges changed"),
+        (round(changed.attributes), "attribute rows changed"),
+    ]
+    return ", ".join(f"{count:,} {what}" for count, what in parts if count)

@@ -1,0 +1,252 @@
+"""Whether a new version is good enough: held-out edges, present edges, and how far nodes moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from heat_neo4j._progress import Progress, no_progress, prefixed
+from heat_neo4j._validation import check_probability
+from heat_neo4j.baselines import degree_product
+from heat_neo4j.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.database import RunRecord
+from heat_neo4j.drift import Drift
+from heat_neo4j.estimator import HEAT
+from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import pair_distances
+from heat_neo4j.metrics import auroc
+from heat_neo4j.placement import place
+from heat_neo4j.splits import EdgeSplit, split_edges_of
+from heat_neo4j.warm_start import short_schedule
+
+__all__ = ["Gate", "Quality", "held_out_quality", "known_edges", "last_auroc", "placed_quality"]
+
+Array = NDArray[np.float64]
+
+_PLACED_DROP = (
+    0.1  # nodes that are only placed predict their links worse, by up to .06 on the benchmark graphs
+)
+_FEWEST_EDGES = 10
+_KNOWN_EDGES = 20_000
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a new version must reach to be published.
+
+    A fall counts only where it is more than twice its standard error: of few held-out edges little follows.
+
+    Parameters
+    ----------
+    max_auroc_drop : float
+        How much lower than the last published run's its held-out AUROC may be, [0, 1]. The same holds for how
+        well the published and the new coordinates tell the graph's present edges from other pairs.
+    max_below_degree : float
+        How much lower than that of the product of degrees it may be, [0, 1].
+    min_overlap : float
+        Share of the 10 nearest nodes that must have stayed the same, [0, 1]. Like `max_move` it is asked only
+        where the same was computed before.
+    max_move : float, optional
+        Mean hyperbolic distance by which nodes may have moved; no limit when None.
+    """
+
+    max_auroc_drop: float = 0.02
+    max_below_degree: float = 0.1
+    min_overlap: float = 0.05
+    max_move: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_auroc_drop", "max_below_degree", "min_overlap"):
+            check_probability(name, getattr(self, name))
+
+    def problems(self, quality: Quality, drift: Drift | None, *, placed: bool) -> Iterator[str]:
+        """Yield what is not good enough, one line each.
+
+        Parameters
+        ----------
+        quality : Quality
+            Of the new version.
+        drift : Drift, optional
+            From the published version; None where that is of something else.
+        placed : bool
+            Whether new nodes were only placed: their held-out edges are all that is judged.
+        """
+        drop = max(self.max_auroc_drop, _PLACED_DROP) if placed else self.max_auroc_drop
+        if quality.auroc is not None:
+            known = [(quality.last_auroc, drop, "the last published run's")]
+            known += [(quality.degree_auroc, self.max_below_degree, "that of the degrees")]
+            for other, limit, whose in known:
+                if other is not None and other - quality.auroc > max(limit, 2 * quality.error):
+                    found = f"held-out AUROC {quality.auroc:.3f}"
+                    yield f"{found} is more than {limit:g} below {whose}, {other:.3f}"
+        before, now = quality.known_before, quality.known
+        if before is not None and now is not None and before - now > self.max_auroc_drop:
+            yield (
+                f"it tells present edges from other pairs with AUROC {now:.3f}, the published version "
+                f"with {before:.3f}: more than {self.max_auroc_drop:g} worse"
+            )
+        if drift is None:
+            return
+        if drift.overlap is not None and drift.overlap < self.min_overlap:
+            yield f"of the nearest nodes {drift.overlap:.0%} stayed the same, below {self.min_overlap:.0%}"
+        if self.max_move is not None and drift.mean > self.max_move:
+            yield f"nodes moved by {drift.mean:.3f} in the mean, more than {self.max_move:g}"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well a version predicts.
+
+    Parameters
+    ----------
+    auroc, degree_auroc : float or None
+        How well distance, and the product of degrees, tell held-out edges from other pairs; None if too few
+        edges can be held out.
+    held_out_edges : int
+        How many were.
+    error : float
+        Standard error of `auroc` (Hanley and McNeil, Radiology 143, 1982).
+    last_auroc : float or None
+        Of the last published run.
+    known, known_before : float or None
+        How well the new and the published coordinates tell the graph's present edges between nodes that have
+        both from other pairs. (Training has seen them.)
+    """
+
+    auroc: float | None = None
+    degree_auroc: float | None = None
+    held_out_edges: int = 0
+    error: float = 0.0
+    last_auroc: float | None = None
+    known: float | None = None
+    known_before: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the quality as JSON data."""
+        return asdict(self)
+
+
+def last_auroc(source: RunRecord | None) -> float | None:
+    """Return the held-out AUROC of a run, from its quality or else from the law of its links."""
+    if source is None:
+        return None
+    if source.decision != "place" and source.quality.get("auroc") is not None:
+        return float(source.quality["auroc"])
+    if source.quality.get("last_auroc") is not None:  # placing new nodes says nothing of the others
+        return float(source.quality["last_auroc"])
+    law = source.parameters.get("link_score", source.parameters.get("calibration", {}))
+    found = law.get("distance_auroc", law.get("auroc"))
+    return None if found is None else float(found)
+
+
+def held_out_quality(
+    model: HEAT, graph: Graph, held_out: HeldOut | None, *, short: bool, on_progress: Progress = no_progress
+) -> Quality:
+    """Measure a version by edges that a twin has not seen.
+
+    Parameters
+    ----------
+    model : HEAT
+        The fitted estimator.
+    graph : Graph
+        What it was fitted on.
+    held_out : HeldOut, optional
+        Edges and a twin that are there already.
+    short : bool
+        Whether a short training of the twin will do. (It starts near the origin: from the published
+        coordinates it would know the edges that are held out.)
+    on_progress : callable
+        Called with the stages of `HEAT.fit`.
+    """
+    if held_out is None:
+        twin = clone(model).set_params(random_state=model.seed_)
+        if short:
+            twin.set_params(**short_schedule(model))
+        try:
+            held_out = embed_without(twin, graph, on_progress=prefixed(on_progress, "check: "))
+        except CalibrationError:
+            return Quality()
+    return _quality(held_out.split, held_out.embedding)
+
+
+def placed_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
+    """Measure placed nodes by a fifth of their edges, without which they are placed once more.
+
+    Parameters
+    ----------
+    model : HEAT
+        The estimator that placed them, fitted.
+    graph : Graph
+        With all nodes.
+    points : float64 array of shape (N, d + 1)
+        The published embedding; rows of new nodes are not looked at.
+    new : bool array of shape (N,)
+        Which nodes are new.
+    """
+    try:
+        split = split_edges_of(graph, new, random_state=model.seed_)
+    except ValueError:
+        return Quality()
+    if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES:
+        return Quality()
+    twin = clone(model).set_params(random_state=model.seed_)
+    return _quality(split, place(twin, split.train, points, new).embedding_)
+
+
+def known_edges(points: Array, graph: Graph, rows: NDArray[np.bool_], seed: int) -> float | None:
+    """Return how well an embedding tells edges between some nodes from as many other pairs of them.
+
+    Parameters
+    ----------
+    points : float64 array of shape (N, d + 1)
+        The embedding.
+    graph : Graph
+        Its edges; 20,000 of them at most are asked for.
+    rows : bool array of shape (N,)
+        The nodes.
+    seed : int
+        Of the choice of pairs.
+
+    Returns
+    -------
+    float or None
+        AUROC; None without an edge or another pair.
+    """
+    generator = np.random.default_rng(seed)
+    upper = graph.edges
+    inside = np.flatnonzero(rows[upper.row] & rows[upper.col])
+    chosen = generator.permutation(inside)[:_KNOWN_EDGES]
+    ends = np.flatnonzero(rows)
+    if not chosen.size:
+        return None
+    others = generator.choice(ends, size=(len(chosen), 2))
+    joined = np.asarray(graph.adjacency[others[:, 0], others[:, 1]]).ravel() != 0
+    others = others[~joined & (others[:, 0] != others[:, 1])]
+    if not len(others):
+        return None
+    edges = np.column_stack((upper.row[chosen], upper.col[chosen])).astype(np.int64)
+    return auroc(-pair_distances(points, edges), -pair_distances(points, others))
+
+
+def _quality(split: EdgeSplit, points: Array) -> Quality:
+    edges, others = split.test_edges, split.test_non_edges
+    degrees = degree_product(split.train)
+    found = auroc(-pair_distances(points, edges), -pair_distances(points, others))
+    return Quality(
+        auroc=found,
+        degree_auroc=auroc(degrees.pairs(edges), degrees.pairs(others)),
+        held_out_edges=len(edges),
+        error=_standard_error(found, len(edges), len(others)),
+    )
+
+
+def _standard_error(area: float, edges: int, others: int) -> float:
+    """Return the standard error of an AUROC, Hanley and McNeil's for exponential scores."""
+    one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
+    spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)
+    return float(np.sqrt(max(spread, 0.0) / (edges * others)))

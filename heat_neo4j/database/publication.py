@@ -238,7 +238,7 @@ def roll_back(connection: Connection, model: str) -> tuple[str | None, str | Non
         _relate(transaction, model)
 
     write(connection, flip, doing="rolling back")
-    return before["run"], before["linkRun"]
+    return target
 
 
 def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 
 from heat_neo4j.database import Neo4jStore, WriteNames
 from heat_neo4j.graph import Graph
+from heat_neo4j.refresh import Gate, refresh
 from tests.live_graph import random_links, random_points
+from tests.refresh_toy import make_job
 
-__all__ = ["BATCH", "clear_model", "write_version", "write_versions_until_killed"]
+__all__ = ["BATCH", "clear_model", "refresh_model", "write_version", "write_versions_until_killed"]
 
 BATCH = 13
 
@@ -60,6 +62,13 @@ def write_versions_until_killed(
     while True:
         for seed in seeds:
             write_version(settings, graph, names, seed)
+
+
+def refresh_model(settings: tuple[str, str, str], die_at: int | None = None) -> int:
+    """Refresh the toy with a lease of a second; die before statement `die_at`, if given; return how many came."""
+    with _counted(settings, die_at) as (store, sent):
+        refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0))
+    return len(sent)
 
 
 def clear_model(settings: tuple[str, str, str], names: WriteNames, die_at: int | None = None) -> int:

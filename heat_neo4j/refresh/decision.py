@@ -163,7 +163,7 @@ def decide(  # noqa: PLR0911  # each return is one line of the table of decision
         return Decision(FULL, "no node of the graph has published coordinates")
     if changed.nodes_new == 0 and not changed.old_changed:
         return Decision(NOTHING, "the graph is as it was")
-    if rejected is not None and rejected.decision != FULL:
+    if rejected is not None:
         return Decision(FULL, f"run {rejected.run_id} ({rejected.decision}) was rejected")
     n_nodes = len(stored.found)
     told = _told(changed)

@@ -1,0 +1,142 @@
+"""A refresh whose client or server is killed: what is published is one whole version, old or new."""
+
+import multiprocessing
+import random
+import signal
+import time
+from contextlib import suppress
+
+import neo4j
+import pytest
+
+from heat_neo4j.database import Neo4jStore
+from heat_neo4j.errors import HeatError, LeaseHeld
+from heat_neo4j.refresh import Gate, refresh
+from tests.conftest import LiveServer
+from tests.doomed import refresh_model
+from tests.integration.test_kill import crash
+from tests.live_graph import open_cypher, snapshot
+from tests.refresh_toy import LABEL, MODEL, Papers, make_job
+
+pytestmark = pytest.mark.live
+
+JOB = make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0)
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["tests.doomed"])
+
+
+@pytest.fixture
+def papers(cypher, store):
+    papers = Papers(cypher)
+    yield papers
+    store.clear(model=MODEL)
+    papers.remove()
+
+
+def refreshed(store):
+    """Refresh as soon as the lease of whoever died is over."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return refresh(store, JOB)
+        except LeaseHeld:
+            assert time.monotonic() < until
+            time.sleep(0.2)
+
+
+def assert_whole(papers, store, before):
+    """Check that readers see the version `before`, or a later one that is complete; return which run."""
+    run, coordinates, links = papers.seen()
+    if run == before[0]:
+        assert (coordinates, links) == before[1:]
+    record = next(each for each in store.runs(MODEL) if each.run_id == run)
+    assert record.status == "complete"
+    assert (len(coordinates), len(links)) == (record.nodes_written, record.links_written)
+    assert all(len(value) == record.dimension for value in coordinates.values())
+    assert papers.published()["linkRun"] == run
+    assert store.index_status(MODEL).problems == ()
+    return run
+
+
+def assert_nothing_else(cypher, store, run):
+    """Check that after a prune values, links, indexes and nodes of one run only are left."""
+    store.prune(MODEL, records=0, previous=True)
+    assert [record.run_id for record in store.runs(MODEL)] == [run]
+    for slot in (1, 2, 3):
+        found = cypher(
+            f"MATCH (n:{LABEL}) WHERE n[$run] IS NOT NULL RETURN collect(DISTINCT n[$run]) AS runs",
+            run=f"{MODEL}Run{slot}",
+        )[0]["runs"]
+        assert found in ([], [run])
+    types = cypher(
+        "MATCH ()-[p]->() WHERE type(p) = $t RETURN collect(DISTINCT p.run) AS runs", t="FRESH_PREDICTED"
+    )
+    assert types[0]["runs"] == [run]
+    indexes = cypher("SHOW INDEXES YIELD name WHERE name STARTS WITH $model RETURN name", model=MODEL)
+    assert len(indexes) == 1
+
+
+@pytest.mark.parametrize("kind", ["place", "warm"])
+def test_a_client_killed_at_ten_points_of_a_refresh(server, cypher, store, papers, kind):
+    clean = snapshot(cypher)
+    change = papers.add if kind == "place" else papers.rewire
+    refreshed(store)
+    change()
+    statements = refresh_model(server.settings)
+    assert statements > 40
+    points = random.Random(7).sample(range(1, statements), 10)
+    outcomes = set()
+    for die_at in points:
+        before = papers.seen()
+        change()
+        child = processes.Process(target=refresh_model, args=(server.settings, die_at))
+        child.start()
+        child.join()
+        # The lease is renewed now and then: a run that was quick came to its end before.
+        assert child.exitcode in (-signal.SIGKILL, 0), f"statement {die_at}"
+        run = assert_whole(papers, store, before)
+        outcomes.add(run == before[0])
+        report = refreshed(store)
+        assert report.outcome in ({"published"} if run == before[0] else {"nothing", "published"})
+        run = assert_whole(papers, store, before)
+        assert run != before[0]
+        assert_nothing_else(cypher, store, run)
+    assert outcomes >= {True}
+    store.clear(model=MODEL)
+    assert snapshot(cypher)["indexes"] == clean["indexes"]
+
+
+def test_a_server_killed_during_refreshes(throwaway_server):
+    local = throwaway_server
+    server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)
+    moments = random.Random(3)
+    auth = (server.user, server.password)
+    with open_cypher(server) as cypher:
+        papers = Papers(cypher)
+        patient = neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180)
+        with patient:
+            store = Neo4jStore(patient)
+            refreshed(store)
+            statements = refresh_model(server.settings)
+            for _ in range(3):
+                before = papers.seen()
+                papers.add()
+                with neo4j.GraphDatabase.driver(
+                    server.uri, auth=auth, max_transaction_retry_time=1
+                ) as driver:
+                    doomed = Neo4jStore(driver)
+                    left = iter(range(moments.randrange(statements // 2, 2 * statements)))
+
+                    def trace(statement, parameters, left=left):
+                        if next(left, None) is None and local.status().running:
+                            crash(local)
+
+                    doomed.tracer(trace)
+                    with suppress(HeatError):
+                        refresh(doomed, JOB)
+                local.start()
+                assert_whole(papers, store, before)
+                refreshed(store)
+                run = assert_whole(papers, store, before)
+                assert_nothing_else(cypher, store, run)

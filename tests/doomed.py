@@ -65,7 +65,7 @@ def write_versions_until_killed(
 
 
 def refresh_model(settings: tuple[str, str, str], die_at: int | None = None) -> int:
-    """Refresh the toy with a lease of a second; die before statement `die_at`, if given; return how many came."""
+    """Refresh the toy; die before statement `die_at`, if given; return how many came."""
     with _counted(settings, die_at) as (store, sent):
         refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0))
     return len(sent)

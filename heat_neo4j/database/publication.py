@@ -217,8 +217,7 @@ def roll_back(connection: Connection, model: str) -> tuple[str | None, str | Non
     WriteFailed
         If another run was published, or that version was removed, meanwhile.
     """
-    seen = read_address(connection, model)
-    target = _runs(previous_address(seen))
+    target = _runs(previous_address(read_address(connection, model)))
     if not any(target):
         raise ProjectionError(f"model {model!r} has no version before the published one in this database")
 
@@ -228,7 +227,7 @@ def roll_back(connection: Connection, model: str) -> tuple[str | None, str | Non
         now, before = address_of(node), previous_address(node)
         if _runs(now) == target:
             return  # by a commit of which no answer came
-        if (_runs(now), _runs(before)) != (_runs(seen), target):
+        if _runs(before) != target:
             raise WriteFailed(
                 f"another run of model {model!r} was published, or the version before was removed, "
                 "meanwhile: nothing was rolled back"

@@ -405,7 +405,7 @@ def test_pruning_the_version_before_removes_all_of_it(store, cypher, graph):
     assert statuses(store).keys() == {run.run_id for run in runs}
 
 
-@pytest.mark.parametrize("die_at", range(1, 34, 4))
+@pytest.mark.parametrize("die_at", range(1, 34, 6))
 def test_pruning_is_completed_by_pruning_again(store, cypher, graph, die_at):
     runs = [publish(store, graph, seed) for seed in range(3)]
     with store.start_run(graph, names=NAMES) as dead:

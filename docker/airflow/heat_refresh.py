@@ -2,11 +2,11 @@
 
 For Airflow 2.10 or later, 3 included. The workers need
 
-- heat in /opt/heat (``python3 -m venv /opt/heat && /opt/heat/bin/pip install .``): an environment of its own, so
-  that its packages and Airflow's do not have to agree;
+- heat in /opt/heat (``python3 -m venv /opt/heat && /opt/heat/bin/pip install .``): an environment of its own,
+  so that its packages and Airflow's do not have to agree;
 - /etc/heat/heat.toml with the address of Neo4j and what is to be embedded;
-- the Airflow connection ``heat_neo4j``, of which login and password are used. They reach the command through its
-  environment, and Airflow masks them in its pages and logs.
+- the Airflow connection ``heat_neo4j``, of which login and password are used. They reach the command through
+  its environment, and Airflow masks the password in its pages and logs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ with DAG(
     "heat_refresh",
     description="Refresh the hyperbolic embedding in Neo4j",
     schedule="*/15 * * * *",
-    start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),
+    start_date=datetime(2026, 1, 1, tzinfo=timezone.utc),  # noqa: UP017  # Airflow 2.10 runs on Python 3.8 too
     catchup=False,
     # There is nothing to gain from two at once: the second would find the lease of the model taken.
     max_active_runs=1,

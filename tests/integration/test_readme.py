@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCUMENTS = (
     "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "cypher/README.md", "docs/queries.md", "docs/tour.md",
+    "docs/operations.md", "docker/README.md",
 )  # fmt: skip
 COMMAND = re.compile(r"^heat (?:.*\\\n)*.*$", re.MULTILINE)
 CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")

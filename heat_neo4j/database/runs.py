@@ -131,6 +131,9 @@ class RunRecord:
         JSON data: what differed from the graph of the run before.
     quality, drift : mapping
         JSON data: held-out AUROC and what it was judged by; how far nodes moved since the run before.
+    auroc, overlap, mean_move : float or None
+        Of these, what Cypher asks for: held-out AUROC, the share of nearest nodes that stayed the same, and
+        the mean hyperbolic distance by which nodes moved.
     """
 
     run_id: str
@@ -178,6 +181,9 @@ class RunRecord:
     changes: Mapping[str, Any] = field(default_factory=dict)
     quality: Mapping[str, Any] = field(default_factory=dict)
     drift: Mapping[str, Any] = field(default_factory=dict)
+    auroc: float | None = None
+    overlap: float | None = None
+    mean_move: float | None = None
 
     @property
     def kind(self) -> str:

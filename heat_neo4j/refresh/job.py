@@ -440,6 +440,9 @@ class _Refresh:
             "changes": {} if changed is None else changed.recorded(decision.kind),
             "quality": quality.to_dict(),
             "drift": {} if drift is None else drift.to_dict(),
+            "auroc": quality.auroc,
+            "overlap": None if drift is None else drift.overlap,
+            "mean_move": None if drift is None else drift.mean,
         }
         stored = self._stored if decision.kind == PLACE else None
         return Result(made.model, job.coordinates, found, parameters, made.choice, notes, facts, stored)

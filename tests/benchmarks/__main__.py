@@ -40,6 +40,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "teleports": ("Attribute steps from a table and by rejection", ((),)),
     "precision": ("Single precision", ((),)),
     "shortlist": ("Links by the combined score, of a shortlist", ((),)),
+    "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),
     "reading": ("Reading from Neo4j", ((),)),
     "writing": ("Writing to Neo4j", ((),)),
     "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),

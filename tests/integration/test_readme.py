@@ -183,7 +183,7 @@ def check_tables(cypher):
     at_times = {"rolledBackAt", "leaseHolder", "leaseUntil"}
     assert names(text, "**One `(:HeatModel)`") - at_times == set(keys["keys"])
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
-    of_others = {"error", "decision", "reason"}  # runs that stopped, and those of a refresh
+    of_others = {"error", "auroc", "overlap", "meanMove"}  # runs that stopped, and those of a refresh
     assert names(text, "**One `(:HeatRun)`") - of_others == {row["key"] for row in keys}
     keys = cypher(
         "MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' UNWIND keys(p) AS key RETURN DISTINCT key"
@@ -297,8 +297,7 @@ def test_every_command_and_option_exists():
     mentioned = re.sub(r"^\| `python -m.*$", "", README, flags=re.MULTILINE)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", mentioned)) <= flags | {"--help"}
     called = set(re.findall(r"(?:^|`|bin/)heat ([a-z]+)", README, re.MULTILINE))
-    assert called - commands == {"refresh"}
-    assert "`heat refresh`, which will" in README
+    assert called <= commands
 
 
 def walk(command):

@@ -14,6 +14,7 @@ from heat_neo4j.pipeline import embed
 from heat_neo4j.refresh import Gate, Limits, refresh
 from tests.commands import invoker
 from tests.live_graph import before_first, snapshot
+from tests.query_toy import ask
 from tests.refresh_toy import LABEL, MODEL, TYPE, N, Papers, make_job, small_model
 
 pytestmark = pytest.mark.live
@@ -221,6 +222,27 @@ def test_a_fall_of_the_held_out_auroc_is_rejected(store, cypher, papers):
     report = refresh(store, make_job())
     assert report.outcome == "rejected"
     assert "below the last published run's, 1.900" in report.report.run.error
+
+
+def test_the_history_in_cypher_is_that_of_the_records(store, papers):
+    refresh(store, easy())
+    papers.rewire()
+    refresh(store, easy())
+    papers.rewire()
+    refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0, max_move=1e-9)))
+    third, second, first = store.runs(MODEL)
+    rows = ask(store, "history", {"model": MODEL, "k": 3})
+    assert [row["run"] for row in rows] == [third.run_id, second.run_id, first.run_id]
+    assert [row["status"] for row in rows] == ["rejected", "complete", "superseded"]
+    assert [row["published"] for row in rows] == [False, True, False]
+    assert [row["decision"] for row in rows] == ["warm", "warm", "full"]
+    assert [row["auroc"] for row in rows] == [run.quality["auroc"] for run in (third, second, first)]
+    assert rows[0]["gained"] == pytest.approx(third.auroc - second.auroc)
+    assert rows[1]["gained"] == pytest.approx(second.auroc - first.auroc)
+    assert rows[2]["gained"] is None
+    assert (rows[0]["error"], rows[1]["moved"]) == (third.error, second.drift["mean"])
+    assert rows[1]["overlap"] == second.drift["overlap"]
+    assert len(ask(store, "history", {"model": MODEL, "k": 1})) == 1
 
 
 # --- one at a time -----------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ WHAT = "What to remove"
 @json_option
 @common_options
 def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int, **options: Any) -> None:
-    """Remove what no reader needs: dead runs, old versions and records.
+    """Remove what no reader needs: dead runs, old versions, records.
 
     That is: what runs left that died more than an hour ago, versions that nobody can go back to, and the
     oldest records of runs. The published version stays, and so does the one before it.

@@ -53,7 +53,7 @@ heat refresh --config /etc/heat.toml --json
 @json_option
 @common_options
 def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: Any) -> None:
-    """Bring a model up to date, doing no more than its changes ask for.
+    """Bring a model up to date, with no more work than that needs.
 
     By what has changed since the published run it does nothing, places new nodes among the others, trains on
     from the published coordinates, or runs in full and turns the result to where the last one lay. A version
@@ -84,8 +84,8 @@ def _show(report: RefreshReport, *, as_json: bool, verbose: int) -> None:
     if as_json:
         print_json(report.to_dict())
     elif report.report is None:
-        would = "Would do" if report.outcome == "dry run" else "Nothing to do"
-        facts([(would, f"{report.decision}: {report.reason}" if would == "Would do" else report.reason)])
+        would = report.outcome == "dry run"
+        facts([("Would do" if would else "Done", f"{report.decision}: {report.reason}")])
         facts(("Note", note) for note in report.notes)
     else:
         show_run(report.report, as_json=False, verbose=verbose)

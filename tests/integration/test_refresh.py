@@ -306,7 +306,7 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     assert (report["outcome"], report["run"]["status"]) == ("published", "complete")
     assert report["quality"]["held_out_edges"] > 10
     result = run("refresh", *OPTIONS)
-    assert result.stdout == "Nothing to do the graph is as it was\n"
+    assert result.stdout == "Done          nothing: the graph is as it was\n"
     assert "nothing: the graph is as it was" in result.stderr
     papers.rewire()
     published = papers.seen()

@@ -201,9 +201,10 @@ def spread_points(n, d, seed=1, scale=1.0):
     return lift(np.random.default_rng(seed).normal(scale=scale, size=(n, d)))
 
 
+@pytest.mark.parametrize("some_frozen", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("batch_size", [20, 7, 40])
-def test_training_agrees_with_the_twin(batch_size, threads):
+def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
     n, d, length, window, m, sigma = 360, 3, 20, 2, 4, 0.8
     graph = toy(n)
     keys = make_keys(3)
@@ -211,6 +212,9 @@ def test_training_agrees_with_the_twin(batch_size, threads):
     pairs = collect_pairs(walks, walks_per_node=1, window_size=window, negative_exponent=0.75)
     schedule = Schedule(1, window, m, sigma, 0.05, batch_size, 1)
     w = make_workspace(n, d, schedule, length, threads)
+    frozen = np.random.default_rng(8).random(n) < (0.5 if some_frozen else 0.0)
+    if some_frozen:
+        w = w._replace(frozen=frozen)
     per_walk = -(-length // w.sources.shape[1])
     indices = np.random.default_rng(0).permutation(n)
     first = n // len(w.sources) - 1  # the last batch of first segments, then two of second ones
@@ -243,6 +247,7 @@ def test_training_agrees_with_the_twin(batch_size, threads):
                 shared = twin_negatives(pairs.negatives, nodes[at], contexts, twin, m) if near else []
                 batch_pairs += [(nodes[at], [context, *shared]) for context in near]
         expected, batch_loss = naive.train_batch(expected, batch_pairs, sigma, rate)
+        expected[frozen] = points[frozen]
         total += batch_loss
         count += len(batch_pairs)
     assert trained == count
@@ -251,6 +256,7 @@ def test_training_agrees_with_the_twin(batch_size, threads):
     assert loss == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(new, expected, rtol=1e-9, atol=1e-11)
     assert np.abs(new - points).max() > 1e-3
+    assert new[frozen].tobytes() == points[frozen].tobytes()
 
 
 def softmax_of(positions, scale):

@@ -293,8 +293,8 @@ def test_systemd_takes_the_units(machine, tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (calendar,) = [value for _, directive, value in unit(TIMER) if directive == "OnCalendar"]
     assert "*-*-* *:00/15:00" in analyze("calendar", calendar).stdout
-    # Tenths, out of a hundred that a service without any hardening has nearly all of.
-    done = analyze("security", "--offline=yes", "--threshold=20", f"./{SERVICE.name}")
+    # In tenths: 14 by systemd 252, and 96 without any hardening.
+    done = analyze("security", "--offline=yes", "--threshold=15", f"./{SERVICE.name}")
     assert done.returncode == 0, done.stdout
 
 
@@ -332,7 +332,9 @@ def pod():
 @pytest.mark.parametrize("version", [OLDEST_KUBERNETES, "1.36"])
 def test_kubernetes_takes_the_manifest(name, version):
     done = check_manifest(KUBERNETES / name, version)
-    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
+    assert "passed" in told  # of a kind that it does not know it says so, and goes on
 
 
 def test_the_check_of_manifests_notices_mistakes(tmp_path):
@@ -398,7 +400,7 @@ def test_the_job_is_not_tried_again_where_that_is_no_use(pod):
         if "onExitCodes" in rule
     )
     told = exit_codes()
-    hopeless = {code for code, again in told.items() if again.startswith(("no use", "only once"))}
+    hopeless = {code for code, again in told.items() if again.startswith("no use")}
     assert set(codes["values"]) == hopeless | {9}
     assert codes["containerName"] == pod["containers"][0]["name"]
     assert job["concurrencyPolicy"] == "Forbid"

@@ -40,8 +40,8 @@ with DAG(
         },
         append_env=True,
         skip_on_exit_code=9,  # another process refreshes the model
-        # For a server that restarts, and a full run after an update that was rejected. Where a second try cannot
-        # help, it ends the same way before it trains.
+        # For a server that restarts, and for a full run after an update that was rejected. Where a second try
+        # cannot help, it ends the same way before it trains.
         retries=1,
         retry_delay=timedelta(minutes=5),
         execution_timeout=timedelta(hours=6),

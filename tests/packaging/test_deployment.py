@@ -115,7 +115,7 @@ class Machine:
 
     def shell(self, line, **variables):
         """Run a line as a scheduler does, without any variables but its own."""
-        line = self.here(line).replace("heat refresh ", f"heat {UP_TO_DATE} ")
+        line = self.here(line)
         variables = {"HOME": str(self.folder), "PATH": "/usr/bin:/bin", **variables}
         variables = {name: self.here(value) for name, value in variables.items()}
         return subprocess.run(
@@ -127,10 +127,6 @@ class Machine:
             timeout=300,
             check=False,
         )
-
-
-# What reads the same options and the same graph, until there is the other.
-UP_TO_DATE = "refresh" if "refresh" in heat.lazy else "check"
 
 
 @pytest.fixture
@@ -155,10 +151,9 @@ def graph(cypher):
 def assert_up_to_date(cypher, told):
     """See that the command did what it is for."""
     assert "60" in told, told
-    if UP_TO_DATE == "refresh":
-        (row,) = cypher("MATCH (m:HeatModel {name: 'deployed'}) RETURN m.run AS run, m.leaseHolder AS holder")
-        assert row["run"]
-        assert row["holder"] is None
+    (row,) = cypher("MATCH (m:HeatModel {name: 'deployed'}) RETURN m.run AS run, m.leaseHolder AS holder")
+    assert row["run"]
+    assert row["holder"] is None
 
 
 # --- Compose ----------------------------------------------------------------------------------------------
@@ -406,7 +401,6 @@ def test_the_job_is_not_tried_again_where_that_is_no_use(pod):
     assert job["concurrencyPolicy"] == "Forbid"
 
 
-@pytest.mark.skipif("refresh" not in heat.lazy, reason="there is no `heat refresh` yet")
 def test_the_container_is_given_options_that_there_are(pod, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert parsed(pod["containers"][0]["args"])["as_json"]
@@ -496,7 +490,7 @@ def test_airflow_runs_the_dag_and_does_not_tell_the_password(
     machine.configure(server, "uri", "database")
     dags = tmp_path / "dags"
     dags.mkdir()
-    text = machine.here(DAG.read_text()).replace('heat refresh"', f'heat {UP_TO_DATE}"')
+    text = machine.here(DAG.read_text())
     (dags / DAG.name).write_text(text.replace("retries=1", "retries=0"))  # it would wait for the second try
     connection = {"conn_type": "generic", "login": server.user, "password": server.password}
     variables = airflow_variables(tmp_path / "home", dags) | {

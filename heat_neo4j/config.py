@@ -81,6 +81,13 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "lease_seconds": "a number",
         "records": "a whole number",
     },
+    "serve": {
+        "every": "text",
+        "cron": "text",
+        "poll_seconds": "a number",
+        "give_up_after": "text",
+        "health_file": "text",
+    },
     "limits": {"memory": "text"},
     "write": {
         "model": "text",

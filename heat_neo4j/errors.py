@@ -28,6 +28,7 @@ __all__ = [
     "MemoryExceeded",
     "ProjectionError",
     "QualityRejected",
+    "ServerUnreachable",
     "WriteFailed",
     "WriteRefused",
 ]
@@ -49,6 +50,10 @@ class ConnectionFailed(HeatError):
     """The server could not be reached, refused the login, or was lost during the work."""
 
     exit_code = 3
+
+
+class ServerUnreachable(ConnectionFailed):
+    """No server answers there now, or it was lost: to try again later may do."""
 
 
 class ProjectionError(HeatError):

@@ -45,9 +45,20 @@ class Reader:
 
     def run(self, *arguments: str, without: Sequence[str] = ()) -> str:
         """Run a program in the folder; return what it said on stdout."""
-        environment = {name: value for name, value in self.environment.items() if name not in without}
         done = subprocess.run(
-            arguments, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+            arguments,
+            cwd=self.folder,
+            env=self._environment_without(without),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
         return done.stdout
+
+    def start(self, *arguments: str, without: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """Start a program in the folder that goes on."""
+        return subprocess.Popen(arguments, cwd=self.folder, env=self._environment_without(without))
+
+    def _environment_without(self, names: Sequence[str]) -> dict[str, str]:
+        return {name: value for name, value in self.environment.items() if name not in names}

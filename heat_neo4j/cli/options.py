@@ -6,6 +6,7 @@ is not imported here: ``heat embed --help`` must not wait for numba.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from heat_neo4j.config import read_config
 __all__ = [
     "AGGREGATIONS",
     "Decorator",
+    "Duration",
     "common_options",
     "connection_options",
     "json_option",
@@ -35,10 +37,13 @@ HEADINGS = {
     "heat": "Embedding",
     "choose": "Embedding",
     "refresh": "Refreshing",
+    "serve": "Serving",
     "limits": "Embedding",
     "write": "Writing",
     "links": "Predicted links",
 }
+_UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 AGGREGATIONS = ("sum", "min", "max", "count", "single")
 
 
@@ -95,6 +100,21 @@ class _Pair(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.
         if not (name and equals and rest != ""):
             self.fail(f"{value!r} is not a name and a value with = between them", param, ctx)
         return name, self._value_type.convert(rest, param, ctx)
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """A time such as 90s, 15m, 2h or 1d, above 0; in seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        found = _DURATION.fullmatch(value.strip())
+        if found is None or not float(found[1]):
+            self.fail(f"{value!r} is not a time such as 90s, 15m, 2h or 1d", param, ctx)
+        return float(found[1]) * _UNIT_SECONDS[found[2]]
 
 
 def _use_verbosity(context: click.Context, _: click.Parameter, count: int) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -62,13 +63,13 @@ class Transaction:
 
     Parameters
     ----------
-    inner : neo4j.ManagedTransaction
+    inner : neo4j.ManagedTransaction or neo4j.Transaction
         The driver's transaction.
     tracer : callable, optional
         Called with each statement and its parameters before they are sent.
     """
 
-    def __init__(self, inner: neo4j.ManagedTransaction, tracer: Tracer | None) -> None:
+    def __init__(self, inner: neo4j.ManagedTransaction | neo4j.Transaction, tracer: Tracer | None) -> None:
         self._inner = inner
         self._tracer = tracer
 
@@ -174,6 +175,22 @@ class Connection:
         """
         return self.read_transaction(lambda current: current.run(statement, parameters).records, doing=doing)
 
+    def read_once(
+        self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
+    ) -> list[neo4j.Record]:
+        """Do as `read`, but without another attempt: where that waits for a server to come back, this fails.
+
+        Raises
+        ------
+        ConnectionFailed, ProjectionError
+            As for `read`, or if the server gives up for now.
+        """
+        with (
+            self._session(neo4j.READ_ACCESS, self.server.database, doing) as session,
+            session.begin_transaction(metadata=_metadata(doing)) as inner,
+        ):
+            return Transaction(inner, self.tracer).run(statement, parameters).records
+
     def read_transaction(self, work: Callable[[Transaction], T], *, doing: str = "reading") -> T:
         """Run `work` in a managed transaction in which the server refuses every write; return its result.
 
@@ -205,14 +222,17 @@ class Connection:
         return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing)
 
     def _transact(self, work: Callable[[Transaction], T], access: str, database: str | None, doing: str) -> T:
-        reading = access == neo4j.READ_ACCESS
-        quiet: dict[str, Any] = {_QUIET_OPTION: ["UNRECOGNIZED"]}
-
-        @neo4j.unit_of_work(metadata={"app": f"heat_neo4j/{__version__}", "doing": doing})
+        @neo4j.unit_of_work(metadata=_metadata(doing))
         def run(inner: neo4j.ManagedTransaction) -> T:
             return work(Transaction(inner, self.tracer))
 
-        refusal = ProjectionError if reading else WriteFailed
+        with self._session(access, database, doing) as session:
+            return session.execute_read(run) if access == neo4j.READ_ACCESS else session.execute_write(run)
+
+    @contextmanager
+    def _session(self, access: str, database: str | None, doing: str) -> Iterator[neo4j.Session]:
+        quiet: dict[str, Any] = {_QUIET_OPTION: ["UNRECOGNIZED"]}
+        refusal = ProjectionError if access == neo4j.READ_ACCESS else WriteFailed
         with (
             translated(self.address, doing, database, refusal),
             self._driver.session(
@@ -223,4 +243,9 @@ class Connection:
                 **quiet,
             ) as session,
         ):
-            return session.execute_read(run) if reading else session.execute_write(run)
+            yield session
+
+
+def _metadata(doing: str) -> dict[str, str]:
+    """Return what ``SHOW TRANSACTIONS`` tells of a transaction of ours."""
+    return {"app": f"heat_neo4j/{__version__}", "doing": doing}

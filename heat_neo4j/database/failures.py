@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from neo4j import exceptions as driver_errors
 
-from heat_neo4j.errors import ConnectionFailed, HeatError
+from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
 
 __all__ = ["checked_address", "is_deleted_meanwhile", "one_line", "translated"]
 
@@ -73,7 +73,7 @@ def translated(
     except driver_errors.Forbidden as error:
         raise ConnectionFailed(f"{where} does not permit this user {doing}: {one_line(error)}") from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
-        raise ConnectionFailed(_unreachable(address, doing, error)) from error
+        raise ServerUnreachable(_unreachable(address, doing, error)) from error
     except driver_errors.ClientError as error:
         raise _refused(where, doing, database, refusal, error) from error
     except driver_errors.TransientError as error:

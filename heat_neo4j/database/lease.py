@@ -6,12 +6,12 @@ import logging
 import os
 import secrets
 import socket
-import threading
 from types import TracebackType
 from typing import Self
 
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.publication import lock_model
+from heat_neo4j.database.renewal import Renewal
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import HeatError, LeaseHeld
@@ -50,8 +50,7 @@ class Lease:
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
         self._connection, self._model, self._seconds = connection, model, seconds
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._renew, name="heat lease", daemon=True)
+        self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
         made = {"model": self._model}
@@ -72,14 +71,13 @@ class Lease:
                 f"model {self._model!r} is being refreshed by {holder}, whose lease lasts until {until} "
                 "unless it is renewed: nothing was done"
             )
-        self._thread.start()
+        self._renewal.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._stop.set()
-        self._thread.join()
+        self._renewal.__exit__(kind, error, traceback)
         try:
             write(self._connection, self._release, doing="giving the lease back")
         except HeatError as failure:
@@ -116,14 +114,6 @@ class Lease:
             doing="renewing the lease",
         )
         return bool(held)
-
-    def _renew(self) -> None:
-        while not self._stop.wait(self._seconds / _RENEWALS):
-            try:
-                if not self._hold():
-                    return
-            except HeatError as error:
-                _log.debug("the lease was not renewed: %s", error)  # the work itself will meet the same
 
     def _release(self, transaction: Transaction) -> None:
         transaction.run(load_statement("write/lease_release"), self._asked())

@@ -30,7 +30,8 @@ __all__ = [
 ]
 
 EMBEDDING, LINKS = "embedding", "links"
-LABELS = ("HeatRun", "HeatModel")
+LABELS = ("HeatRun", "HeatModel", "HeatRequest")
+"""What is never part of a graph that is read without naming labels."""
 
 # Fields of RunRecord whose property on the run node is JSON text.
 _JSON_FIELDS = (

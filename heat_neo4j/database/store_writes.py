@@ -22,6 +22,7 @@ from heat_neo4j.database.published import StoredCoordinates, read_embedding, rea
 from heat_neo4j.database.published_index import IndexStatus, create_index, drop_index
 from heat_neo4j.database.published_links import StoredLinks, read_links
 from heat_neo4j.database.removal import RECORDS, ClearReport, clear, prune
+from heat_neo4j.database.requests import RequestQueue
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.writer import Run
 from heat_neo4j.graph import Graph
@@ -325,6 +326,10 @@ class StoreWrites:
     def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> Lease:
         """Return the lease of a model, a context manager; see `Lease`."""
         return Lease(self._connection, model, seconds)
+
+    def requests(self, model: str = "heat") -> RequestQueue:
+        """Return the queue of the requests for a model; see `RequestQueue`."""
+        return RequestQueue(self._connection, model)
 
     def clear(
         self,

@@ -187,9 +187,9 @@ def _share(change: Change, before: Fingerprint, now: Fingerprint) -> float:
 
 def _told(changed: Changed) -> str:
     parts = [
-        (changed.nodes_new, "new nodes"),
-        (changed.nodes_gone, "nodes gone"),
-        (round(changed.edges), "edges changed"),
-        (round(changed.attributes), "attribute rows changed"),
+        (changed.nodes_new, "new node", ""),
+        (changed.nodes_gone, "node", " gone"),
+        (round(changed.edges), "edge", " changed"),
+        (round(changed.attributes), "attribute row", " changed"),
     ]
-    return ", ".join(f"{count:,} {what}" for count, what in parts if count)
+    return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}{then}" for count, noun, then in parts if count)

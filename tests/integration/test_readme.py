@@ -4,7 +4,9 @@ import inspect
 import json
 import re
 import shlex
+import signal
 import sys
+import time
 from ast import literal_eval
 from importlib.util import find_spec
 from pathlib import Path
@@ -150,6 +152,7 @@ def test_own_data_from_beginning_to_end(reader, cypher, store, server):
     assert len(cypher(links)) == 10
 
     follow_the_schedule(reader, server)
+    ask_the_worker(reader, cypher)
     assert len(store.runs("heat")) == 5
 
     said = reader.run_commands("Safety")
@@ -213,6 +216,27 @@ def follow_the_schedule(reader, server):
     assert "Published     poincare coordinates of 60 nodes" in (reader.folder / "heat.log").read_text()
     said = reader.run("heat", "check", without=CONNECTION)
     assert "Nodes         60: Paper 60\nRelationships 415: CITES 415\n" in said
+    (said,) = reader.run_python("On a schedule")
+    assert said.startswith("nothing the graph is as it was ")
+
+
+def ask_the_worker(reader, cypher):
+    """Have the README's worker answer its request, with heat.toml from before."""
+    (command,) = (shlex.split(found) for found in commands_of("On a schedule"))
+    (request,) = blocks("cypher", section("On a schedule"))
+    worker = reader.start(*command, without=CONNECTION)
+    try:
+        cypher(request)
+        statuses = []
+        while "done" not in statuses:
+            assert worker.poll() is None
+            time.sleep(0.2)
+            statuses = [row["s"] for row in cypher("MATCH (q:HeatRequest) RETURN q.status AS s")]
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(timeout=60) == 0
+    finally:
+        worker.kill()
+        cypher("MATCH (q:HeatRequest) DELETE q")
 
 
 def measure(reader, cypher):

@@ -185,7 +185,6 @@ def test_the_worker_is_healthy_while_its_file_is_young(tmp_path, age, code):
     assert subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False).returncode == code
 
 
-@pytest.mark.skipif("serve" not in heat.lazy, reason="there is no `heat serve` yet")
 def test_the_worker_is_given_options_that_there_are():
     params = parsed(yaml(COMPOSE)["services"]["refresh"]["command"])
     assert str(params["health_file"]) == "/tmp/heat-health"

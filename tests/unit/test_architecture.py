@@ -30,12 +30,13 @@ LAYERS = (
     {"_stages"},
     {"pipeline"},
     {"picture_data", "refresh"},
-    {"explore"},
+    {"explore", "worker"},
     {"cli"},
     {"__main__"},
 )
 LEVEL = {unit: level for level, layer in enumerate(LAYERS) for unit in layer}
 ONLY_IN = {
+    "apscheduler": {"worker"},
     "llvmlite": {"_kernels"},
     "neo4j": {"database"},
     "numba": {"_kernels"},

@@ -1,0 +1,75 @@
+"""The health file: a sign of life for whoever watches over the worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from heat_neo4j.errors import ConfigError
+
+__all__ = ["HealthFile"]
+
+
+class HealthFile:
+    """A JSON file that is written anew while the worker is alive, and removed when it ends.
+
+    The thread that does the work writes it, whenever that reports progress: a worker that hangs leaves a file
+    that grows old.
+
+    Parameters
+    ----------
+    path : Path, optional
+        Where; nowhere if not given.
+    seconds : float
+        Least time between two writings of the same state.
+    """
+
+    def __init__(self, path: Path | None = None, seconds: float = 5.0) -> None:
+        self._path, self._seconds = path, seconds
+        self._state: dict[str, Any] = {}
+        self._written = -seconds
+
+    def open(self) -> None:
+        """Write the file for the first time.
+
+        Raises
+        ------
+        ConfigError
+            If it cannot be written.
+        """
+        try:
+            self._write()
+        except OSError as error:
+            raise ConfigError(f"--health-file {self._path}: cannot be written: {error.strerror}") from error
+
+    def now(self, **state: Any) -> None:
+        """Say what is going on; a later failure to write only lets the file grow old."""
+        changed = any(self._state.get(name, self) != value for name, value in state.items())
+        self._state.update(state)
+        if changed or time.monotonic() - self._written >= self._seconds:
+            with suppress(OSError):
+                self._write()
+
+    def alive(self) -> None:
+        """Show that the worker is alive."""
+        self.now()
+
+    def close(self) -> None:
+        """Remove the file."""
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        self._written = time.monotonic()
+        told = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
+        # A reader sees the old file or the new one, never half of it.
+        other = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        other.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        other.replace(self._path)

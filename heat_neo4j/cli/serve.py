@@ -107,8 +107,9 @@ def serve(
     verbose: int,
     **options: Any,
 ) -> None:
-    """Keep a model fresh until stopped: refresh by a schedule, and when somebody asks in Cypher.
+    """Keep a model fresh: by a schedule, and by request.
 
+    It refreshes at intervals or by a cron expression, and when somebody asks in Cypher, until it is stopped.
     A request is a node: CREATE (:HeatRequest {model: 'heat'}). The worker claims it, does it, and writes
     status, progress and result on it. Any number of workers may run. SIGINT and SIGTERM stop it; a refresh
     that is under way ends at its next sign of progress, and what is published stays.

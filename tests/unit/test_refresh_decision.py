@@ -120,7 +120,7 @@ def test_changes_among_the_old_nodes_start_warm():
         assert decision.kind == "warm", decision
     change, decision = decided(before, gone)
     assert (change.nodes_gone, change.nodes_new) == (1, 0)
-    assert "1 nodes gone" in decision.reason
+    assert "1 node gone" in decision.reason
 
 
 def test_changes_add_up_to_a_full_run():

@@ -47,7 +47,8 @@ def test_placeholders_become_quoted_names():
     nodes = load_statement("read/node_count", labels=["A", "B`"], node_filter=Fragment("n.x > 1"))
     assert "(n:`A`|`B```)" in nodes
     assert "\n  n.x > 1\n" in nodes
-    assert load_statement("read/coordinates", run="r", embedding="e`").count("n.`e```") == 2
+    found = load_statement("read/coordinates", run="r", embedding="e`", radius="d")
+    assert found.count("n.`e```") == 2
 
 
 def test_comments_are_not_sent():

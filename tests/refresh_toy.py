@@ -10,10 +10,28 @@ from heat_neo4j.pipeline import LinkOptions
 from heat_neo4j.refresh import Job
 from tests.live_graph import Cypher
 
-__all__ = ["LABEL", "MODEL", "N", "Papers", "make_job", "small_model"]
+__all__ = ["LABEL", "MODEL", "OPTIONS", "TYPE", "N", "Papers", "make_job", "small_model"]
 
 N = 80
 LABEL, TYPE, MODEL = "RefreshPaper", "REFRESH_CITES", "fresh"
+OPTIONS = (
+    *(
+        "--labels",
+        LABEL,
+        "--relationships",
+        TYPE,
+        "--weight",
+        "weight",
+        "--attributes",
+        "words",
+        "--key",
+        "key",
+    ),
+    *("--model", MODEL, "--dimension", "3", "--walks-per-node", "4", "--walk-length", "20"),
+    *("--n-negatives", "4", "--threads", "1", "--seed", "4", "--links-k", "2", "--lease-seconds", "1"),
+    *("--max-auroc-drop", "1", "--max-below-degree", "1", "--min-overlap", "0"),
+)
+"""The job on the command line, with a gate that everything passes."""
 
 
 def small_model(**changed: Any) -> HEAT:

@@ -41,6 +41,11 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "precision": ("Single precision", ((),)),
     "shortlist": ("Links by the combined score, of a shortlist", ((),)),
     "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),
+    "kills": (
+        "Whatever is killed during a refresh, readers see one whole version",
+        ((), ("--version", "2026")),
+    ),
+    "soak": ("200 refreshes by one worker", ((),)),
     "reading": ("Reading from Neo4j", ((),)),
     "writing": ("Writing to Neo4j", ((),)),
     "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),

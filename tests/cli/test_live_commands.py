@@ -182,18 +182,9 @@ def test_runs_are_listed_and_shown(invoke, cypher):
     assert invoke("runs", "--model", "cli").stdout == "no runs of model 'cli'\n"
     run_id = documents(invoke(*EMBED, "--json"))["run_id"]
     lines = invoke("runs", "--model", "cli").stdout.splitlines()
-    assert lines[0].split() == [
-        "RUN",
-        "MODEL",
-        "PARTS",
-        "STATUS",
-        "STARTED",
-        "TIME",
-        "NODES",
-        "LINKS",
-        "LOSS",
-    ]
-    assert lines[1].split()[:4] == [run_id, "cli", "embedding+links", "complete"]
+    names = "RUN MODEL PARTS DECISION STATUS STARTED TIME NODES LINKS LOSS AUROC MOVE"
+    assert lines[0].split() == names.split()
+    assert lines[1].split()[:5] == [run_id, "cli", "embedding+links", "full", "complete"]
     shown = invoke("runs", "show", run_id).stdout
     assert f"Run           {run_id} (complete) of model 'cli'" in shown
     assert "n_components = 2" in shown

@@ -1,7 +1,6 @@
 """Killed clients and killed servers: whatever dies, what is published is one whole version."""
 
 import multiprocessing
-import os
 import random
 import signal
 import time
@@ -23,6 +22,7 @@ from tests.live_graph import (
     runs_in_graph,
     snapshot,
 )
+from tests.refresh_checks import crash
 
 pytestmark = pytest.mark.live
 
@@ -202,14 +202,6 @@ def test_a_server_killed_while_it_writes(throwaway_server):
             run.write_links(random_links(N, 2))
             run.publish()
         assert_alone_when_pruned(cypher, store, assert_whole(cypher, [2]))
-
-
-def crash(local):
-    """Kill the server as a power failure would."""
-    pid = local.status().pid
-    os.kill(pid, signal.SIGKILL)
-    while local.status().running:
-        time.sleep(0.05)
 
 
 def at_batch(number, act):

@@ -3,24 +3,21 @@
 import multiprocessing
 import random
 import signal
-import time
 from contextlib import suppress
 
 import neo4j
 import pytest
 
 from heat_neo4j.database import Neo4jStore
-from heat_neo4j.errors import HeatError, LeaseHeld
-from heat_neo4j.refresh import Gate, refresh
+from heat_neo4j.errors import HeatError
+from heat_neo4j.refresh import refresh
 from tests.conftest import LiveServer
 from tests.doomed import refresh_model
-from tests.integration.test_kill import crash
 from tests.live_graph import open_cypher, snapshot
-from tests.refresh_toy import LABEL, MODEL, Papers, make_job
+from tests.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
+from tests.refresh_toy import MODEL, Papers
 
 pytestmark = pytest.mark.live
-
-JOB = make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0)
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.doomed"])
@@ -32,49 +29,6 @@ def papers(cypher, store):
     yield papers
     store.clear(model=MODEL)
     papers.remove()
-
-
-def refreshed(store):
-    """Refresh as soon as the lease of whoever died is over."""
-    until = time.monotonic() + 60
-    while True:
-        try:
-            return refresh(store, JOB)
-        except LeaseHeld:
-            assert time.monotonic() < until
-            time.sleep(0.2)
-
-
-def assert_whole(papers, store, before):
-    """Check that readers see the version `before`, or a later one that is complete; return which run."""
-    run, coordinates, links = papers.seen()
-    if run == before[0]:
-        assert (coordinates, links) == before[1:]
-    record = next(each for each in store.runs(MODEL) if each.run_id == run)
-    assert record.status == "complete"
-    assert (len(coordinates), len(links)) == (record.nodes_written, record.links_written)
-    assert all(len(value) == record.dimension for value in coordinates.values())
-    assert papers.published()["linkRun"] == run
-    assert store.index_status(MODEL).problems == ()
-    return run
-
-
-def assert_nothing_else(cypher, store, run):
-    """Check that after a prune values, links, indexes and nodes of one run only are left."""
-    store.prune(MODEL, records=0, previous=True)
-    assert [record.run_id for record in store.runs(MODEL)] == [run]
-    for slot in (1, 2, 3):
-        found = cypher(
-            f"MATCH (n:{LABEL}) WHERE n[$run] IS NOT NULL RETURN collect(DISTINCT n[$run]) AS runs",
-            run=f"{MODEL}Run{slot}",
-        )[0]["runs"]
-        assert found in ([], [run])
-    types = cypher(
-        "MATCH ()-[p]->() WHERE type(p) = $t RETURN collect(DISTINCT p.run) AS runs", t="FRESH_PREDICTED"
-    )
-    assert types[0]["runs"] == [run]
-    indexes = cypher("SHOW INDEXES YIELD name WHERE name STARTS WITH $model RETURN name", model=MODEL)
-    assert len(indexes) == 1
 
 
 @pytest.mark.parametrize("kind", ["place", "warm"])

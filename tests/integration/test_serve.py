@@ -17,28 +17,10 @@ from heat_neo4j.refresh import Gate, refresh
 from heat_neo4j.worker import Schedule, Worker
 from tests.conftest import LiveServer
 from tests.live_graph import open_cypher
-from tests.refresh_toy import LABEL, MODEL, TYPE, Papers, make_job
+from tests.refresh_checks import JOB
+from tests.refresh_toy import MODEL, OPTIONS, TYPE, Papers, make_job
 
 pytestmark = pytest.mark.live
-
-JOB = make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0)
-OPTIONS = (
-    *(
-        "--labels",
-        LABEL,
-        "--relationships",
-        TYPE,
-        "--weight",
-        "weight",
-        "--attributes",
-        "words",
-        "--key",
-        "key",
-    ),
-    *("--model", MODEL, "--dimension", "3", "--walks-per-node", "4", "--walk-length", "20"),
-    *("--n-negatives", "4", "--threads", "1", "--seed", "4", "--links-k", "2", "--lease-seconds", "1"),
-    *("--max-auroc-drop", "1", "--max-below-degree", "1", "--min-overlap", "0", "--poll-seconds", "0.2"),
-)
 
 
 @pytest.fixture
@@ -93,7 +75,7 @@ def working(server, job=JOB, schedule=None, **options):
 def serving(server, *options):
     """Have ``heat serve`` at work in a process; give the process."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, *options],
+        [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, "--poll-seconds", "0.2", *options],
         env={**os.environ, **server.environment},
         stderr=subprocess.PIPE,
         text=True,

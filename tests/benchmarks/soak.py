@@ -1,0 +1,131 @@
+"""One worker, asked in Cypher to refresh a small graph that changes, again and again.
+
+::
+
+    python -m tests.benchmarks.soak [--refreshes 200] [--version 5.26]
+
+``heat serve`` runs in a process of its own. Every time a node is added with its relationships or one of those
+is deleted; some weights change now and then, and now and then a full run is asked for. Printed are the
+worker's resident memory (the median over ten refreshes), its connections to the server and transactions
+there, indexes and nodes of ours, near the beginning and at the end. The exit code is 1 if memory has grown by
+more than 5 %, if anything else has grown but the records of runs, of which the worker keeps 100 of earlier
+ones, or if a prune leaves anything but one run and one index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from statistics import median
+
+import psutil
+
+from heat_neo4j.database import Neo4jStore
+from heat_neo4j.database.removal import RECORDS
+from tests.benchmarks.live import own_server
+from tests.conftest import LiveServer
+from tests.live_graph import Cypher, open_cypher
+from tests.refresh_checks import assert_nothing_else
+from tests.refresh_toy import MODEL, OPTIONS, Papers
+
+__all__ = ["main"]
+
+FEW = 10  # refreshes over which a median is taken
+ASK = "CREATE (q:HeatRequest {model: $model, mode: $mode}) RETURN elementId(q) AS id"
+READ = "MATCH (q:HeatRequest) WHERE elementId(q) = $id RETURN properties(q) AS q"
+COUNTS = {
+    "transactions": "SHOW TRANSACTIONS YIELD metaData WHERE metaData.app STARTS WITH 'heat_neo4j' "
+    "RETURN count(*) AS n",
+    "connections": "CALL dbms.listConnections() YIELD userAgent WHERE userAgent STARTS WITH 'heat_neo4j' "
+    "RETURN count(*) AS n",
+    "indexes": "SHOW INDEXES YIELD name WHERE name STARTS WITH 'fresh' RETURN count(*) AS n",
+    "models": "MATCH (m:HeatModel) RETURN count(m) AS n",
+    "records": "MATCH (r:HeatRun) RETURN count(r) AS n",
+}
+
+
+def change(papers: Papers, number: int, added: list[int]) -> str:
+    """Change the graph a little; return the mode to ask for."""
+    if number % 25 == 24:
+        return "full"
+    if number % 10 == 9:
+        papers.rewire()
+    elif len(added) < 5:
+        added.append(papers.add(group=number % 4))
+    else:
+        papers.delete(added.pop(0))
+    return "auto"
+
+
+def answered(cypher: Cypher, mode: str, worker: psutil.Process) -> str:
+    """Ask for a refresh; return what was done."""
+    ident = cypher(ASK, model=MODEL, mode=mode)[0]["id"]
+    while True:
+        found = cypher(READ, id=ident)[0]["q"]
+        if found.get("status") in ("done", "rejected", "failed"):
+            assert found["status"] == "done", found["message"]
+            return str(found["message"]).partition(":")[0]
+        assert worker.status() != psutil.STATUS_ZOMBIE, "the worker died"
+        time.sleep(0.02)
+
+
+def counts(cypher: Cypher) -> dict[str, int]:
+    """Return how much of ours there is."""
+    return {name: int(cypher(statement)[0]["n"]) for name, statement in COUNTS.items()}
+
+
+def soak(server: LiveServer, refreshes: int) -> bool:
+    """Ask for so many refreshes, print what grew; return whether every bar is reached."""
+    environment = {**os.environ, **server.environment}
+    command = [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, "--poll-seconds", "0.02"]
+    done: Counter[str] = Counter()
+    memory, added = [], list[int]()
+    with (
+        open_cypher(server) as cypher,
+        subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process,
+    ):
+        papers, worker = Papers(cypher), psutil.Process(process.pid)
+        early: dict[str, int] = {}
+        for number in range(refreshes):
+            mode = change(papers, number, added)
+            done[answered(cypher, mode, worker)] += 1
+            memory.append(worker.memory_info().rss / 2**20)
+            if number == 2 * FEW - 1:
+                early = counts(cypher)
+        late = counts(cypher)
+        process.terminate()
+        process.wait(timeout=60)
+        first, last = median(memory[FEW : 2 * FEW]), median(memory[-FEW:])
+        print(", ".join(f"{count} {kind}" for kind, count in done.most_common()))
+        print(f"{'':<24}{f'after {2 * FEW}':>10}{f'after {refreshes}':>12}")
+        print(f"{'resident memory, MiB':<24}{first:10.1f}{last:12.1f}   {last / first - 1.0:+.1%}")
+        for name, count in late.items():
+            print(f"{name:<24}{early[name]:10}{count:12}")
+        with Neo4jStore.connect(server.uri, auth=(server.user, server.password)) as store:
+            assert_nothing_else(cypher, store, papers.published()["run"])
+            after = counts(cypher)
+        print("after a prune           " + ", ".join(f"{count} {name}" for name, count in after.items()))
+    missed = [name for name, count in late.items() if count > early[name] and name != "records"]
+    missed += ["memory"] * (last > 1.05 * first) + ["records"] * (late["records"] > RECORDS + 2)
+    if missed:
+        print(f"BAR MISSED: {', '.join(missed)}")
+    return not missed
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Soak; return 1 if a bar is missed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--refreshes", type=int, default=200)
+    parser.add_argument("--version", default="5.26")
+    options = parser.parse_args(arguments)
+    with own_server(options.version) as local:
+        server = LiveServer(*local.connection(), database=None, series=options.version, local=local)
+        return int(not soak(server, options.refreshes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

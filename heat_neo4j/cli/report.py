@@ -65,8 +65,6 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
     if run.pair_count is not None and run.final_loss is not None:
         yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
     yield from _written(run)
-    if run.decision is not None:
-        yield "Decision", f"{run.decision}: {run.reason}"
     yield from _judged(run)
     if run.error is not None:
         yield ("Rejected" if run.status == "rejected" else "Error"), run.error
@@ -100,8 +98,11 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
 
 
 def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
-    """Yield what was measured of a refresh."""
+    """Yield what a refresh decided, and what was measured of it."""
     quality, drift = run.quality, run.drift
+    if not quality:
+        return
+    yield "Decision", f"{run.decision}: {run.reason}"
     if quality.get("auroc") is not None:
         last = "" if quality["last_auroc"] is None else f", last run {quality['last_auroc']:.3f}"
         edges = plural(quality["held_out_edges"], "held-out edge")

@@ -146,7 +146,7 @@ def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_retur
     assert (published["previousRun"], published["previousLinkRun"]) == (runs[1].run_id, runs[1].run_id)
     expect_seen(store, cypher, graph, 2, 2)
     for turn in range(2):
-        assert store.roll_back(MODEL) is None
+        assert store.roll_back(MODEL) == (runs[1 + turn].run_id,) * 2
         expect_seen(store, cypher, graph, 1 + turn, 1 + turn)
         node = model_node(cypher)
         assert node["rolledBackAt"] == node["publishedAt"]

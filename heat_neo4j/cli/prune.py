@@ -10,6 +10,7 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
 from heat_neo4j.cli.output import Reporter, plural, print_json
+from heat_neo4j.cli.refresh_options import records_option
 from heat_neo4j.cli.run_options import model_option
 
 __all__ = ["prune"]
@@ -18,15 +19,7 @@ WHAT = "What to remove"
 
 
 @click.command(cls=HeatCommand, example="heat prune --model heat --records 20")
-@option(
-    "--records",
-    key="refresh.records",
-    type=click.IntRange(min=0),
-    metavar="N",
-    default=100,
-    show_default=True,
-    help="Nodes of earlier runs to keep.",
-)
+@records_option
 @option(
     "--previous",
     key=None,

@@ -9,21 +9,10 @@ import click
 from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, connection_options, json_option, projection_options
+from heat_neo4j.cli.options import common_options, connection_options, json_option
 from heat_neo4j.cli.output import Reporter, facts, print_json
+from heat_neo4j.cli.refresh_options import job_options, mode_options
 from heat_neo4j.cli.report import show_run
-from heat_neo4j.cli.run_options import (
-    choose_option,
-    heat_options,
-    index_switch,
-    link_options,
-    links_switch,
-    memory_option,
-    mode_options,
-    names_options,
-    overwrite_option,
-    refresh_options,
-)
 from heat_neo4j.errors import QualityRejected
 
 if TYPE_CHECKING:
@@ -38,17 +27,8 @@ heat refresh --config /etc/heat.toml --json
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@projection_options
-@heat_options
-@choose_option
-@memory_option
 @mode_options
-@refresh_options
-@links_switch
-@link_options
-@names_options
-@index_switch
-@overwrite_option
+@job_options
 @connection_options
 @json_option
 @common_options

@@ -19,12 +19,10 @@ __all__ = [
     "link_type_option",
     "links_switch",
     "memory_option",
-    "mode_options",
     "model_option",
     "names_options",
     "overwrite_option",
     "recipe_option",
-    "refresh_options",
     "threads_option",
     "write_options",
 ]
@@ -160,98 +158,6 @@ index_switch: Decorator[Any] = option(
     default=True,
     show_default=True,
     help="Make a vector index over the coordinates, for nearest nodes.",
-)
-
-refresh_options: Decorator[Any] = stack(
-    option(
-        "--place-limit",
-        key="refresh.place_limit",
-        type=_ABOVE_0,
-        metavar="X",
-        default=0.1,
-        show_default=True,
-        help="Place new nodes while they are at most this share, counted since the last training.",
-    ),
-    option(
-        "--warm-limit",
-        key="refresh.warm_limit",
-        type=_ABOVE_0,
-        metavar="X",
-        default=0.3,
-        show_default=True,
-        help="Start warm while at most this share has changed, counted since the last full run.",
-    ),
-    option(
-        "--max-auroc-drop",
-        key="refresh.max_auroc_drop",
-        type=_SHARE,
-        metavar="X",
-        default=0.02,
-        show_default=True,
-        help="Reject a version whose held-out AUROC is lower than the last run's by more.",
-    ),
-    option(
-        "--max-below-degree",
-        key="refresh.max_below_degree",
-        type=_SHARE,
-        metavar="X",
-        default=0.1,
-        show_default=True,
-        help="Reject one whose held-out AUROC is lower than that of degrees by more.",
-    ),
-    option(
-        "--min-overlap",
-        key="refresh.min_overlap",
-        type=_SHARE,
-        metavar="X",
-        default=0.05,
-        show_default=True,
-        help="Reject one in which a smaller share of the 10 nearest nodes stayed the same.",
-    ),
-    option(
-        "--max-move",
-        key="refresh.max_move",
-        type=_ABOVE_0,
-        metavar="X",
-        help="Reject one in which nodes moved by more in the mean, in hyperbolic distance.  [default: none]",
-    ),
-    option(
-        "--lease-seconds",
-        key="refresh.lease_seconds",
-        type=click.FloatRange(min=1),
-        metavar="X",
-        default=60.0,
-        show_default=True,
-        help="After so long without a sign of life another process may take over.",
-    ),
-    option(
-        "--records",
-        key="refresh.records",
-        type=click.IntRange(min=0),
-        metavar="N",
-        default=100,
-        show_default=True,
-        help="Nodes of earlier runs to keep.",
-    ),
-)
-
-mode_options: Decorator[Any] = stack(
-    option(
-        "--mode",
-        key=None,
-        heading="Refreshing",
-        type=click.Choice(("auto", "place", "warm", "full")),
-        default="auto",
-        show_default=True,
-        help="What to do; auto decides by what has changed.",
-    ),
-    option(
-        "--dry-run",
-        key=None,
-        heading="Refreshing",
-        is_flag=True,
-        help="Only read, and say what would be done.",
-    ),
 )
 
 checkpoint_option: Decorator[Any] = option(

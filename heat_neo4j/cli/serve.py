@@ -21,20 +21,9 @@ from heat_neo4j.cli.options import (
     common_options,
     connection_options,
     option,
-    projection_options,
 )
 from heat_neo4j.cli.output import Reporter
-from heat_neo4j.cli.run_options import (
-    choose_option,
-    heat_options,
-    index_switch,
-    link_options,
-    links_switch,
-    memory_option,
-    names_options,
-    overwrite_option,
-    refresh_options,
-)
+from heat_neo4j.cli.refresh_options import job_options
 
 if TYPE_CHECKING:
     from heat_neo4j.worker import Schedule, Worker
@@ -86,16 +75,7 @@ heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/he
     metavar="FILE",
     help="Write a sign of life there every few seconds.",
 )
-@projection_options
-@heat_options
-@choose_option
-@memory_option
-@refresh_options
-@links_switch
-@link_options
-@names_options
-@index_switch
-@overwrite_option
+@job_options
 @connection_options
 @common_options
 def serve(

@@ -2,6 +2,7 @@
 
 from heat_neo4j.refresh.decision import MODES, Limits
 from heat_neo4j.refresh.gate import Gate
-from heat_neo4j.refresh.job import Job, RefreshReport, refresh
+from heat_neo4j.refresh.job import Job, RefreshReport
+from heat_neo4j.refresh.run import refresh
 
 __all__ = ["MODES", "Gate", "Job", "Limits", "RefreshReport", "refresh"]

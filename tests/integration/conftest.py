@@ -3,6 +3,7 @@
 import pytest
 
 from tests.query_toy import N, toys_on
+from tests.refresh_toy import MODEL, Papers
 
 
 @pytest.fixture(scope="module")
@@ -15,3 +16,12 @@ def toys(server):
 @pytest.fixture
 def toy(toys):
     return toys[N]
+
+
+@pytest.fixture
+def papers(cypher, store):
+    """A small graph that changes; what was published of it is removed."""
+    papers = Papers(cypher)
+    yield papers
+    store.clear(model=MODEL)
+    papers.remove()

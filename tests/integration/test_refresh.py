@@ -15,20 +15,12 @@ from heat_neo4j.refresh import Gate, Limits, refresh
 from tests.commands import invoker
 from tests.live_graph import before_first, snapshot
 from tests.query_toy import ask
-from tests.refresh_toy import LABEL, MODEL, TYPE, N, Papers, make_job, small_model
+from tests.refresh_toy import LABEL, MODEL, TYPE, N, make_job, small_model
 
 pytestmark = pytest.mark.live
 
 EASY = Gate(max_auroc_drop=1.0, max_below_degree=1.0, min_overlap=0.0)
 """Lets everything pass: on so small a graph chance decides much."""
-
-
-@pytest.fixture
-def papers(cypher, store):
-    papers = Papers(cypher)
-    yield papers
-    store.clear(model=MODEL)
-    papers.remove()
 
 
 def easy(**changed):

@@ -23,14 +23,6 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.doomed"])
 
 
-@pytest.fixture
-def papers(cypher, store):
-    papers = Papers(cypher)
-    yield papers
-    store.clear(model=MODEL)
-    papers.remove()
-
-
 @pytest.mark.parametrize("kind", ["place", "warm"])
 def test_a_client_killed_at_ten_points_of_a_refresh(server, cypher, store, papers, kind):
     clean = snapshot(cypher)

@@ -23,15 +23,6 @@ from tests.refresh_toy import MODEL, OPTIONS, TYPE, Papers, make_job
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture
-def papers(cypher, store):
-    papers = Papers(cypher)
-    yield papers
-    cypher("MATCH (q:HeatRequest) DELETE q")
-    store.clear(model=MODEL)
-    papers.remove()
-
-
 def requester(cypher):
     """Return a function that makes a request, and gives back a function that reads it."""
 
@@ -48,7 +39,8 @@ def requester(cypher):
 
 @pytest.fixture
 def ask(cypher):
-    return requester(cypher)
+    yield requester(cypher)
+    cypher("MATCH (q:HeatRequest) DELETE q")
 
 
 @contextmanager
@@ -156,7 +148,7 @@ def test_a_rejected_run_answers_the_request(server, store, papers, ask):
     assert store.runs(MODEL)[0].status == "rejected"
 
 
-def test_workers_never_take_the_same_request(server, store, papers, cypher, monkeypatch):
+def test_workers_never_take_the_same_request(store, papers, cypher, ask):
     cypher("UNWIND range(1, 40) AS i CREATE (:HeatRequest {model: $model, number: i})", model=MODEL)
     start, claims = threading.Barrier(8), []
 

@@ -24,6 +24,12 @@ links = predict_links(model.fit(graph), graph, k=2, probability=fit_link_probabi
 assert np.isfinite(model.embedding_).all() and np.isfinite(links.probability).all()
 print(model.embedding_.shape)
 """
+SCHEDULE = """
+from datetime import datetime
+from heat_neo4j.worker import Schedule
+for schedule in (Schedule.every(60.0), Schedule.cron("0 3 1 * 1")):
+    print(schedule.after(datetime.now().astimezone()) is not None)
+"""
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +63,7 @@ def test_the_lowest_versions_are_what_is_installed(lowest, requirements):
 
 def test_heat_runs_on_the_lowest_versions(lowest):
     assert lowest.run("python", "-c", TOY).strip() == "(200, 3)"
+    assert lowest.run("python", "-c", SCHEDULE).split() == ["True", "True"]
 
 
 @pytest.mark.live

@@ -13,7 +13,7 @@ import neo4j
 from heat_neo4j._validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import check_parameter_names
-from heat_neo4j.database.runs import LABELS, nothing_published, read_address
+from heat_neo4j.database.runs import LABELS, is_kept, nothing_published, read_address
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.errors import ProjectionError
 
@@ -110,8 +110,8 @@ def find_neighbours(
                 rows, used = search.by_scan(), None
         except ProjectionError as error:
             failure = error
-        # Later runs may have been published meanwhile, and what was asked removed: then all of it is void.
-        if read_address(connection, model).get("run") != facts["run"]:
+        # Two runs may have been published meanwhile, and what was asked removed: then all of it is void.
+        if not is_kept(connection, model, facts["run"]):
             continue
         if failure is not None:
             _raise_told(failure, model)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.runs import read_address
+from heat_neo4j.database.runs import is_kept, read_address
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
@@ -48,7 +48,7 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
             if target in row_of:
                 ends = sorted((begin + place, row_of[target]))
                 found.append((distance, *ends, probability))
-    if read_address(connection, model).get("linkRun") != node["linkRun"]:
+    if not is_kept(connection, model, node["linkRun"], "linkRun"):
         raise ProjectionError(f"model {model!r} was published anew while its links were read: read again")
     found.sort(key=lambda link: link[:3])
     known = all(link[3] is not None for link in found) and bool(found)

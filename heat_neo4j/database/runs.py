@@ -23,6 +23,7 @@ __all__ = [
     "RunRecord",
     "address_of",
     "as_previous",
+    "is_kept",
     "nothing_published",
     "previous_address",
     "read_address",
@@ -317,6 +318,26 @@ def read_address(connection: Connection, model: str) -> Mapping[str, Any]:
     """Return the properties of the node of `model`, without any if there is none: what readers go by."""
     records = connection.read(load_statement("read/models"), doing="reading what is published")
     return _node_of([record["model"] for record in records], model)
+
+
+def is_kept(connection: Connection, model: str, run: str, part: str = "run") -> bool:
+    """Return whether the version of `run` is still whole: it is published, or the one before that.
+
+    What was read of it until now is all of one version then.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where.
+    model : str
+        Whose version.
+    run : str
+        The run that was published when the reading began.
+    part : {"run", "linkRun"}
+        Whether its coordinates are meant, or its links.
+    """
+    node = read_address(connection, model)
+    return run in (node.get(part), node.get(f"previous{part[0].upper()}{part[1:]}"))
 
 
 def address_of(node: Mapping[str, Any]) -> dict[str, Any]:

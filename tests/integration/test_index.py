@@ -370,15 +370,35 @@ def test_an_answer_that_later_versions_overtook_is_void(store, graph, monkeypatc
     assert [each.properties["key"] for each in near.nodes] == answers[3]
 
 
+def test_an_answer_of_the_version_before_is_an_answer(store, graph, monkeypatch):
+    versions = [random_points(N, seed) for seed in (1, 2)]
+    store.write_embedding(graph, versions[0], names=NAMES)
+    plain, asked = Connection.read, []
+
+    def read(self, statement, *arguments, **options):
+        records = plain(self, statement, *arguments, **options)
+        if "queryNodes" in statement:
+            asked.append(statement)
+            store.write_embedding(graph, versions[1], names=NAMES)
+        return records
+
+    monkeypatch.setattr(Connection, "read", read)
+    near = store.neighbours("0", key="key", k=5, model=NAMES.model)
+    assert [each.properties["key"] for each in near.nodes] == nearest_keys(versions[0], 0)[:5]
+    assert len(asked) == 1
+
+
 def test_versions_that_never_rest_are_told(server, store, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     auth = (server.user, server.password)
+
+    def publish_twice(statement, parameters):
+        if "queryNodes" in statement:
+            for seed in (2, 3):
+                store.write_embedding(graph, random_points(N, seed), names=NAMES)
+
     with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
-        reader.tracer(
-            lambda statement, parameters: (
-                "queryNodes" in statement and store.write_embedding(graph, random_points(N, 2), names=NAMES)
-            )
-        )
+        reader.tracer(publish_twice)
         with pytest.raises(ProjectionError, match="published anew again and again: ask later"):
             reader.neighbours("0", key="key", k=5, model=NAMES.model)
 

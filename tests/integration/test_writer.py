@@ -91,11 +91,23 @@ def test_coordinates_published_anew_while_they_are_read_are_read_whole_or_again(
     np.testing.assert_allclose(found, points[expected], rtol=0, atol=1e-12)
 
 
-def test_links_published_anew_while_they_are_read_are_told(store, graph):
+def test_links_published_anew_while_they_are_read_are_told_when_they_are_not_kept(store, graph):
+    """One flip leaves what is being read where it is; the second removes it."""
     store.write_links(graph, random_links(N, 1), names=NAMES)
-    again = partial(store.write_links, graph, random_links(N, 2), names=NAMES)
+    first = store.read_links(graph, NAMES.model)
+    with before_first(
+        store, "AS probabilities", partial(store.write_links, graph, random_links(N, 2), names=NAMES)
+    ) as acted:
+        found = store.read_links(graph, NAMES.model)
+    assert acted
+    np.testing.assert_array_equal(found.distance, first.distance)
+
+    def twice():
+        for seed in (3, 4):
+            store.write_links(graph, random_links(N, seed), names=NAMES)
+
     with (
-        before_first(store, "AS probabilities", again) as acted,
+        before_first(store, "AS probabilities", twice) as acted,
         pytest.raises(ProjectionError, match="published anew while its links were read: read again"),
     ):
         store.read_links(graph, NAMES.model)

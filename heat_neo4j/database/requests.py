@@ -26,7 +26,7 @@ _REPORT_SECONDS = 2.0  # between two notes of the progress on the node, each of 
 
 
 class RequestQueue:
-    """The requests for one model, the oldest first.
+    """The requests for one model, by their ``requestedAt``; those without come last.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import pytest
 
@@ -185,8 +186,10 @@ def test_two_workers_share_twenty_requests(server, papers, cypher, ask):
 
 
 def test_the_oldest_is_claimed_first(store, papers, ask):
-    asked = [ask() for _ in range(12)]  # the numbers in their ids get a digit more on the way
-    for read in asked:
+    hours = [3, 12, 1, 8, 5]
+    asked = {hour: ask(requestedAt=datetime(2026, 1, 1, hour, tzinfo=UTC)) for hour in hours}
+    asked[24] = ask()  # does not tell
+    for _, read in sorted(asked.items()):
         claim = claimed(store)
         assert read()["claim"] == claim._held["claim"]
 

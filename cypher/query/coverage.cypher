@@ -7,8 +7,10 @@
 // :param property => "name"         the property to show
 // :param k => 10                    how many nodes without coordinates to show for each label
 MATCH (m:HeatModel {name: $model})
+// All of it at once: meanwhile the node may be turned to another version.
+WITH properties(m) AS m
 MATCH (h:HeatRun {runId: m.run})
-MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatRun
+MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatRun AND NOT n:HeatRequest
 UNWIND CASE WHEN size(labels(n)) = 0 THEN [''] ELSE labels(n) END AS label
 WITH label, n[$property] AS name, coalesce(n[m.runProperty] = m.run, false) AS embedded
 WHERE size(h.labels) = 0 OR label IN h.labels

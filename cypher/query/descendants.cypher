@@ -14,6 +14,8 @@
 // :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
 // :param k => 10                    how many
 MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+// All of it at once: meanwhile the node may be turned to another version.
+WITH properties(m) AS m
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
 WITH m, a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,

@@ -10,6 +10,8 @@
 // :param group => "package"         the property in which neighbours must differ from it
 // :param k => 10                    how many
 MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+// All of it at once: meanwhile the node may be turned to another version.
+WITH properties(m) AS m
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
 WITH m, a, u, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU

@@ -7,6 +7,8 @@
 // :param property => "name"         the property to show
 // :param k => 10                    how many
 MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
+// All of it at once: meanwhile the node may be turned to another version.
+WITH properties(m) AS m
 WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH (a)-[r]->(b)
 WHERE NOT type(r) IN predicted AND a[m.runProperty] = m.run AND b[m.runProperty] = m.run AND a <> b

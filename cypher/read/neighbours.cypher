@@ -2,6 +2,8 @@
 // (element id), heat_k, heat_fetch, heat_show (property keys), and those of the filter.
 CYPHER 5
 MATCH (m:HeatModel {name: $heat_model})
+// All of it at once: meanwhile the node may be turned to another version.
+WITH properties(m) AS m
 MATCH (a) WHERE elementId(a) = $heat_node AND a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 CALL (m, a, u, c) {

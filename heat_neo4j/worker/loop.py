@@ -16,7 +16,7 @@ from heat_neo4j.refresh import Job
 from heat_neo4j.worker.backoff import Backoff
 from heat_neo4j.worker.health import HealthFile
 from heat_neo4j.worker.schedule import Schedule
-from heat_neo4j.worker.tasks import Answer, perform
+from heat_neo4j.worker.tasks import DONE, Answer, perform
 
 __all__ = ["Worker"]
 
@@ -176,7 +176,8 @@ class Worker:
         return perform(store, self._job, action, mode, on_progress=on_progress, say=self._say)
 
     def _finished(self, answer: Answer) -> None:
-        self._say(f"{answer.outcome}: {answer.message}")
+        done = answer.outcome if answer.run is None else f"{answer.outcome}, run {answer.run}"
+        self._say(f"{answer.status}: {done if answer.status == DONE else answer.message}")
         self._health.now(last=answer.outcome, message=answer.message)
         self._waiting()
 

@@ -11,7 +11,7 @@ from heat_neo4j.database import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, QualityRejected
 from heat_neo4j.refresh import MODES, Job, refresh
 
-__all__ = ["ACTIONS", "Answer", "perform"]
+__all__ = ["ACTIONS", "DONE", "Answer", "perform"]
 
 ACTIONS = ("refresh", "rollback", "prune")
 Say = Callable[[str], None]

@@ -152,6 +152,7 @@ def _query(report: RunReport) -> Iterator[str]:
     run = report.run
     strength = "probability" if report.calibration or report.score else "distance"
     name = run.model.replace("\\", "\\\\").replace("'", "\\'")
-    yield f"MATCH (m:HeatModel {{name: '{name}'}})"
-    yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b) WHERE p.run = m.linkRun"
+    # The run is taken once: a publication meanwhile would change it from row to row.
+    yield f"MATCH (m:HeatModel {{name: '{name}'}}) WITH m.linkRun AS run"
+    yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b) WHERE p.run = run"
     yield f"RETURN a, b, p.{strength} ORDER BY p.rank LIMIT 10"

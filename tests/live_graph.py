@@ -132,10 +132,34 @@ def snapshot(cypher: Cypher) -> dict[str, Any]:
     }
 
 
+def apart_from_versions(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a snapshot without what tells how many versions there were, and when the last was published."""
+    kept = {
+        identity: (labels, {name: value for name, value in found.items() if labels != ["HeatModel"]})
+        for identity, (labels, found) in state["nodes"].items()
+        if labels != ["HeatVersion"]
+    }
+    return state | {"nodes": kept}
+
+
+def published_node(cypher: Cypher, model: str) -> dict[str, Any]:
+    """Return the properties of a model and of its published version, those of the latter's own left out."""
+    rows = cypher(
+        "MATCH (m:HeatModel {name: $model}) "
+        "OPTIONAL MATCH (v:HeatVersion {model: m.name, number: m.version}) "
+        "RETURN properties(m) AS m, properties(v) AS v",
+        model=model,
+    )
+    if not rows:
+        return {}
+    (row,) = rows
+    version = row["v"] or {}
+    return dict(row["m"]) | {name: version[name] for name in version.keys() - {"model", "number", "token"}}
+
+
 def published_values(cypher: Cypher, label: str, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the model node and, by key, what readers see on the nodes of `label`."""
-    (row,) = cypher("MATCH (m:HeatModel {name: $model}) RETURN properties(m) AS m", model=model)
-    node = row["m"]
+    """Return what `published_node` does and, by key, what readers see on the nodes of `label`."""
+    node = published_node(cypher, model)
     rows = cypher(
         f"MATCH (n:`{label}`) WHERE n[$e] IS NOT NULL "
         "RETURN n.key AS key, n[$e] AS e, n[$r] AS r, n[$u] AS u",

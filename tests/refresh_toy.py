@@ -8,7 +8,7 @@ from heat_neo4j import HEAT
 from heat_neo4j.database import Projection, WriteNames
 from heat_neo4j.pipeline import LinkOptions
 from heat_neo4j.refresh import Job
-from tests.live_graph import Cypher
+from tests.live_graph import Cypher, published_node
 
 __all__ = ["LABEL", "MODEL", "OPTIONS", "TYPE", "N", "Papers", "make_job", "small_model"]
 
@@ -97,9 +97,8 @@ class Papers:
         return {row["key"]: row["value"] for row in rows}
 
     def published(self) -> dict[str, Any]:
-        """Return the properties of the model's node; none if there is no node."""
-        rows = self.cypher("MATCH (m:HeatModel {name: $model}) RETURN properties(m) AS m", model=MODEL)
-        return dict(rows[0]["m"]) if rows else {}
+        """Return the properties of the model and of its published version; none if there is no node."""
+        return published_node(self.cypher, MODEL)
 
     def seen(self) -> tuple[str, dict[int, Any], set[tuple[Any, ...]]]:
         """Return what readers see: the run, the coordinates by key, and the links."""

@@ -10,9 +10,10 @@
 // :param property => "name"         the property to show
 // :param group => "package"         the property whose values are the groups
 // :param k => 10                    how many, the largest first
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 MATCH (n) WHERE n[m.runProperty] = m.run
 UNWIND n[$group] AS value
 WITH DISTINCT value, n, n[m.embeddingProperty] AS u, n[m.radiusProperty] AS r

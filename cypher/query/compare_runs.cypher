@@ -5,9 +5,12 @@
 // :param model => "heat"            name of the published embedding
 // :param run => null                id of a run; null is the published one
 // :param other => null              id of another; null is the last complete or superseded one before it
-MATCH (m:HeatModel {name: $model})
-MATCH (a:HeatRun {model: m.name}) WHERE a.runId = coalesce($run, m.run)
-OPTIONAL MATCH (b:HeatRun {model: m.name})
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+OPTIONAL MATCH (m:HeatVersion {model: $model, number: version})
+MATCH (a:HeatRun {model: $model}) WHERE a.runId = coalesce($run, m.run)
+OPTIONAL MATCH (b:HeatRun {model: $model})
 WHERE b.runId = $other
    OR ($other IS NULL AND b.startedAt < a.startedAt AND b.status IN ['complete', 'superseded']
        AND 'embedding' IN b.parts)

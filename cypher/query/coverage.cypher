@@ -6,11 +6,12 @@
 // :param model => "heat"            name of the published embedding
 // :param property => "name"         the property to show
 // :param k => 10                    how many nodes without coordinates to show for each label
-MATCH (m:HeatModel {name: $model})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (h:HeatRun {runId: m.run})
-MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatRun AND NOT n:HeatRequest
+MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatVersion AND NOT n:HeatRun AND NOT n:HeatRequest
 UNWIND CASE WHEN size(labels(n)) = 0 THEN [''] ELSE labels(n) END AS label
 WITH label, n[$property] AS name, coalesce(n[m.runProperty] = m.run, false) AS embedded
 WHERE size(h.labels) = 0 OR label IN h.labels

@@ -13,9 +13,10 @@
 // :param margin => 0.25             by how much the radius of a descendant is larger, at least
 // :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
 // :param k => 10                    how many
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
 WITH m, a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,

@@ -8,9 +8,10 @@
 // :param property => "name"         the property that tells them apart,
 // :param value => "asyncio"         its value for the one
 // :param other => "threading"       and for the other
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 MATCH (b:$($label)) WHERE b[$property] = $other AND b[m.runProperty] = m.run
 WITH a, b, a[m.embeddingProperty] AS u, b[m.embeddingProperty] AS v,

@@ -5,8 +5,11 @@
 //
 // :param model => "heat"            name of the published embedding
 // :param k => 20                    how many runs
-MATCH (m:HeatModel {name: $model})
-MATCH (h:HeatRun {model: m.name}) WHERE 'embedding' IN h.parts
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+OPTIONAL MATCH (m:HeatVersion {model: $model, number: version})
+MATCH (h:HeatRun {model: $model}) WHERE 'embedding' IN h.parts
 OPTIONAL MATCH (h)-[:HEAT_PREVIOUS]->(before:HeatRun)
 RETURN h.runId AS run, h.startedAt AS started, h.status AS status, h.runId = m.run AS published, h.decision AS decision,
        h.reason AS reason, h.nodeCount AS nodes, h.edgeCount AS edges, h.auroc AS auroc,

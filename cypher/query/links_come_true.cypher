@@ -7,9 +7,10 @@
 // :param property => "name"         the property to show
 // :param types => []                types of relationship that count; none named: all but predicted links
 // :param k => 10                    how many
-MATCH (m:HeatModel {name: $model})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version})
 WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH (a)-[p]->(b) WHERE type(p) = m.linkType AND p.run = m.linkRun
 WITH predicted, a, p, b

@@ -9,9 +9,10 @@
 // :param value => "asyncio"         and that property's value
 // :param group => "package"         the property in which neighbours must differ from it
 // :param k => 10                    how many
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
 WITH m, a, u, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU

@@ -8,9 +8,10 @@
 // :param property => "name"         a property of it,
 // :param value => "asyncio"         and that property's value
 // :param k => 10                    how many
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 MATCH (b) WHERE b[m.runProperty] = m.run AND b <> a

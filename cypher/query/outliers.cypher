@@ -7,9 +7,10 @@
 // :param property => "name"         the property to show
 // :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
 // :param k => 10                    how many
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH (n) WHERE n[m.runProperty] = m.run
 WITH m, predicted, n, COUNT { (n)-[t]-() WHERE NOT type(t) IN predicted } AS degree

@@ -12,9 +12,10 @@
 // :param value => "asyncio"         its value for the one
 // :param other => "threading"       and for the other
 // :param hops => 6                  the most relationships of a path; 10 is the limit
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 MATCH (b:$($label)) WHERE b[$property] = $other AND b[m.runProperty] = m.run AND b <> a
 // Only with both ends known here does the server search from both.

@@ -6,9 +6,10 @@
 // :param model => "heat"            name of the published embedding
 // :param property => "name"         the property to show
 // :param k => 10                    how many
-MATCH (m:HeatModel {name: $model, coordinates: 'poincare'})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
 WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH (a)-[r]->(b)
 WHERE NOT type(r) IN predicted AND a[m.runProperty] = m.run AND b[m.runProperty] = m.run AND a <> b

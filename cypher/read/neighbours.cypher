@@ -1,9 +1,10 @@
 // The nodes nearest to one node, as query/nearest.cypher finds and certifies them. Parameters: heat_model, heat_node
 // (element id), heat_k, heat_fetch, heat_show (property keys), and those of the filter.
 CYPHER 5
-MATCH (m:HeatModel {name: $heat_model})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $heat_model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $heat_model, number: version})
 MATCH (a) WHERE elementId(a) = $heat_node AND a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 CALL (m, a, u, c) {

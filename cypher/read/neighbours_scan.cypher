@@ -1,8 +1,9 @@
 // The nodes nearest to one node, by looking at every node. Parameters: heat_model, heat_node (element id), heat_k,
 // heat_show (property keys), and those of the filter.
-MATCH (m:HeatModel {name: $heat_model})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $heat_model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $heat_model, number: version})
 MATCH (a) WHERE elementId(a) = $heat_node AND a[m.runProperty] = m.run
 WITH m, a, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c,
      CASE m.coordinates WHEN 'poincare' THEN m.embeddingProperty ELSE m.vectorProperty END AS property,

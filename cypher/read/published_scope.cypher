@@ -1,5 +1,7 @@
 // What the nodes with the published coordinates of a model were read by: labels, and the projection as JSON.
 // Parameters: model.
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
-MATCH (r:HeatRun {runId: m.run, createdBy: 'heat_neo4j'})
+WITH m.version AS number
+MATCH (v:HeatVersion {model: $model, createdBy: 'heat_neo4j', number: number})
+MATCH (r:HeatRun {runId: v.run, createdBy: 'heat_neo4j'})
 RETURN r.labels AS labels, r.projection AS projection

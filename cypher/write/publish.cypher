@@ -1,10 +1,11 @@
-// The flip, after publish_hold: the run becomes complete and the model points to it; what it pointed to before is kept
-// for a rollback.
-// Parameters: model, run, outcome (of the run), published and kept (on the model).
+// What belongs to the flip of a run: it becomes complete, and its lanes go. No row if it was taken over or is gone.
+// Parameters: model, run, outcome (of the run).
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
 MATCH (r:HeatRun {runId: $run, createdBy: 'heat_neo4j'})
-SET r += $outcome, r.status = 'complete', r.finishedAt = datetime(),
-    m += $published, m += $kept, m.publishedAt = datetime()
+SET r.heartbeat = datetime()
+WITH m, r WHERE r.status = 'incomplete'
+SET r += $outcome, r.status = 'complete', r.finishedAt = datetime(), m.publishedAt = datetime()
 WITH r
-MATCH (r)-[lane:HEAT_LANE]->(r)
+OPTIONAL MATCH (r)-[lane:HEAT_LANE]->(r)
 DELETE lane
+RETURN DISTINCT r.runId AS run

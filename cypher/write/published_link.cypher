@@ -1,5 +1,6 @@
-// Relate the (locked) model to the runs it points to. Parameters: model.
+// Relate the (locked) model to the runs that its version is of. Parameters: model.
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
+MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j', number: m.version})
 MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
-WHERE r.runId IN [coalesce(m.run, ''), coalesce(m.linkRun, '')]
+WHERE r.runId IN [coalesce(v.run, ''), coalesce(v.linkRun, '')]
 MERGE (m)-[:HEAT_PUBLISHED]->(r)

@@ -7,7 +7,9 @@ WITH r
 WHERE r.status <> 'incomplete' AND $part IN r.stored
   AND NOT EXISTS {
     MATCH (m:HeatModel {name: r.model, createdBy: 'heat_neo4j'})
-    WHERE ($part = 'embedding' AND r.runId IN [m.run, m.previousRun])
-       OR ($part = 'links' AND r.runId IN [m.linkRun, m.previousLinkRun])
+    WITH r, m.version AS number
+    MATCH (v:HeatVersion {model: r.model, createdBy: 'heat_neo4j', number: number})
+    WHERE ($part = 'embedding' AND r.runId IN [v.run, v.previousRun])
+       OR ($part = 'links' AND r.runId IN [v.linkRun, v.previousLinkRun])
   }
 RETURN r.runId AS run

@@ -34,7 +34,7 @@ class WriteNames:
 
     Three versions of a model can be in the graph at once, the published one, the one before it and the one
     being written, so every node property exists in three *slots*: its name here, followed by ``1``, ``2`` or
-    ``3``. Readers ask the model's ``HeatModel`` node which slot is published.
+    ``3``. Readers ask the model's published version, a ``HeatVersion`` node, which slot it is in.
 
     Parameters
     ----------

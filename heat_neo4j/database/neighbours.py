@@ -104,6 +104,7 @@ def find_neighbours(
         facts = _facts(connection, model, node)
         failure = None
         try:
+            _refuse_bare(facts, model, node)
             if facts["indexes"] and not exact:
                 rows, used = search.by_index(fetch)
             else:
@@ -192,25 +193,28 @@ class _Search:
 
 
 def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
-    """Return what there is to search by; refuse a node without coordinates."""
+    """Return what there is to search by."""
     asked = {"model": model, "node": node}
     found = connection.read(load_statement("read/embedded_node"), asked, doing="looking for the node")
     if not found:
         if "run" not in read_address(connection, model):
             raise nothing_published(model)
         raise ProjectionError(f"there is no node {node!r} in database {connection.server.database!r}")
-    facts = found[0]
+    return found[0]
+
+
+def _refuse_bare(facts: neo4j.Record, model: str, node: str) -> None:
+    """Refuse a node without coordinates, and coordinates without distances."""
     if not facts["embedded"]:
         raise ProjectionError(
             f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not of its "
-            "projection; run `heat embed`"
+            "projection; `heat refresh` places new nodes"
         )
     if facts["coordinates"] != "poincare" and not facts["vector"]:
         raise ProjectionError(
             f"distances need Poincare coordinates, and model {model!r} has {facts['coordinates']} ones: "
             "`heat index create` adds them"
         )
-    return facts
 
 
 def _raise_told(error: ProjectionError, model: str) -> NoReturn:

@@ -1,17 +1,33 @@
 """The short transactions of a run: claiming a slot at its start, and the flip at its end.
 
-A model node is the published address of a model and the lock under which runs start, publish and are
-condemned. Every batch of a run locks one of the run's lanes, relationships from its node to itself, so that
-as many batches go on at once. Whoever takes a run's right to write away deletes its lanes, so no batch is
-under way when they have it, and none comes after.
+A model node tells the number of the published version, and is the lock under which runs start, publish and
+are condemned. A version is a node of its own that never changes, made in a transaction before the flip: so
+the flip changes one number, and whoever reads that number has all of a version. (Neo4j keeps no snapshots: of
+several properties that one transaction changes, a reader can see some old and some new.)
+
+Every batch of a run locks one of the run's lanes, relationships from its node to itself, so that as many
+batches go on at once. Whoever takes a run's right to write away deletes its lanes, so no batch is under way
+when they have it, and none comes after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
+from heat_neo4j.database.address import (
+    Address,
+    previous_address,
+    published,
+    rolled_back,
+    runs_of,
+    version_of,
+    without_runs,
+)
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.refusals import refuse_foreign_values, refuse_taken_names
@@ -19,9 +35,6 @@ from heat_neo4j.database.runs import (
     EMBEDDING,
     LINKS,
     RunRecord,
-    address_of,
-    as_previous,
-    previous_address,
     read_address,
     read_bookkeeping,
 )
@@ -41,6 +54,7 @@ __all__ = [
     "publish",
     "roll_back",
     "survey_and_claim",
+    "turn",
 ]
 
 LANES = 2
@@ -48,6 +62,10 @@ LANES = 2
 
 _ATTEMPTS = 5
 _LOOKS = 3
+
+
+class _Overtaken(WriteFailed):
+    """Others turned the model between the two transactions of a turn."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +168,7 @@ def lock_model(transaction: Transaction, model: str) -> bool:
     """Lock all model nodes, drop duplicates of `model`; False if it has none."""
     rows = transaction.run(load_statement("write/models_lock")).records
     mine = [row for row in rows if row["model"]["name"] == model]
-    mine.sort(key=lambda row: -len(row["model"].keys() & {"run", "linkRun", "leaseHolder"}))
+    mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
     return bool(mine)
@@ -168,7 +186,44 @@ def hold_lane(transaction: Transaction, run_id: str, lane: int, model: str) -> N
         raise _taken_over(model)
 
 
-def publish(connection: Connection, record: RunRecord, published: Mapping[str, Any]) -> None:
+def turn(
+    connection: Connection,
+    model: str,
+    change: Callable[[Address], Address],
+    work: Callable[[Transaction], object],
+    *,
+    doing: str,
+) -> None:
+    """Turn readers of a model to another version, whose node is made beforehand.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where.
+    model : str
+        Whose.
+    change : callable
+        Returns the properties of the version to come, from those of the published one; called in both
+        transactions. What it raises ends all.
+    work : callable
+        What else belongs into the transaction that turns readers. Done without a turn if nothing changes.
+    doing : str
+        What for, in messages.
+
+    Raises
+    ------
+    WriteFailed
+        If others turned the model, again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        asked = {"model": model, "token": uuid4().hex}
+        write(connection, partial(_prepare, asked=asked, change=change), doing=doing)
+        with suppress(_Overtaken):
+            return write(connection, partial(_flip, asked=asked, change=change, work=work), doing=doing)
+    raise WriteFailed(f"model {model!r} was changed by others, again and again: repeat later")
+
+
+def publish(connection: Connection, record: RunRecord, address: Address) -> None:
     """Flip the model to the run, in one small transaction.
 
     Parameters
@@ -177,29 +232,23 @@ def publish(connection: Connection, record: RunRecord, published: Mapping[str, A
         Where to.
     record : RunRecord
         The run, as its node shall have it.
-    published : mapping of str to property value
-        Properties to set on the model node.
+    address : mapping of str to property value
+        What the run sends readers to.
 
     Raises
     ------
     WriteFailed
         If the run was taken over or cleared.
     """
-    address = {"model": record.model, "run": record.run_id}
-    properties = {"outcome": record.to_node(), "published": dict(published)}
+    asked = {"model": record.model, "run": record.run_id}
+    outcome = {"outcome": record.to_node()}
 
-    def flip(transaction: Transaction) -> None:
-        held = transaction.run(load_statement("write/publish_hold"), address).records
-        statuses = [row["status"] for row in held]
-        if statuses == ["complete"]:
-            return  # by a commit of which no answer came
-        if statuses != ["incomplete"]:
+    def finish(transaction: Transaction) -> None:
+        if not transaction.run(load_statement("write/publish"), {**asked, **outcome}).records:
             raise _taken_over(record.model)
-        kept = {"kept": as_previous(address_of(held[0]["model"]))}
-        transaction.run(load_statement("write/publish"), {**address, **properties, **kept})
-        _relate(transaction, record.model)
 
-    write(connection, flip, doing="publishing")
+    change = partial(published, parts=address)
+    turn(connection, record.model, change, finish, doing="publishing")
 
 
 def roll_back(connection: Connection, model: str) -> tuple[str | None, str | None]:
@@ -217,43 +266,36 @@ def roll_back(connection: Connection, model: str) -> tuple[str | None, str | Non
     WriteFailed
         If another run was published, or that version was removed, meanwhile.
     """
-    target = _runs(previous_address(read_address(connection, model)))
+    target = runs_of(previous_address(read_address(connection, model)))
     if not any(target):
         raise ProjectionError(f"model {model!r} has no version before the published one in this database")
 
-    def flip(transaction: Transaction) -> None:
-        lock_model(transaction, model)
-        node = read_bookkeeping(transaction).published(model)
-        now, before = address_of(node), previous_address(node)
-        if _runs(now) == target:
-            return  # by a commit of which no answer came
-        if _runs(before) != target:
+    def change(version: Address) -> Address:
+        if runs_of(version) == target:
+            return version_of(version)  # another went back meanwhile
+        if runs_of(previous_address(version)) != target:
             raise WriteFailed(
                 f"another run of model {model!r} was published, or the version before was removed, "
                 "meanwhile: nothing was rolled back"
             )
-        flipped = {"published": address_of(before), "kept": as_previous(now)}
-        transaction.run(load_statement("write/rollback"), {"model": model, **flipped})
-        _relate(transaction, model)
+        return rolled_back(version)
 
-    write(connection, flip, doing="rolling back")
+    def note(transaction: Transaction) -> None:
+        transaction.run(load_statement("write/rollback"), {"model": model})
+
+    turn(connection, model, change, note, doing="rolling back")
     return target
 
 
 def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:
     """Take `runs` out of publication, and from whoever still writes them, so that they can be removed."""
-    chosen = {"runs": [run.run_id for run in runs]}
+    for model in sorted({run.model for run in runs}):
+        chosen = [run.run_id for run in runs if run.model == model]
 
-    def work(transaction: Transaction) -> None:
-        transaction.run(load_statement("write/models_lock"))
-        transaction.run(load_statement("write/runs_condemn"), chosen)
-        transaction.run(load_statement("write/unpublish_embedding"), chosen)
-        transaction.run(load_statement("write/unpublish_links"), chosen)
-        transaction.run(load_statement("write/unpublish_previous"), chosen)
-        for model in sorted({run.model for run in runs}):
-            _relate(transaction, model)
+        def note(transaction: Transaction, chosen: Sequence[str] = chosen) -> None:
+            transaction.run(load_statement("write/runs_condemn"), {"runs": chosen})
 
-    write(connection, work, doing="clearing")
+        turn(connection, model, partial(without_runs, runs=chosen), note, doing="clearing")
 
 
 def note_rejected(connection: Connection, record: RunRecord) -> None:
@@ -278,12 +320,34 @@ def note_error(connection: Connection, run_id: str, error: str) -> None:
     )
 
 
-def _runs(address: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """Return the runs that wrote the coordinates and the links to which an address sends readers."""
-    return address.get("run"), address.get("linkRun")
+def _prepare(
+    transaction: Transaction, *, asked: Mapping[str, Any], change: Callable[[Address], Address]
+) -> None:
+    """Make the node of the version that `change` asks for, if that is another than the published one."""
+    lock_model(transaction, asked["model"])
+    version = read_address(transaction, asked["model"])
+    properties = change(version)
+    if properties != version_of(version):
+        transaction.run(load_statement("write/version_create"), {**asked, "properties": properties})
 
 
-def _relate(transaction: Transaction, model: str) -> None:
+def _flip(
+    transaction: Transaction,
+    *,
+    asked: Mapping[str, Any],
+    change: Callable[[Address], Address],
+    work: Callable[[Transaction], object],
+) -> None:
+    """Turn readers to the version that was made, unless others turned the model in between."""
+    model = asked["model"]
+    lock_model(transaction, model)
+    version = read_address(transaction, model)
+    if version.get("token") == asked["token"]:
+        return  # by a commit of which no answer came
+    work(transaction)
+    turned = change(version) != version_of(version)
+    if turned and not transaction.run(load_statement("write/version_turn"), asked).records:
+        raise _Overtaken
     for statement in ("write/runs_supersede", "write/published_unlink", "write/published_link"):
         transaction.run(load_statement(statement), {"model": model})
 

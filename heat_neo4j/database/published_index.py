@@ -8,9 +8,11 @@ from functools import partial
 from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.database.address import Address, with_index
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SlotNames, WriteNames
 from heat_neo4j.database.payload import VECTOR_SCALE
+from heat_neo4j.database.publication import turn
 from heat_neo4j.database.runs import RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
@@ -164,14 +166,10 @@ def _run(statement: str, parameters: Mapping[str, Any], transaction: Transaction
 
 def _address(connection: Connection, record: RunRecord, address: Mapping[str, Any]) -> None:
     """Tell readers where the index is."""
-    asked = {
-        "model": record.model,
-        "run": record.run_id,
-        "vector": address["vectorProperty"],
-        "scale": address["vectorScale"],
-        "indexes": address["indexes"],
-        "core": address["core"],
-    }
-    statement = load_statement("write/model_indexes")
-    if not write(connection, lambda told: told.run(statement, asked).records, doing="publishing the index"):
-        raise WriteFailed(f"a later run of model {record.model!r} was published meanwhile: repeat")
+
+    def change(version: Address) -> Address:
+        if version.get("run") != record.run_id:
+            raise WriteFailed(f"a later run of model {record.model!r} was published meanwhile: repeat")
+        return with_index(version, address)
+
+    turn(connection, record.model, change, lambda _: None, doing="publishing the index")

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j.database.address import without_previous
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.publication import condemn, lock_model
+from heat_neo4j.database.publication import condemn, lock_model, turn
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
@@ -98,6 +99,12 @@ def sweep(connection: Connection, model: str, on_progress: Progress = no_progres
     for run in book.runs_of(model):
         if run.status == "removing":
             _delete_run(connection, run)
+
+    def forget(transaction: Transaction) -> None:
+        lock_model(transaction, model)
+        transaction.run(load_statement("write/versions_forget"), {"model": model})
+
+    write(connection, forget, doing="forgetting old versions")
     progress.finish()
 
 
@@ -116,15 +123,16 @@ def prune(
         lock_model(transaction, model)
         silent = {"model": model, "seconds": silent_seconds}
         transaction.run(load_statement("write/runs_abandon_silent"), silent)
-        if previous:
-            transaction.run(load_statement("write/previous_forget"), {"model": model})
 
     def forget(transaction: Transaction) -> int:
         lock_model(transaction, model)
         asked = {"model": model, "records": records}
         return int(transaction.run(load_statement("write/runs_forget"), asked).records[0]["forgotten"])
 
-    write(connection, abandon, doing="pruning")
+    if previous:
+        turn(connection, model, without_previous, abandon, doing="pruning")
+    else:
+        write(connection, abandon, doing="pruning")
     sweep(connection, model, on_progress)
     return write(connection, forget, doing="pruning")
 

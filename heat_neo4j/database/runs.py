@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from heat_neo4j.database.address import previous_address
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.statements import load_statement
@@ -21,17 +22,14 @@ __all__ = [
     "LINKS",
     "Bookkeeping",
     "RunRecord",
-    "address_of",
-    "as_previous",
     "is_kept",
     "nothing_published",
-    "previous_address",
     "read_address",
     "read_bookkeeping",
 ]
 
 EMBEDDING, LINKS = "embedding", "links"
-LABELS = ("HeatRun", "HeatModel", "HeatRequest")
+LABELS = ("HeatRun", "HeatModel", "HeatVersion", "HeatRequest")
 """What is never part of a graph that is read without naming labels."""
 
 # Fields of RunRecord whose property on the run node is JSON text.
@@ -49,23 +47,6 @@ _JSON_FIELDS = (
     "quality",
     "drift",
 )
-
-
-# Properties of a model's node that send readers to the published coordinates, and to the published links.
-_COORDINATES = (
-    "run",
-    "slot",
-    "embeddingProperty",
-    "radiusProperty",
-    "runProperty",
-    "vectorProperty",
-    "vectorScale",
-    "indexes",
-    "core",
-    "coordinates",
-    "dimension",
-)
-_LINKS = ("linkRun", "linkType", "linkRadius", "linkTemperature")
 
 
 @dataclass(frozen=True)
@@ -236,7 +217,7 @@ class Bookkeeping:
     Parameters
     ----------
     models : sequence of mappings
-        Properties of the model nodes.
+        Properties of the model nodes, each with those of the version that is published.
     runs : tuple of RunRecord
         Runs of all models, latest first.
     """
@@ -245,11 +226,11 @@ class Bookkeeping:
     runs: tuple[RunRecord, ...]
 
     def published(self, model: str) -> Mapping[str, Any]:
-        """Return the properties of the node of `model`, without any if there is none."""
+        """Return the properties of `model` and of its published version, without any if there is none."""
         return _node_of(self.models, model)
 
     def previous(self, model: str) -> Mapping[str, Any]:
-        """Return what the node of `model` pointed to before, without anything if that is not kept."""
+        """Return what `model` sent readers to before, without anything if that is not kept."""
         return previous_address(self.published(model))
 
     def free_slot(self, model: str) -> int:
@@ -302,10 +283,10 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     """
 
     def work(transaction: Transaction) -> Bookkeeping:
-        models = transaction.run(load_statement("read/models")).records
+        models = _read_models(transaction)
         runs = transaction.run(load_statement("read/runs"), {"current": not history}).records
         return Bookkeeping(
-            [record["model"] for record in models],
+            models,
             tuple(RunRecord.from_node(record["run"]) for record in runs),
         )
 
@@ -314,10 +295,14 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     return work(source)
 
 
-def read_address(connection: Connection, model: str) -> Mapping[str, Any]:
-    """Return the properties of the node of `model`, without any if there is none: what readers go by."""
-    records = connection.read(load_statement("read/models"), doing="reading what is published")
-    return _node_of([record["model"] for record in records], model)
+def read_address(source: Connection | Transaction, model: str) -> Mapping[str, Any]:
+    """Return the properties of `model` and of its published version: what readers go by.
+
+    There are none if it has no node.
+    """
+    if isinstance(source, Connection):
+        return _node_of(source.read_transaction(_read_models, doing="reading what is published"), model)
+    return _node_of(_read_models(source), model)
 
 
 def is_kept(connection: Connection, model: str, run: str, part: str = "run") -> bool:
@@ -340,30 +325,6 @@ def is_kept(connection: Connection, model: str, run: str, part: str = "run") -> 
     return run in (node.get(part), node.get(f"previous{part[0].upper()}{part[1:]}"))
 
 
-def address_of(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those properties of a model's node that send readers to a version; a missing one is None."""
-    return {name: node.get(name) for name in (*_COORDINATES, *_LINKS)}
-
-
-def previous_address(node: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a model's node pointed to before, without anything if that is not kept."""
-    kept: dict[str, Any] = json.loads(node.get("previous", "{}"))
-    # Where only links came since, the index of the same coordinates may have come or gone.
-    if kept and kept["run"] == node.get("run"):
-        kept |= {name: node.get(name) for name in _COORDINATES}
-    return kept
-
-
-def as_previous(address: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties by which a model's node remembers an address for a rollback."""
-    whole = address if address.get("run") or address.get("linkRun") else None
-    return {
-        "previous": None if whole is None else json.dumps(whole, sort_keys=True),
-        "previousRun": None if whole is None else whole.get("run"),
-        "previousLinkRun": None if whole is None else whole.get("linkRun"),
-    }
-
-
 def nothing_published(model: str) -> ProjectionError:
     """Return the error for a model without published coordinates."""
     return ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
@@ -372,7 +333,12 @@ def nothing_published(model: str) -> ProjectionError:
 def _node_of(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
     """Return one of the model nodes; of two that were made at the same moment, that which is in use."""
     found = [node for node in models if node["name"] == model]
-    return max(found, key=lambda node: ("run" in node, "linkRun" in node), default={})
+    return max(found, key=lambda node: node.get("version") or 0, default={})
+
+
+def _read_models(transaction: Transaction) -> list[Mapping[str, Any]]:
+    records = transaction.run(load_statement("read/models")).records
+    return [{**record["model"], **(record["version"] or {})} for record in records]
 
 
 def _camel(name: str) -> str:

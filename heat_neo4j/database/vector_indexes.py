@@ -40,7 +40,7 @@ LARGEST_DIMENSION = 4096
 CORE_SIZE = 100
 """How many nodes around the origin readers are told of: they are near to many, and indexes overlook them."""
 NO_INDEX: Mapping[str, Any] = {"vectorProperty": None, "vectorScale": None, "indexes": None, "core": None}
-"""What the model's node says where nothing published has an index."""
+"""What a version says that has no index."""
 _POLL_SECONDS = 0.05
 _SLOWEST_POLL_SECONDS = 1.0
 

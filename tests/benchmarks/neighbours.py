@@ -47,7 +47,9 @@ START = "MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = 
 OWN_START = f"MATCH (a:{LABEL} {{{KEY}: $value}}) WHERE a[m.runProperty] = m.run"
 CORE, NO_CORE = "UNWIND m.core AS id", "UNWIND [] AS id"
 INDEX_ALONE = f"""CYPHER 5
-MATCH (m:HeatModel {{name: $model}})
+MATCH (model:HeatModel {{name: $model}})
+WITH model.version AS version
+MATCH (m:HeatVersion {{model: $model, number: version}})
 {OWN_START}
 UNWIND m.indexes AS index
 CALL db.index.vector.queryNodes(index, $k + 1, a[m.vectorProperty]) YIELD node

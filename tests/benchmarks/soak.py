@@ -44,6 +44,7 @@ COUNTS = {
     "RETURN count(*) AS n",
     "indexes": "SHOW INDEXES YIELD name WHERE name STARTS WITH 'fresh' RETURN count(*) AS n",
     "models": "MATCH (m:HeatModel) RETURN count(m) AS n",
+    "versions": "MATCH (v:HeatVersion) RETURN count(v) AS n",
     "records": "MATCH (r:HeatRun) RETURN count(r) AS n",
 }
 

@@ -36,7 +36,7 @@ def small_library(tmp_path, monkeypatch):
 def cypher(server):
     with open_cypher(server) as run:
         yield run
-        run("MATCH (n) WHERE n:Module OR n:HeatRun OR n:HeatModel DETACH DELETE n")
+        run("MATCH (n) WHERE n:Module OR n:HeatRun OR n:HeatModel OR n:HeatVersion DETACH DELETE n")
         run("DROP CONSTRAINT heat_load_Module_name IF EXISTS")
 
 

@@ -32,7 +32,7 @@ def cypher(server):
         )
         yield run
         run(
-            "MATCH (n) WHERE n:CliPaper OR (n:HeatRun AND n.model = 'cli') "
+            "MATCH (n) WHERE n:CliPaper OR (n:HeatRun|HeatVersion AND n.model = 'cli') "
             "OR (n:HeatModel AND n.name = 'cli') DETACH DELETE n"
         )
         for slot in (1, 2):

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.live
 
 ELEMENT_ID = re.compile(r"\d+:[0-9a-f-]{36}:\d+")
 CLEAN = """
-MATCH (n) WHERE n:BadPaper OR (n:HeatRun AND n.model = 'bad') OR (n:HeatModel AND n.name = 'bad')
+MATCH (n) WHERE n:BadPaper OR (n:HeatRun|HeatVersion AND n.model = 'bad') OR (n:HeatModel AND n.name = 'bad')
 DETACH DELETE n
 """
 

@@ -36,8 +36,8 @@ def cypher(server):
         )
         yield run
         run(
-            f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatRun AND n.model = $m) OR (n:HeatModel AND n.name = $m) "
-            "DETACH DELETE n",
+            f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatRun|HeatVersion AND n.model = $m) "
+            "OR (n:HeatModel AND n.name = $m) DETACH DELETE n",
             m=MODEL,
         )
 

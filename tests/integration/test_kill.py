@@ -15,6 +15,7 @@ from tests.doomed import BATCH, clear_model, write_version, write_versions_until
 from tests.live_graph import (
     make_ring,
     open_cypher,
+    published_node,
     published_values,
     random_links,
     random_points,
@@ -88,13 +89,14 @@ def assert_alone_when_pruned(cypher, store, run):
         "SHOW VECTOR INDEXES YIELD name, properties AS p WHERE p[0] STARTS WITH $v RETURN name",
         v=NAMES.vector,
     )
-    (node,) = cypher("MATCH (m:HeatModel {name: $m}) RETURN m.indexes AS indexes", m=NAMES.model)
-    assert [row["name"] for row in indexes] == node["indexes"]
+    assert [row["name"] for row in indexes] == published_node(cypher, NAMES.model)["indexes"]
+    versions = cypher("MATCH (v:HeatVersion {model: $m}) RETURN count(v) AS count", m=NAMES.model)
+    assert versions[0]["count"] <= 2
 
 
 def run_is_old(cypher, run):
     """Say whether the model still points to `run`."""
-    return bool(cypher("MATCH (m:HeatModel {name: $m, run: $run}) RETURN 1", m=NAMES.model, run=run))
+    return bool(published_node(cypher, NAMES.model)["run"] == run)
 
 
 def kill(process):

@@ -9,7 +9,7 @@ from heat_neo4j.database.writer import Run
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.links import predict_links
 from heat_neo4j.pipeline import LinkOptions, embed, predict
-from tests.live_graph import open_cypher, runs_in_graph, snapshot
+from tests.live_graph import open_cypher, published_node, runs_in_graph, snapshot
 
 pytestmark = pytest.mark.live
 
@@ -41,7 +41,7 @@ def cypher(server):
         run("MATCH (a:PipePaper {key: 0}) CREATE (:PipeReader {heatEmbedding: 'mine'})-[:PIPE_LIKES]->(a)")
         yield run
         run(
-            "MATCH (n) WHERE n:PipePaper OR n:PipeReader OR (n:HeatRun AND n.model = 'pipe') "
+            "MATCH (n) WHERE n:PipePaper OR n:PipeReader OR (n:HeatRun|HeatVersion AND n.model = 'pipe') "
             "OR (n:HeatModel AND n.name = 'pipe') DETACH DELETE n"
         )
 
@@ -216,8 +216,8 @@ def test_without_links_earlier_ones_stay_published(store, cypher):
     first = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).run
     second = embed(store, PAPERS, new_model(random_state=5), names=NAMES, links=None).run
     assert second.parts == ("embedding",)
-    (model,) = cypher("MATCH (m:HeatModel {name: 'pipe'}) RETURN m.run AS run, m.linkRun AS links")
-    assert dict(model) == {"run": second.run_id, "links": first.run_id}
+    model = published_node(cypher, "pipe")
+    assert (model["run"], model["linkRun"]) == (second.run_id, first.run_id)
     assert {p["run"] for p in predicted(cypher).values()} == {first.run_id}
     assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {first.run_id}
 
@@ -236,8 +236,8 @@ def test_predict_reads_coordinates_back_and_reuses_the_calibration(store, cypher
     assert report.run.parts == ("links",)
     assert report.run.parameters["embedding_run"] == first.run.run_id
     assert report.calibration == first.calibration
-    (model,) = cypher("MATCH (m:HeatModel {name: 'pipe'}) RETURN m.run AS run, m.linkRun AS links")
-    assert dict(model) == {"run": first.run.run_id, "links": report.run.run_id}
+    model = published_node(cypher, "pipe")
+    assert (model["run"], model["linkRun"]) == (first.run.run_id, report.run.run_id)
     assert predict(store, "pipe", links=LinkOptions(k=1)).run.status == "complete"
 
 
@@ -285,7 +285,8 @@ def test_links_without_probability_and_why(store, cypher):
 def published_coordinates(cypher):
     """Return {key: coordinates} as readers see them."""
     rows = cypher(
-        "MATCH (m:HeatModel {name: 'pipe'}) MATCH (n:PipePaper) WHERE n[m.runProperty] = m.run "
+        "MATCH (model:HeatModel {name: 'pipe'}) MATCH (m:HeatVersion {model: 'pipe', number: model.version}) "
+        "MATCH (n:PipePaper) WHERE n[m.runProperty] = m.run "
         "RETURN n.key AS key, n[m.embeddingProperty] AS point"
     )
     return {row["key"]: row["point"] for row in rows}

@@ -38,7 +38,7 @@ def cypher(server):
         )
         yield run
         run(
-            "MATCH (n) WHERE n:PlotPaper OR (n:HeatRun AND n.model = 'plot') "
+            "MATCH (n) WHERE n:PlotPaper OR (n:HeatRun|HeatVersion AND n.model = 'plot') "
             "OR (n:HeatModel AND n.name = 'plot') DETACH DELETE n"
         )
 

@@ -128,7 +128,7 @@ def test_coverage_of_a_run_that_took_any_label(server, store):
         everywhere = {tuple(row.values())[:1]: row for row in ask(store, "coverage", toy.values())}
         assert tuple(everywhere[toy.label,].values()) == (toy.label, 4, 3, 1, [NEW])
         assert tuple(everywhere[extra,].values()) == (extra, 2, 1, 1, [NEW])
-        assert not {("HeatModel",), ("HeatRun",)} & set(everywhere)
+        assert not {("HeatModel",), ("HeatVersion",), ("HeatRun",)} & set(everywhere)
         cypher(f"MATCH (n:{toy.label} {{name: $new}}) REMOVE n:{extra}:{toy.label}", new=NEW)
         (bare,) = (row for row in ask(store, "coverage", toy.values()) if row["label"] == "")
         assert (bare["embedded"], bare["without"]) == (0, bare["nodes"])

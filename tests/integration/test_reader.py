@@ -471,7 +471,8 @@ def test_predicted_links_and_bookkeeping_are_not_read_as_graph(cypher, store):
     cypher(
         f"CREATE (a:{NODE} {{x: 1}})-[:{LINK}]->(b:{NODE} {{x: 1}})-[:READER_PREDICTED]->(c:{NODE} {{x: 1}}) "
         f"CREATE (:HeatRun:{OUTSIDE} {{runId: 'r', linkType: 'READER_PREDICTED', createdBy: 'heat_neo4j'}}) "
-        f"CREATE (:HeatModel:{OUTSIDE} {{name: 'm', createdBy: 'heat_neo4j'}})"
+        f"CREATE (:HeatModel:{OUTSIDE} {{name: 'm', createdBy: 'heat_neo4j'}}) "
+        f"CREATE (:HeatVersion:{OUTSIDE} {{model: 'm', createdBy: 'heat_neo4j'}})"
     )
     only_ours = f"n:{NODE} OR n:{OUTSIDE}"
     assert store.read_graph(Projection(node_filter=only_ours)).n_nodes == 3

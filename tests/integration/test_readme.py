@@ -82,8 +82,8 @@ def cypher(server):
         yield run
         run("MATCH (n:Paper) DETACH DELETE n")
         run(
-            "MATCH (n) WHERE (n:HeatRun AND n.model = 'heat') OR (n:HeatModel AND n.name = 'heat') "
-            "DETACH DELETE n"
+            "MATCH (n) WHERE (n:HeatRun|HeatVersion AND n.model = 'heat') "
+            "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
         )
         run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
         for slot in (1, 2):
@@ -185,6 +185,11 @@ def check_tables(cypher):
     (keys,) = cypher("MATCH (m:HeatModel {name: 'heat'}) RETURN keys(m) AS keys")
     at_times = {"rolledBackAt", "leaseHolder", "leaseUntil"}
     assert names(text, "**One `(:HeatModel)`") - at_times == set(keys["keys"])
+    (keys,) = cypher(
+        "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
+        "RETURN keys(v) AS keys"
+    )
+    assert names(text, "**`(:HeatVersion)`") == set(keys["keys"])
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
     of_others = {"error", "auroc", "overlap", "meanMove"}  # runs that stopped, and those of a refresh
     assert names(text, "**One `(:HeatRun)`") - of_others == {row["key"] for row in keys}
@@ -269,7 +274,8 @@ def measure(reader, cypher):
     assert "\nChosen        alpha " in said
     (row,) = cypher(
         "MATCH (m:HeatModel {name: 'heat'})-[:HEAT_PUBLISHED]->(r:HeatRun) "
-        "RETURN DISTINCT r.parameters AS p, keys(m) AS keys"
+        "MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
+        "RETURN DISTINCT r.parameters AS p, keys(v) AS keys"
     )
     assert {"choice", "link_score"} <= set(json.loads(row["p"]))
     assert {"linkRadius", "linkTemperature"}.isdisjoint(row["keys"])

@@ -36,7 +36,7 @@ def cypher(server):
         )
         yield run
         run(
-            "MATCH (n) WHERE n:RecipePaper OR (n:HeatRun AND n.model = 'recipes') "
+            "MATCH (n) WHERE n:RecipePaper OR (n:HeatRun|HeatVersion AND n.model = 'recipes') "
             "OR (n:HeatModel AND n.name = 'recipes') DETACH DELETE n"
         )
 

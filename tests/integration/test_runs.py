@@ -14,6 +14,7 @@ from heat_neo4j.errors import ConnectionFailed, WriteFailed
 from heat_neo4j.graph import Provenance
 from tests.live_graph import (
     make_ring,
+    published_node,
     random_links,
     random_points,
     ring_graph,
@@ -310,5 +311,4 @@ def test_duplicate_model_nodes_are_made_one(store, cypher, graph):
     cypher("CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
     assert len(store.read_embedding(graph, names=NAMES)) == N
     store.write_links(graph, random_links(N, 1), names=NAMES)
-    rows = cypher("MATCH (m:HeatModel {name: $m}) RETURN m.run AS run", m=NAMES.model)
-    assert [row["run"] for row in rows] == [record.run_id]
+    assert published_node(cypher, NAMES.model)["run"] == record.run_id

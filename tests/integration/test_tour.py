@@ -19,7 +19,7 @@ def cypher(server):
     with open_cypher(server) as run:
         assert not run("MATCH (n) RETURN n LIMIT 1"), "the tour begins with an empty Neo4j"
         yield run
-        run("MATCH (n) WHERE n:Item OR n:HeatRun OR n:HeatModel DETACH DELETE n")
+        run("MATCH (n) WHERE n:Item OR n:HeatRun OR n:HeatModel OR n:HeatVersion DETACH DELETE n")
         run("DROP CONSTRAINT heat_load_Item_name IF EXISTS")
         run("DROP INDEX heatVector1_Item IF EXISTS")
 

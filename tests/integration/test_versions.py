@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 
 import numpy as np
@@ -24,6 +24,8 @@ from tests.live_graph import (
     lose_first_answers,
     make_ring,
     nearest_keys,
+    open_cypher,
+    published_node,
     published_values,
     random_links,
     random_points,
@@ -48,7 +50,8 @@ def graph(cypher, store):
     make_ring(cypher, LABEL, N)
     yield ring_graph(cypher, LABEL)
     store.clear(model=MODEL)
-    cypher(f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatModel AND n.name = $m) DETACH DELETE n", m=MODEL)
+    ours = "(n:HeatModel AND n.name = $m) OR (n:HeatVersion AND n.model = $m)"
+    cypher(f"MATCH (n) WHERE n:`{LABEL}` OR {ours} DETACH DELETE n", m=MODEL)
 
 
 @pytest.fixture
@@ -74,12 +77,11 @@ def publish(store, graph, seed, *, links=True, index=True):
 
 
 def model_node(cypher):
-    (row,) = cypher("MATCH (m:HeatModel {name: $m}) RETURN properties(m) AS m", m=MODEL)
-    return row["m"]
+    return published_node(cypher, MODEL)
 
 
 def without_times(node):
-    return {name: node[name] for name in node if name not in ("publishedAt", "rolledBackAt")}
+    return {name: node[name] for name in node if name not in ("version", "publishedAt", "rolledBackAt")}
 
 
 def statuses(store):
@@ -227,6 +229,111 @@ def test_of_two_rollbacks_at_once_one_is_done(store, second, cypher, graph):
         store.roll_back(MODEL)
     assert acted
     expect_seen(store, cypher, graph, 0, 0)
+
+
+# --- the flip ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def between(store, act, *, times=1):
+    """Act after the node of a version was made, and before readers are turned to it."""
+    left, made = [None] * times, []
+
+    def watch(statement, parameters):
+        if "CREATE (v:HeatVersion" in statement:
+            made.append(statement)
+        elif made and left and "ORDER BY elementId(m)" in statement:
+            left.pop()
+            made.clear()
+            act()
+
+    store.tracer(watch)
+    yield left
+    store.tracer(None)
+
+
+def test_a_version_made_for_another_than_is_published_by_then_is_made_anew(store, second, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    with between(store, lambda: second.roll_back(MODEL)) as left:
+        runs.append(publish(store, graph, 2))
+    assert not left
+    expect_seen(store, cypher, graph, 2, 2)
+    assert model_node(cypher)["previousRun"] == runs[0].run_id
+
+
+def test_of_two_rollbacks_that_both_made_a_version_one_is_done(store, second, cypher, graph):
+    for seed in range(2):
+        publish(store, graph, seed)
+    with between(store, lambda: second.roll_back(MODEL)) as left:
+        store.roll_back(MODEL)
+    assert not left
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+def test_a_run_that_was_overtaken_before_the_flip_publishes_nothing(store, second, cypher, graph):
+    publish(store, graph, 0)
+    with (
+        between(store, lambda: publish(second, graph, 1)) as left,
+        pytest.raises(WriteFailed, match="a later run of model 'version test', or `heat clear`, took over"),
+    ):
+        publish(store, graph, 2)
+    assert not left
+    expect_seen(store, cypher, graph, 1, 1)
+
+
+def test_a_model_that_others_turn_again_and_again_is_left_to_them(store, second, cypher, graph):
+    for seed in range(2):
+        publish(store, graph, seed)
+    with (
+        between(store, lambda: second.roll_back(MODEL), times=5) as left,
+        pytest.raises(WriteFailed, match="was changed by others, again and again: repeat later"),
+    ):
+        publish(store, graph, 2)
+    assert not left
+    expect_seen(store, cypher, graph, 0, 0)
+    store.prune(MODEL)
+    assert numbers(cypher) == [6, 7]
+
+
+def numbers(cypher):
+    """Return the numbers of the nodes of versions."""
+    rows = cypher("MATCH (v:HeatVersion {model: $m}) RETURN v.number AS n ORDER BY n", m=MODEL)
+    return [row["n"] for row in rows]
+
+
+def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
+    """Looked at before each statement of all that turns a model."""
+    seen, steps, looking = {}, [], threading.local()
+    with open_cypher(server) as cypher:
+
+        def look(statement, parameters):
+            if getattr(looking, "now", False):
+                return
+            looking.now = True
+            versions = {}
+            for row in cypher("MATCH (v:HeatVersion {model: $m}) RETURN properties(v) AS v", m=MODEL):
+                version = row["v"]
+                versions[version["number"]] = version
+                assert seen.setdefault(version["token"], version) == version
+            for row in cypher("MATCH (m:HeatModel {name: $m}) RETURN m.version AS n", m=MODEL):
+                if row["n"] is not None:
+                    assert {row["n"], max(row["n"] - 1, 1)} <= versions.keys()
+                    steps.append(row["n"])
+            looking.now = False
+
+        store.tracer(look)
+        runs = [publish(store, graph, seed) for seed in range(3)]
+        store.drop_index(MODEL)
+        store.create_index(MODEL)
+        runs.append(store.write_links(graph, random_links(N, 5), names=NAMES))
+        store.roll_back(MODEL)
+        store.roll_back(MODEL)
+        store.prune(MODEL, previous=True)
+        store.clear(run_id=runs[3].run_id)
+        store.prune(MODEL)
+        store.tracer(None)
+        assert list(dict.fromkeys(steps)) == list(range(1, 11))
+        assert (len(seen), numbers(cypher)) == (10, [9, 10])
 
 
 def test_a_run_after_a_rollback_keeps_the_version_that_was_gone_back_to(store, cypher, graph):
@@ -548,7 +655,8 @@ def test_clearing_leaves_the_lease(server, store, second, cypher, graph, everyth
         publish(store, graph, 0)
         report = second.clear(everything=True) if everything else second.clear(model=MODEL)
         assert (report.nodes, report.models) == (N, ())
-        assert set(model_node(cypher)) == {"name", "createdBy", "publishedAt", "leaseHolder", "leaseUntil"}
+        left = {"name", "createdBy", "version", "publishedAt", "leaseHolder", "leaseUntil"}
+        assert set(model_node(cypher)) == left
         lease.check()
         with pytest.raises(LeaseHeld), second.lease(MODEL):
             pass

@@ -17,9 +17,11 @@ from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.graph import Provenance
 from heat_neo4j.hyperboloid import radius, to_klein, to_poincare
 from tests.live_graph import (
+    apart_from_versions,
     before_first,
     lose_first_answers,
     make_ring,
+    published_node,
     published_values,
     random_links,
     random_points,
@@ -134,9 +136,7 @@ def test_links_are_one_relationship_per_pair(store, cypher, graph):
     }
     assert len(rows) == len(expected)
     assert {(row["a"], row["b"]): row["p"] for row in rows} == expected
-    (node,) = cypher("MATCH (m:HeatModel {name: $name}) RETURN properties(m) AS m", name=NAMES.model)[
-        0
-    ].values()
+    node = published_node(cypher, NAMES.model)
     assert (node["linkRun"], node["linkType"]) == (record.run_id, NAMES.link_type)
     assert (node["linkRadius"], node["linkTemperature"]) == (1.25, 0.5)
 
@@ -336,10 +336,7 @@ def test_a_graph_from_another_database_is_not_published(store, cypher, graph):
     elsewhere = replace(graph, node_ids=[f"4:00000000-0000-0000-0000-000000000000:{i}" for i in range(N)])
     with pytest.raises(WriteFailed, match="none of the graph's nodes is in this database"):
         store.write_embedding(elsewhere, random_points(N, 1), names=NAMES)
-    assert (
-        "run"
-        not in cypher("MATCH (m:HeatModel {name: $name}) RETURN properties(m) AS m", name=NAMES.model)[0]["m"]
-    )
+    assert "run" not in published_node(cypher, NAMES.model)
 
 
 # --- repetitions -------------------------------------------------------------------------------------------
@@ -672,11 +669,12 @@ def crowded(cypher, graph, store):
 def test_clearing_a_run_leaves_exactly_what_was_there_before_it(store, cypher, crowded):
     before = snapshot(cypher)
     embedding = store.write_embedding(crowded, random_points(N, 1), names=NAMES)
-    between = _without_time_of_publication(snapshot(cypher))
+    between, node = apart_from_versions(snapshot(cypher)), published_node(cypher, NAMES.model)
     links = store.write_links(crowded, random_links(N, 1), names=NAMES)
     report = store.clear(run_id=links.run_id)
     assert (report.runs, report.nodes, report.links, report.models) == ((links.run_id,), 0, 30, ())
-    assert _without_time_of_publication(snapshot(cypher)) == between
+    assert apart_from_versions(snapshot(cypher)) == between
+    assert apart_from_time(published_node(cypher, NAMES.model)) == apart_from_time(node)
     report = store.clear(run_id=embedding.run_id)
     assert (report.nodes, report.links, report.models) == (N, 0, (NAMES.model,))
     assert snapshot(cypher) == before
@@ -796,8 +794,5 @@ def test_reading_while_a_new_version_is_published_gives_one_of_them_whole(store,
     publishing.join()
 
 
-def _without_time_of_publication(state):
-    for labels, properties in state["nodes"].values():
-        if labels == ["HeatModel"]:
-            properties.pop("publishedAt", None)
-    return state
+def apart_from_time(node):
+    return {name: node[name] for name in node if name not in ("version", "publishedAt")}

@@ -40,6 +40,18 @@ def test_a_file_says_what_it_answers_and_names_its_parameters(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_query_takes_the_number_of_the_version_first_and_goes_by_that(name):
+    """Whatever else it read of the model's node could be of another version: Neo4j keeps no snapshot."""
+    sent = re.sub(r"^CYPHER \d+\n", "", load_query(name).statement)
+    assert sent.startswith("MATCH (model:HeatModel")
+    assert sent.count("(model:HeatModel") == 1
+    assert set(re.findall(r"\bmodel\.(\w+)", sent)) <= {"name", "version"}
+    assert sent.count("model.version") == 1
+    assert re.search(r"^WITH (model\.name AS model, )?model\.version AS version\n", sent, re.MULTILINE)
+    assert len(re.findall(r"MATCH \(m:HeatVersion {model: \$?model, number: version", sent)) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_query_that_names_an_index_asks_the_one_it_is_given(name):
     query = load_query(name)
     assert query.searches == name.startswith("search/")

@@ -14,9 +14,10 @@
 // :param k => 10                    how many
 // :param fetch => 60                how many candidates the index gives at a time; twice k or more
 CYPHER 25
-MATCH (m:HeatModel {name: $model})
-// All of it at once: meanwhile the node may be turned to another version.
-WITH properties(m) AS m
+MATCH (model:HeatModel {name: $model})
+// Once read, its number stands for a version that never changes.
+WITH model.version AS version
+MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 CALL (m, a, u, c) {

@@ -20,6 +20,7 @@ __all__ = [
     "EMBEDDING",
     "LABELS",
     "LINKS",
+    "TYPES",
     "Bookkeeping",
     "RunRecord",
     "is_kept",
@@ -31,6 +32,8 @@ __all__ = [
 EMBEDDING, LINKS = "embedding", "links"
 LABELS = ("HeatRun", "HeatModel", "HeatVersion", "HeatRequest")
 """What is never part of a graph that is read without naming labels."""
+TYPES = ("HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
+"""Relationships between nodes of these."""
 
 # Fields of RunRecord whose property on the run node is JSON text.
 _JSON_FIELDS = (

@@ -10,6 +10,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.failures import one_line
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS as BOOKKEEPING_LABELS
+from heat_neo4j.database.runs import TYPES as BOOKKEEPING_TYPES
 from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
 from heat_neo4j.database.suggestion import did_you_mean
 from heat_neo4j.errors import ProjectionError
@@ -17,6 +18,7 @@ from heat_neo4j.errors import ProjectionError
 __all__ = ["Scope"]
 
 _NAMES_SHOWN = 8
+_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,8 @@ class Scope:
         """
         known = connection.read(load_statement("read/names"), doing="reading names")[0]
         predicted = connection.read(load_statement("read/predicted_types"), doing="reading runs")[0]["types"]
-        database = connection.server.database
         problems = [
-            *_unknown_names(projection, known, database),
+            *_unknown_names(connection, projection, known),
             *_bad_filters(connection, projection),
         ]
         return cls(projection, tuple(problems), tuple(sorted(predicted)))
@@ -109,23 +110,39 @@ class Scope:
         return f":{except_names(self.predicted_types)}" if self.predicted_types else ""
 
 
-def _unknown_names(projection: Projection, known: Mapping[str, Any], database: str) -> Iterator[str]:
+def _unknown_names(connection: Connection, projection: Projection, known: Mapping[str, Any]) -> Iterator[str]:
     labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes])
     types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
     attributes = dict.fromkeys(attribute.key for attribute in projection.all_attributes)
     wanted = (
-        ("node label", labels, known["labels"]),
-        ("relationship type", types, known["types"]),
-        ("weight property", [projection.weight] if projection.weight else (), known["keys"]),
-        ("time property", [projection.time] if projection.time else (), known["keys"]),
-        ("key property", [projection.key] if projection.key else (), known["keys"]),
-        ("attribute property", attributes, known["keys"]),
+        ("node label", labels, "labels"),
+        ("relationship type", types, "types"),
+        ("weight property", [projection.weight] if projection.weight else (), "relationships"),
+        ("time property", [projection.time] if projection.time else (), "relationships"),
+        ("key property", [projection.key] if projection.key else (), "nodes"),
+        ("attribute property", attributes, "nodes"),
     )
-    for kind, names, there in wanted:
-        for name in names:
-            if name not in there:
-                hint = did_you_mean(name, there) or _there_are(there)
-                yield f"no {kind} {name!r} in database {database!r}{hint}"
+    missing = [
+        (kind, name, where)
+        for kind, names, where in wanted
+        for name in names
+        if name not in known[where if where in ("labels", "types") else "keys"]
+    ]
+    there = _names_of_users(connection, known) if missing else {}
+    for kind, name, where in missing:
+        hint = did_you_mean(name, there[where]) or _there_are(there[where])
+        yield f"no {kind} {name!r} in database {connection.server.database!r}{hint}"
+
+
+def _names_of_users(connection: Connection, known: Mapping[str, Any]) -> dict[str, Sequence[str]]:
+    """Return the names of what is not our bookkeeping; property keys as far as a look at some tells them."""
+    statement = load_statement("read/keys", labels=except_names(BOOKKEEPING_LABELS))
+    keys = connection.read(statement, {"limit": _LOOKED_AT}, doing="reading names")[0]
+    return {
+        "labels": [label for label in known["labels"] if label not in BOOKKEEPING_LABELS],
+        "types": [kind for kind in known["types"] if kind not in BOOKKEEPING_TYPES],
+        **keys.data(),
+    }
 
 
 def _there_are(there: Sequence[str]) -> str:

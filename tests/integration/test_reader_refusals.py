@@ -197,6 +197,31 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize(
+    ("asked", "offered", "not_offered"),
+    [
+        ({"labels": ["Xyzzy"]}, set(), {"HeatModel", "HeatRun", "HeatVersion", "HeatRequest"}),
+        ({"relationships": ["Xyzzy"]}, set(), {"HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED"}),
+        ({"attributes": ["xyzzy"]}, {"key", "w", "x"}, {"createdBy", "previous", "token", "weight"}),
+        ({"weight": "xyzzy"}, {"weight"}, {"lane", "x"}),
+    ],
+)
+def test_names_of_our_bookkeeping_are_not_offered(store, cypher, monkeypatch, asked, offered, not_offered):
+    cypher(PLAIN)
+    ours = "{createdBy: 'heat_neo4j', previous: 'x', token: 'x', model: 'x', name: 'x'}"
+    cypher(
+        f"CREATE (a:HeatModel:{OTHER} {ours})-[:HEAT_PUBLISHED]->(b:HeatRun:{OTHER} {ours}) "
+        f"CREATE (b)-[:HEAT_PREVIOUS]->(b)-[:HEAT_LANE {{lane: 1}}]->(b) "
+        f"CREATE (:HeatVersion:{OTHER} {ours}), (:HeatRequest:{OTHER} {ours})"
+    )
+    monkeypatch.setattr("heat_neo4j.database.scope._NAMES_SHOWN", 10_000)
+    with pytest.raises(ProjectionError, match=r"in database .*: there are ") as caught:
+        store.read_graph(Projection(**asked))
+    named = set(str(caught.value).split(": there are ")[1].split(", "))
+    assert offered <= named
+    assert not not_offered & named
+
+
 @pytest.mark.parametrize(("setup", "options", "message"), BAD.values(), ids=BAD)
 def test_bad_input_is_named_in_one_line_and_nothing_changes(cypher, store, setup, options, message):
     cypher(setup)

@@ -11,7 +11,7 @@ from heat_neo4j.attributes import Attribute, RecipeError
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord
 from heat_neo4j.graph import Graph
 
-__all__ = ["KnownRecipe", "known_recipe", "published", "read_by_recipe"]
+__all__ = ["KnownRecipe", "known_recipe", "read_by_recipe"]
 
 
 @dataclass(frozen=True)
@@ -33,22 +33,16 @@ class KnownRecipe:
     notes: tuple[str, ...] = ()
 
 
-def published(runs: Sequence[RunRecord]) -> RunRecord | None:
-    """Return, of the runs of one model, that whose coordinates are published."""
-    return next((run for run in runs if run.status == "complete" and "embedding" in run.stored), None)
-
-
-def known_recipe(runs: Sequence[RunRecord], projection: Projection) -> KnownRecipe:
+def known_recipe(run: RunRecord | None, projection: Projection) -> KnownRecipe:
     """Return the recipe of the published run, if the projection reads the same attributes of the same labels.
 
     Parameters
     ----------
-    runs : sequence of RunRecord
-        The runs of the model, from `Neo4jStore.runs`.
+    run : RunRecord or None
+        From `Neo4jStore.published_run`.
     projection : Projection
         What is to be read.
     """
-    run = published(runs)
     if run is None or not run.attribute_recipe or not projection.all_attributes:
         return KnownRecipe()
     if _decisive(projection) == _decisive(Projection.from_dict(run.projection)):

@@ -105,7 +105,7 @@ def read_published(
     ConnectionFailed
         If the server is lost or refuses.
     """
-    run = published_run(store.runs(model), model)
+    run = published_run(store, model)
     graph = store.read_graph(Projection.from_dict(run.projection), on_progress=on_progress)
     if graph.n_nodes != run.nodes_written:
         raise ProjectionError(
@@ -286,5 +286,5 @@ def _fitted(model: HEAT, graph: Graph, on_progress: Progress) -> Array:
 
 
 def _check_still_published(store: Neo4jStore, run: RunRecord) -> None:
-    if published_run(store.runs(run.model), run.model).run_id != run.run_id:
+    if published_run(store, run.model).run_id != run.run_id:
         raise ProjectionError(f"model {run.model!r} was published anew while it was read: read again")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heat_neo4j._checkpoint import Checkpoint
-from heat_neo4j._known_recipe import KnownRecipe, known_recipe, published, read_by_recipe
+from heat_neo4j._known_recipe import KnownRecipe, known_recipe, read_by_recipe
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j._settings import settings_of
@@ -113,7 +113,7 @@ def embed(
     if memory_limit is not None:
         check_memory(run_size(store, projection, model, links), memory_limit)
     clock = Clock()
-    recipe = KnownRecipe() if new_recipe else known_recipe(store.runs(names.model), projection)
+    recipe = KnownRecipe() if new_recipe else known_recipe(store.published_run(names.model), projection)
     graph, told = read_by_recipe(store, projection, recipe, on_progress)
     clock.lap("read")
     parts = ("embedding",) if links is None else ("embedding", "links")
@@ -198,9 +198,8 @@ def predict(
         As for `embed`.
     """
     clock = Clock()
-    runs = store.runs(model)
-    source = published_run(runs, model)
-    names = _names_for_links(runs, model, link_type)
+    source = published_run(store, model)
+    names = _names_for_links(store.runs(model), model, link_type)
     recipe = KnownRecipe(source.run_id, source.attribute_recipe or None)
     graph, told = read_by_recipe(store, Projection.from_dict(source.projection), recipe, on_progress)
     target = Target(store, graph, ("links",), names, overwrite, False, dry_run, on_progress)
@@ -225,22 +224,15 @@ def predict(
     return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
 
 
-def published_run(runs: Sequence[RunRecord], model: str) -> RunRecord:
+def published_run(store: Neo4jStore, model: str) -> RunRecord:
     """Return the run whose coordinates are published.
-
-    Parameters
-    ----------
-    runs : sequence of RunRecord
-        The model's runs, from `Neo4jStore.runs`.
-    model : str
-        The model's name, for the message.
 
     Raises
     ------
     ProjectionError
-        If none is published.
+        If none is.
     """
-    run = published(runs)
+    run = store.published_run(model)
     if run is None:
         raise nothing_published(model)
     return run

@@ -68,5 +68,7 @@ def assert_nothing_else(cypher: Cypher, store: Neo4jStore, run: str) -> None:
         "MATCH ()-[p]->() WHERE type(p) = $t RETURN collect(DISTINCT p.run) AS runs", t="FRESH_PREDICTED"
     )
     assert types[0]["runs"] == [run]
+    versions = cypher("MATCH (v:HeatVersion {model: $model}) RETURN count(v) AS count", model=MODEL)
+    assert versions[0]["count"] <= 2
     indexes = cypher("SHOW INDEXES YIELD name WHERE name STARTS WITH $model RETURN name", model=MODEL)
     assert len(indexes) == 1

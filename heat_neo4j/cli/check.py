@@ -42,7 +42,7 @@ def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
 
     projection = projection_from(options)
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        known = known_recipe(store.runs(model), projection)
+        known = known_recipe(store.published_run(model), projection)
         report = store.check(projection, known.entries, on_progress=progress)
     why = report.recipe_problem or next(iter(known.notes), "")
     recipe = f"new: {why}" if why else "new" if known.run is None else f"as in run {known.run}"

@@ -168,7 +168,7 @@ def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: in
 
     plots.check_installed()
     with open_store(options) as store:
-        run = published_run(store.runs(model), model)
+        run = published_run(store, model)
     if not run.loss_curve:
         raise ProjectionError(f"run {run.run_id} has no loss on record: run `heat embed` again")
     used = model_of(run)

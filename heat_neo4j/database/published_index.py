@@ -13,7 +13,7 @@ from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SlotNames, WriteNames
 from heat_neo4j.database.payload import VECTOR_SCALE
 from heat_neo4j.database.publication import turn
-from heat_neo4j.database.runs import RunRecord, read_bookkeeping
+from heat_neo4j.database.runs import RunRecord, nothing_published, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.database.vector_indexes import (
@@ -67,8 +67,7 @@ class IndexStatus:
 
 def index_status(connection: Connection, model: str) -> IndexStatus:
     """Return what there is of the model's index; see `Neo4jStore.index_status`."""
-    book = read_bookkeeping(connection)
-    node, record = book.published(model), book.published_run(model)
+    node, record = _published(connection, model)
     names, dimension = _names(record), _dimension(record)
     wanted = list(node.get("indexes") or ())
     found = tuple(show_indexes(connection, [], wanted))
@@ -90,7 +89,7 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
     status = index_status(connection, model)
     if not status.problems:
         return status
-    record = read_bookkeeping(connection).published_run(model)
+    _, record = _published(connection, model)
     names = _names(record)
     _refuse_foreign_vectors(connection, record, names)
     note_indexes(connection, record, "complete", names.vector, record.indexes)
@@ -105,8 +104,7 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
 
 def drop_index(connection: Connection, model: str, on_progress: Progress = no_progress) -> tuple[str, ...]:
     """Take the model's index and its vectors away; see `Neo4jStore.drop_index`."""
-    book = read_bookkeeping(connection)
-    node, record = book.published(model), book.published_run(model)
+    node, record = _published(connection, model)
     known = tuple(dict.fromkeys([*record.indexes, *(node.get("indexes") or ())]))
     if record.vector_property is None:
         return ()
@@ -115,6 +113,15 @@ def drop_index(connection: Connection, model: str, on_progress: Progress = no_pr
     _in_batches(connection, record, "write/vectors_remove", {}, on_progress)
     note_indexes(connection, record, "complete", record.vector_property, ())
     return known
+
+
+def _published(connection: Connection, model: str) -> tuple[Address, RunRecord]:
+    """Return the published version of a model, and the run that wrote its coordinates."""
+    book = read_bookkeeping(connection)
+    record = book.published_run(model)
+    if record is None:
+        raise nothing_published(model)
+    return book.published(model), record
 
 
 def _names(record: RunRecord) -> SlotNames:

@@ -241,19 +241,10 @@ class Bookkeeping:
         taken = {self.published(model).get("slot"), self.previous(model).get("slot")}
         return next(slot for slot in SLOTS if slot not in taken)
 
-    def published_run(self, model: str) -> RunRecord:
-        """Return the run of `model` whose coordinates are published.
-
-        Raises
-        ------
-        ProjectionError
-            If there is none.
-        """
+    def published_run(self, model: str) -> RunRecord | None:
+        """Return the run of `model` whose coordinates are published; None if there is none."""
         address = self.published(model).get("run")
-        for run in self.runs_of(model):
-            if run.run_id == address:
-                return run
-        raise nothing_published(model)
+        return next((run for run in self.runs_of(model) if run.run_id == address), None)
 
     def runs_of(self, model: str) -> tuple[RunRecord, ...]:
         """Return the runs of `model`, latest first."""

@@ -264,6 +264,10 @@ class StoreWrites:
         book = read_bookkeeping(self._connection, history=True)
         return [run for run in book.runs if model in (None, run.model)]
 
+    def published_run(self, model: str = "heat") -> RunRecord | None:
+        """Return the run whose coordinates are published; None if there is none."""
+        return read_bookkeeping(self._connection).published_run(model)
+
     def roll_back(self, model: str = "heat") -> tuple[str | None, str | None]:
         """Publish the version before the published one again, in one transaction; again, to undo it.
 

@@ -142,7 +142,7 @@ class Situation:
 def read_situation(store: Neo4jStore, job: Job, clock: Clock, on_progress: Progress) -> Situation:
     """Read the graph by the recipe of the published run, what is published, and compare them."""
     runs = store.runs(job.names.model)
-    recipe = known_recipe(runs, job.projection)
+    recipe = known_recipe(store.published_run(job.names.model), job.projection)
     graph, notes = read_by_recipe(store, job.projection, recipe, on_progress)
     clock.lap("read")
     published = _published(store, job.names.model, graph, runs)

@@ -295,6 +295,16 @@ def test_a_model_that_others_turn_again_and_again_is_left_to_them(store, second,
     assert numbers(cypher) == [6, 7]
 
 
+@pytest.mark.parametrize("status", ["complete", "superseded"])
+def test_the_published_run_is_the_one_that_readers_are_sent_to(store, cypher, graph, status):
+    """Whatever the runs' nodes say, which a reader can meet in the middle of a flip."""
+    assert store.published_run(MODEL) is None
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    store.roll_back(MODEL)
+    cypher("MATCH (r:HeatRun {model: $m}) SET r.status = $status", m=MODEL, status=status)
+    assert store.published_run(MODEL).run_id == runs[0].run_id
+
+
 def numbers(cypher):
     """Return the numbers of the nodes of versions."""
     rows = cypher("MATCH (v:HeatVersion {model: $m}) RETURN v.number AS n ORDER BY n", m=MODEL)

@@ -328,6 +328,8 @@ def _prepare(
     version = read_address(transaction, asked["model"])
     properties = change(version)
     if properties != version_of(version):
+        # Also those of others that were made for the same number; and of a repetition after a commit.
+        transaction.run(load_statement("write/versions_forget"), {"model": asked["model"]})
         transaction.run(load_statement("write/version_create"), {**asked, "properties": properties})
 
 

@@ -294,7 +294,9 @@ def test_a_node_without_a_key_is_asked_for_by_element_id(store, cypher, own):
 def test_a_node_newer_than_the_run_has_no_neighbours_yet(store, cypher, own):
     cypher(f"CREATE (:`{own.label}` {{name: 'new'}})")
     for exact in (False, True):
-        with pytest.raises(ProjectionError, match=r"has no coordinates of model .* run `heat embed`"):
+        with pytest.raises(
+            ProjectionError, match=r"has no coordinates of model .*; `heat refresh` places new nodes"
+        ):
             store.neighbours("new", model=own.model, exact=exact)
 
 

@@ -49,7 +49,8 @@ def cypher(server):
 def predicted(cypher, kind="PIPE_PREDICTED"):
     """Return {(lower key, higher key): properties} of published links, and of a user's own of the type."""
     rows = cypher(
-        f"MATCH (m:HeatModel {{name: 'pipe'}}) MATCH (a)-[p:`{kind}`]->(b) "
+        "MATCH (model:HeatModel {name: 'pipe'}) MATCH (m:HeatVersion {model: 'pipe', number: model.version}) "
+        f"MATCH (a)-[p:`{kind}`]->(b) "
         "WHERE coalesce(p.run, m.linkRun) = m.linkRun RETURN a.key AS a, b.key AS b, properties(p) AS p"
     )
     return {(row["a"], row["b"]): row["p"] for row in rows}

@@ -145,7 +145,7 @@ def apart_from_versions(state: dict[str, Any]) -> dict[str, Any]:
 def published_node(cypher: Cypher, model: str) -> dict[str, Any]:
     """Return the properties of a model and of its published version, those of the latter's own left out."""
     rows = cypher(
-        "MATCH (m:HeatModel {name: $model}) "
+        "MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'}) "
         "OPTIONAL MATCH (v:HeatVersion {model: m.name, number: m.version}) "
         "RETURN properties(m) AS m, properties(v) AS v",
         model=model,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import re
 import socket
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ ADDRESS = "127.0.0.1"
 
 MIB = 1 << 20
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+LASTING_PORTS = range(20_000, 32_000)
+"""Systems give outgoing connections ports above these: one of these is still free when its server starts again."""
+PORT_ATTEMPTS = 50
 SIZE = re.compile(r"[1-9][0-9]{0,5}[mg]")
 
 
@@ -108,10 +112,21 @@ def choose_ports(given: tuple[int | None, int | None], remembered: tuple[int, in
     ):  # both held until both are known: never the same
         fresh = []
         for probe in (first, second):
-            probe.bind((ADDRESS, 0))
+            _bind(probe)
             fresh.append(int(probe.getsockname()[1]))
     bolt, http = (
         wanted if wanted is not None else old if old is not None and port_is_free(old) else free
         for wanted, old, free in zip(given, last, fresh, strict=True)
     )
     return bolt, http
+
+
+def _bind(probe: socket.socket) -> None:
+    """Bind a socket to a free port, if possible one that outgoing connections do not get meanwhile."""
+    for port in random.SystemRandom().sample(LASTING_PORTS, PORT_ATTEMPTS):
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError:
+            continue
+        return
+    probe.bind((ADDRESS, 0))

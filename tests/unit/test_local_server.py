@@ -181,7 +181,7 @@ def test_a_size_that_java_would_not_take_is_refused(size):
 def test_chosen_ports_are_two_free_ones_and_stay_the_same():
     bolt, http_port = resources.choose_ports((None, None), None)
     assert bolt != http_port
-    assert min(bolt, http_port) > 1023
+    assert {bolt, http_port} <= set(resources.LASTING_PORTS)
     assert resources.choose_ports((None, None), (bolt, http_port)) == (bolt, http_port)
 
 
@@ -194,6 +194,14 @@ def test_a_taken_port_is_refused_if_given_and_replaced_if_only_remembered():
         bolt, http_port = resources.choose_ports((None, None), (port, free))
         assert bolt != port
         assert http_port == free
+
+
+def test_where_none_of_those_ports_is_free_the_system_chooses(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        monkeypatch.setattr(resources, "LASTING_PORTS", range(port, port + 1))
+        monkeypatch.setattr(resources, "PORT_ATTEMPTS", 1)
+        assert port not in resources.choose_ports((None, None), None)
 
 
 # Java and its files

@@ -19,7 +19,7 @@ ADDRESS = "127.0.0.1"
 MIB = 1 << 20
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 LASTING_PORTS = range(20_000, 32_000)
-"""Systems give outgoing connections ports above these: one of these is still free when its server starts again."""
+"""Systems give outgoing connections ports above these, so each is still free when its server starts again."""
 PORT_ATTEMPTS = 50
 SIZE = re.compile(r"[1-9][0-9]{0,5}[mg]")
 

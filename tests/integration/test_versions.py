@@ -14,11 +14,13 @@ from functools import partial
 import numpy as np
 import pytest
 
+from heat_neo4j._progress import no_progress
 from heat_neo4j.database import Neo4jStore, RunRecord, WriteNames
 from heat_neo4j.database.address import address_of
 from heat_neo4j.database.library import load_query
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.publication import note_rejected
+from heat_neo4j.database.removal import _Counter, _remove
 from heat_neo4j.database.vector_indexes import show_indexes
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed
 from tests.live_graph import (
@@ -231,6 +233,18 @@ def test_of_two_rollbacks_at_once_one_is_done(store, second, cypher, graph):
         store.roll_back(MODEL)
     assert acted
     expect_seen(store, cypher, graph, 0, 0)
+
+
+def test_what_readers_see_or_can_be_sent_back_to_is_not_removed(store, cypher, graph):
+    """Not even by a process that found it superseded, and was held up until it was published again."""
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    before = snapshot(cypher)
+    for run in runs:
+        for part in run.stored:
+            removed = _remove(store._connection, run, part, _Counter(no_progress, "remove", 0))
+            assert removed == 0
+    assert snapshot(cypher) == before
+    assert index_names(store) == {NAMES.slot(run.slot).index_of(LABEL) for run in runs}
 
 
 # --- the flip ----------------------------------------------------------------------------------------------

@@ -202,12 +202,16 @@ BAD = {
     [
         ({"labels": ["Xyzzy"]}, set(), {"HeatModel", "HeatRun", "HeatVersion", "HeatRequest"}),
         ({"relationships": ["Xyzzy"]}, set(), {"HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED"}),
-        ({"attributes": ["xyzzy"]}, {"key", "w", "x"}, {"createdBy", "previous", "token", "weight"}),
-        ({"weight": "xyzzy"}, {"weight"}, {"lane", "x"}),
+        ({"attributes": ["xyzzy"]}, {"key", "w", "x"}, {"createdBy", "token", "weight", "ours1", "ours2"}),
+        ({"weight": "xyzzy"}, {"weight"}, {"lane", "x", "rank"}),
     ],
 )
 def test_names_of_our_bookkeeping_are_not_offered(store, cypher, monkeypatch, asked, offered, not_offered):
-    cypher(PLAIN)
+    cypher(PLAIN + "SET a.ours1 = 1, a.ours2 = 1 CREATE (a)-[:READER_PREDICTED {rank: 1}]->(b)")
+    cypher(
+        f"CREATE (:HeatRun:{OTHER} {{createdBy: 'heat_neo4j', linkType: 'READER_PREDICTED', "
+        "embeddingProperty: 'ours1', runProperty: 'ours2'})"
+    )
     ours = "{createdBy: 'heat_neo4j', previous: 'x', token: 'x', model: 'x', name: 'x'}"
     cypher(
         f"CREATE (a:HeatModel:{OTHER} {ours})-[:HEAT_PUBLISHED]->(b:HeatRun:{OTHER} {ours}) "

@@ -194,7 +194,10 @@ def _show_end(picture: Path, status: ServerStatus | None) -> None:
         facts([("Browser", str(status.browser)), ("", login)])
     facts(
         [
-            ("Try", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b) RETURN a, r, b"),
+            ("Try", f"MATCH (model:HeatModel {{name: '{MODEL}'}}) WITH model.version AS version"),
+            ("", f"MATCH (m:HeatVersion {{model: '{MODEL}', number: version}})"),
+            ("", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b) WHERE r.run = m.linkRun"),
+            ("", "RETURN a, r, b"),
             ("Queries", f"the files above, with model '{MODEL}' in place of 'heat'"),
         ]
     )

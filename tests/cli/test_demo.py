@@ -3,6 +3,7 @@
 import json
 import re
 
+import neo4j
 import pytest
 from click.testing import CliRunner
 from PIL import Image
@@ -47,6 +48,9 @@ def test_the_whole_demo_on_a_server_of_its_own(heat_home_folder, tmp_path):
         shown = invoke("--picture", str(picture)).stdout
         status = LocalServer(name="demo").status()
         assert status.running, "the server stays, to look around in"
+        uri, *login = LocalServer(name="demo").connection()
+        with neo4j.GraphDatabase.driver(uri, auth=tuple(login)) as driver:
+            assert driver.execute_query(re.search(r"^Try (.*?)^Queries", shown, re.M | re.S)[1]).records
     finally:
         LocalServer(name="demo").stop()
     assert re.search(r"^ +\d{3,4} modules, \d,\d{3} imports$", shown, re.MULTILINE)

@@ -1,5 +1,3 @@
-// Give the lease back, if it is ours. Parameters: model, holder.
-MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
-SET m.lock = true REMOVE m.lock
-WITH m WHERE m.leaseHolder = $holder
+// Give the lease of the (locked) model back, if it is ours. Parameters: node (the model's), holder.
+MATCH (m:HeatModel) WHERE elementId(m) = $node AND m.leaseHolder = $holder
 SET m.leaseHolder = null, m.leaseUntil = null

@@ -1,6 +1,6 @@
 // Take the lease of the (locked) model, if nobody holds it, its time is over, or it is ours: one row, which says who
-// holds it now, and until when. Parameters: model, holder, seconds.
-MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
+// holds it now, and until when. Parameters: node (the model's), holder, seconds.
+MATCH (m:HeatModel) WHERE elementId(m) = $node
 WITH m, coalesce(m.leaseHolder = $holder OR m.leaseUntil < datetime(), true) AS free
 FOREACH (_ IN CASE WHEN free THEN [1] ELSE [] END |
   SET m.leaseHolder = $holder, m.leaseUntil = datetime() + duration({seconds: $seconds}))

@@ -1,6 +1,6 @@
 // Of the runs that were published once, those that the version of the (locked) model is of are complete, the others
-// superseded. Parameters: model.
-MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
+// superseded. Parameters: node (the model's).
+MATCH (m:HeatModel) WHERE elementId(m) = $node
 MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j', number: m.version})
 MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
 WHERE r.status IN ['complete', 'superseded']

@@ -10,17 +10,18 @@ from types import TracebackType
 from typing import Self
 
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.publication import lock_model
+from heat_neo4j.database.model_nodes import lock_model, make_model
 from heat_neo4j.database.renewal import Renewal
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
-from heat_neo4j.errors import HeatError, LeaseHeld
+from heat_neo4j.errors import HeatError, LeaseHeld, WriteFailed
 
 __all__ = ["LEASE_SECONDS", "Lease"]
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts that its holder does not renew."""
 
+_ATTEMPTS = 5
 _RENEWALS = 3  # in the time that a lease lasts
 _log = logging.getLogger(__name__)
 
@@ -45,6 +46,8 @@ class Lease:
     ------
     LeaseHeld
         On entering, if another process holds it.
+    WriteFailed
+        On entering, if others removed the model's node, again and again.
     """
 
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
@@ -53,19 +56,14 @@ class Lease:
         self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
-        made = {"model": self._model}
-
-        def take(transaction: Transaction) -> tuple[bool, str, str]:
-            lock_model(transaction, self._model)
-            row = transaction.run(load_statement("write/lease_take"), self._asked()).records[0]
-            return row["free"], row["holder"], f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
-
-        write(
-            self._connection,
-            lambda making: making.run(load_statement("write/model_create"), made),
-            doing="taking the lease",
-        )
-        free, holder, until = write(self._connection, take, doing="taking the lease")
+        for _ in range(_ATTEMPTS):
+            make_model(self._connection, self._model, doing="taking the lease")
+            taken = write(self._connection, self._take, doing="taking the lease")
+            if taken is not None:
+                break
+        else:
+            raise WriteFailed(f"model {self._model!r} was removed by others, again and again: repeat later")
+        free, holder, until = taken
         if not free:
             raise LeaseHeld(
                 f"model {self._model!r} is being refreshed by {holder}, whose lease lasts until {until} "
@@ -102,19 +100,25 @@ class Lease:
                 "over: nothing was published"
             )
 
-    def _asked(self) -> dict[str, object]:
-        return {"model": self._model, "holder": self._holder, "seconds": self._seconds}
-
     def _hold(self) -> bool:
         """Renew the lease; False if it is not ours any more."""
-        statement = load_statement("write/lease_renew")
-        held = write(
-            self._connection,
-            lambda renewing: renewing.run(statement, self._asked()).records,
-            doing="renewing the lease",
-        )
-        return bool(held)
+        return write(self._connection, self._renew, doing="renewing the lease")
+
+    def _take(self, transaction: Transaction) -> tuple[bool, str, str] | None:
+        """Return whether it could be taken, who holds it and until when; None if the model has no node."""
+        for row in transaction.run(load_statement("write/lease_take"), self._asked(transaction)).records:
+            return row["free"], row["holder"], f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
+        return None
+
+    def _renew(self, transaction: Transaction) -> bool:
+        return bool(transaction.run(load_statement("write/lease_renew"), self._asked(transaction)).records)
 
     def _release(self, transaction: Transaction) -> None:
-        transaction.run(load_statement("write/lease_release"), self._asked())
-        transaction.run(load_statement("write/models_delete_empty"), {"model": self._model})
+        asked = self._asked(transaction)
+        transaction.run(load_statement("write/lease_release"), asked)
+        transaction.run(load_statement("write/model_delete_empty"), asked)
+
+    def _asked(self, transaction: Transaction) -> dict[str, object]:
+        """Lock the model's node; return it with what else the statements are given."""
+        node = lock_model(transaction, self._model)
+        return {"node": node, "holder": self._holder, "seconds": self._seconds}

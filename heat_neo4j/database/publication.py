@@ -29,6 +29,7 @@ from heat_neo4j.database.address import (
     without_runs,
 )
 from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.model_nodes import lock_model, make_model
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.refusals import refuse_foreign_values, refuse_taken_names
 from heat_neo4j.database.runs import (
@@ -48,7 +49,6 @@ __all__ = [
     "Claim",
     "condemn",
     "hold_lane",
-    "lock_model",
     "note_error",
     "note_rejected",
     "publish",
@@ -157,21 +157,8 @@ def _register(connection: Connection, claim: Claim, record: RunRecord) -> bool:
         transaction.run(load_statement("write/run_previous"), run)
         return True
 
-    # Of two that make the model node at once, neither sees the other's before the commit: so commit it first.
-    write(
-        connection, lambda made: made.run(load_statement("write/model_create"), model), doing="starting a run"
-    )
+    make_model(connection, record.model, doing="starting a run")
     return write(connection, register, doing="starting a run")
-
-
-def lock_model(transaction: Transaction, model: str) -> bool:
-    """Lock all model nodes, drop duplicates of `model`; False if it has none."""
-    rows = transaction.run(load_statement("write/models_lock")).records
-    mine = [row for row in rows if row["model"]["name"] == model]
-    mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
-    if len(mine) > 1:
-        transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
-    return bool(mine)
 
 
 def hold_lane(transaction: Transaction, run_id: str, lane: int, model: str) -> None:
@@ -190,7 +177,7 @@ def turn(
     connection: Connection,
     model: str,
     change: Callable[[Address], Address],
-    work: Callable[[Transaction], object],
+    work: Callable[[Transaction, str | None], object],
     *,
     doing: str,
 ) -> None:
@@ -206,7 +193,8 @@ def turn(
         Returns the properties of the version to come, from those of the published one; called in both
         transactions. What it raises ends all.
     work : callable
-        What else belongs into the transaction that turns readers. Done without a turn if nothing changes.
+        What else belongs into the transaction that turns readers; called with the element id of the model's
+        (locked) node, None if it has none. Done without a turn if nothing changes.
     doing : str
         What for, in messages.
 
@@ -240,11 +228,10 @@ def publish(connection: Connection, record: RunRecord, address: Address) -> None
     WriteFailed
         If the run was taken over or cleared.
     """
-    asked = {"model": record.model, "run": record.run_id}
-    outcome = {"outcome": record.to_node()}
+    asked = {"run": record.run_id, "outcome": record.to_node()}
 
-    def finish(transaction: Transaction) -> None:
-        if not transaction.run(load_statement("write/publish"), {**asked, **outcome}).records:
+    def finish(transaction: Transaction, node: str | None) -> None:
+        if not transaction.run(load_statement("write/publish"), {**asked, "node": node}).records:
             raise _taken_over(record.model)
 
     change = partial(published, parts=address)
@@ -280,8 +267,8 @@ def roll_back(connection: Connection, model: str) -> tuple[str | None, str | Non
             )
         return rolled_back(version)
 
-    def note(transaction: Transaction) -> None:
-        transaction.run(load_statement("write/rollback"), {"model": model})
+    def note(transaction: Transaction, node: str | None) -> None:
+        transaction.run(load_statement("write/rollback"), {"node": node})
 
     turn(connection, model, change, note, doing="rolling back")
     return target
@@ -292,7 +279,7 @@ def condemn(connection: Connection, runs: Sequence[RunRecord]) -> None:
     for model in sorted({run.model for run in runs}):
         chosen = [run.run_id for run in runs if run.model == model]
 
-        def note(transaction: Transaction, chosen: Sequence[str] = chosen) -> None:
+        def note(transaction: Transaction, _: str | None, chosen: Sequence[str] = chosen) -> None:
             transaction.run(load_statement("write/runs_condemn"), {"runs": chosen})
 
         turn(connection, model, partial(without_runs, runs=chosen), note, doing="clearing")
@@ -324,13 +311,14 @@ def _prepare(
     transaction: Transaction, *, asked: Mapping[str, Any], change: Callable[[Address], Address]
 ) -> None:
     """Make the node of the version that `change` asks for, if that is another than the published one."""
-    lock_model(transaction, asked["model"])
+    node = {"node": lock_model(transaction, asked["model"])}
     version = read_address(transaction, asked["model"])
     properties = change(version)
     if properties != version_of(version):
         # Also those of others that were made for the same number; and of a repetition after a commit.
-        transaction.run(load_statement("write/versions_forget"), {"model": asked["model"]})
-        transaction.run(load_statement("write/version_create"), {**asked, "properties": properties})
+        transaction.run(load_statement("write/versions_forget"), node)
+        made = {**node, "token": asked["token"], "properties": properties}
+        transaction.run(load_statement("write/version_create"), made)
 
 
 def _flip(
@@ -338,20 +326,20 @@ def _flip(
     *,
     asked: Mapping[str, Any],
     change: Callable[[Address], Address],
-    work: Callable[[Transaction], object],
+    work: Callable[[Transaction, str | None], object],
 ) -> None:
     """Turn readers to the version that was made, unless others turned the model in between."""
-    model = asked["model"]
-    lock_model(transaction, model)
-    version = read_address(transaction, model)
+    node = lock_model(transaction, asked["model"])
+    version = read_address(transaction, asked["model"])
     if version.get("token") == asked["token"]:
         return  # by a commit of which no answer came
-    work(transaction)
+    work(transaction, node)
     turned = change(version) != version_of(version)
-    if turned and not transaction.run(load_statement("write/version_turn"), asked).records:
+    made = {"node": node, "token": asked["token"]}
+    if turned and not transaction.run(load_statement("write/version_turn"), made).records:
         raise _Overtaken
     for statement in ("write/runs_supersede", "write/published_unlink", "write/published_link"):
-        transaction.run(load_statement(statement), {"model": model})
+        transaction.run(load_statement(statement), {"node": node})
 
 
 def _taken_over(model: str) -> WriteFailed:

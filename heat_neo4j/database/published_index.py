@@ -179,4 +179,4 @@ def _address(connection: Connection, record: RunRecord, address: Mapping[str, An
             raise WriteFailed(f"a later run of model {record.model!r} was published meanwhile: repeat")
         return with_index(version, address)
 
-    turn(connection, record.model, change, lambda _: None, doing="publishing the index")
+    turn(connection, record.model, change, lambda _, __: None, doing="publishing the index")

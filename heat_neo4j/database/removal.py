@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from heat_neo4j._progress import Progress, no_progress
-from heat_neo4j.database.address import without_previous
+from heat_neo4j.database.address import version_of, without_previous
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.publication import condemn, lock_model, turn
+from heat_neo4j.database.model_nodes import lock_model
+from heat_neo4j.database.publication import condemn, turn
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
@@ -101,8 +102,8 @@ def sweep(connection: Connection, model: str, on_progress: Progress = no_progres
             _delete_run(connection, run)
 
     def forget(transaction: Transaction) -> None:
-        lock_model(transaction, model)
-        transaction.run(load_statement("write/versions_forget"), {"model": model})
+        node = lock_model(transaction, model)
+        transaction.run(load_statement("write/versions_forget"), {"node": node})
 
     write(connection, forget, doing="forgetting old versions")
     progress.finish()
@@ -119,8 +120,7 @@ def prune(
 ) -> int:
     """Remove what no reader needs; return how many run nodes were forgotten. See `Neo4jStore.prune`."""
 
-    def abandon(transaction: Transaction) -> None:
-        lock_model(transaction, model)
+    def abandon(transaction: Transaction, _: str | None) -> None:
         silent = {"model": model, "seconds": silent_seconds}
         transaction.run(load_statement("write/runs_abandon_silent"), silent)
 
@@ -129,10 +129,7 @@ def prune(
         asked = {"model": model, "records": records}
         return int(transaction.run(load_statement("write/runs_forget"), asked).records[0]["forgotten"])
 
-    if previous:
-        turn(connection, model, without_previous, abandon, doing="pruning")
-    else:
-        write(connection, abandon, doing="pruning")
+    turn(connection, model, without_previous if previous else version_of, abandon, doing="pruning")
     sweep(connection, model, on_progress)
     return write(connection, forget, doing="pruning")
 
@@ -225,7 +222,8 @@ def _delete_run(connection: Connection, run: RunRecord) -> None:
 
 def _delete_model(connection: Connection, name: str) -> list[str]:
     def work(transaction: Transaction) -> list[str]:
-        records = transaction.run(load_statement("write/models_delete_empty"), {"model": name}).records
+        node = lock_model(transaction, name)
+        records = transaction.run(load_statement("write/model_delete_empty"), {"node": node}).records
         return [record["name"] for record in records]
 
     return write(connection, work, doing="clearing")

@@ -727,6 +727,7 @@ def test_clearing_leaves_the_lease(server, store, second, cypher, graph, everyth
     assert snapshot(cypher) == before
 
 
+ANOTHER_NODE = "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})"
 MOVE_TO_LAST = (
     "MATCH (m:HeatModel {name: $m}) WITH m ORDER BY elementId(m) WITH collect(m) AS nodes "
     "WITH nodes[-1] AS last, [m IN nodes WHERE m.leaseHolder IS NOT NULL][0] AS held "
@@ -741,20 +742,68 @@ def test_of_several_model_nodes_the_one_with_the_lease_is_kept(store, second, cy
             publish(store, graph, 0)
         with store.lease(MODEL) as lease:
             holder = model_node(cypher)["leaseHolder"]
-            create = "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})"
-            cypher(f"UNWIND range(1, 3) AS i {create}", m=MODEL)
+            cypher(f"UNWIND range(1, 3) AS i {ANOTHER_NODE}", m=MODEL)
             cypher(MOVE_TO_LAST, m=MODEL)  # where the first would be kept otherwise
             with pytest.raises(LeaseHeld, match=re.escape(holder)), second.lease(MODEL):
                 pass
             assert model_node(cypher)["leaseHolder"] == holder
-            cypher(create, m=MODEL)
+            cypher(ANOTHER_NODE, m=MODEL)
             publish(store, graph, 1)
             assert model_node(cypher)["leaseHolder"] == holder
             lease.check()
     assert not {"leaseHolder", "leaseUntil"} & set(model_node(cypher))
 
 
-def test_of_many_at_once_one_gets_the_lease(store, cypher):
+def test_the_lease_is_not_taken_on_a_node_that_was_made_after_the_look(store, second, cypher):
+    """Another that asked at the same moment may just have made its own node, which nobody holds."""
+    with store.lease(MODEL) as lease:
+        with (
+            before_first(second, "AS free", lambda: cypher(ANOTHER_NODE, m=MODEL)) as acted,
+            pytest.raises(LeaseHeld),
+            second.lease(MODEL),
+        ):
+            pass
+        assert acted
+        held = cypher("MATCH (m:HeatModel {name: $m}) RETURN m.leaseHolder IS NOT NULL AS held", m=MODEL)
+        assert sorted(row["held"] for row in held) == [False, True]
+        lease.check()
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+    assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+def test_a_lease_is_taken_whose_node_others_remove_meanwhile(store, second, cypher):
+    with (
+        before_first(store, "ORDER BY elementId(m)", lambda: second.clear(model=MODEL)) as acted,
+        store.lease(MODEL) as lease,
+    ):
+        assert acted
+        lease.check()
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+
+
+@pytest.mark.parametrize("words", ["m.rolledBackAt =", "SET m.version", "MERGE (m)-[:HEAT_PUBLISHED]->(r)"])
+def test_a_node_that_is_made_after_the_look_sends_readers_nowhere(store, cypher, graph, words):
+    """Who goes by the model's name would find everything twice."""
+    for seed in range(2):
+        publish(store, graph, seed)
+    with before_first(store, words, lambda: cypher(ANOTHER_NODE, m=MODEL)) as acted:
+        store.roll_back(MODEL)
+    assert acted
+    nodes = cypher("MATCH (m:HeatModel {name: $m}) RETURN m, COUNT { (m)--() } AS related", m=MODEL)
+    assert len(nodes) == 2
+    (other,) = (node for node in nodes if "version" not in node["m"])
+    assert set(other["m"]) == {"name", "createdBy"}
+    assert other["related"] == 0
+    found = cypher(load_query("published").text)
+    assert [row["model"] for row in found] == [MODEL]
+    store.prune(MODEL)
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+@pytest.mark.parametrize("_", range(10))
+def test_of_many_at_once_one_gets_the_lease(store, cypher, _):
     """Of a model that nobody has heard of, so that each tries to make its node."""
     ready, over = threading.Barrier(6), threading.Barrier(6)
     got, refused = [], []

@@ -130,3 +130,13 @@ def test_readers_go_by_one_property_that_changes():
         ("version_turn", "HeatModel"): {"version"},
         ("version_create", "HeatVersion"): {"*"},
     }
+
+
+def test_what_changes_a_model_goes_by_its_locked_node():
+    """By its name it would also change a node that was made after the lock, which nobody holds."""
+    by_name = {
+        path.stem
+        for path in (CYPHER / "write").glob("*.cypher")
+        if re.search(r"\(m?:HeatModel\b[^)]*\bname\b", path.read_text(encoding="utf-8"))
+    }
+    assert by_name == {"model_create", "removal_hold"}

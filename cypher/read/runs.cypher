@@ -4,5 +4,8 @@ MATCH (r:HeatRun {createdBy: 'heat_neo4j'})
 WHERE NOT $current OR size(r.stored) > 0 OR r.status IN ['incomplete', 'removing']
 OPTIONAL MATCH (r)-[lane:HEAT_LANE]->(r)
 WITH r, max(coalesce(lane.heartbeat, r.heartbeat)) AS batch
-RETURN r {.*, heartbeat: CASE WHEN batch > r.heartbeat THEN batch ELSE r.heartbeat END} AS run
+WITH r {.*, heartbeat: CASE WHEN batch > r.heartbeat THEN batch ELSE r.heartbeat END} AS run
+// One that is deleted meanwhile has lost some of its properties, or all.
+WHERE run.runId IS NOT NULL AND run.model IS NOT NULL AND run.parts IS NOT NULL AND run.status IS NOT NULL
+RETURN run
 ORDER BY run.startedAt DESC, run.runId DESC

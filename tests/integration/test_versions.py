@@ -845,6 +845,32 @@ def test_a_lease_that_was_not_heard_of_is_held_and_given_back(store, second, cyp
 # --- what is told of a run ---------------------------------------------------------------------------------
 
 
+def test_runs_that_are_removed_while_they_are_read_are_left_out(store, server, cypher):
+    """Neo4j keeps no snapshots: of a node that goes meanwhile, a reader may get none of the properties."""
+    make = (
+        "UNWIND range(1, 50) AS i "
+        "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'}) CREATE (r:HeatRun {runId: $m + i}) "
+        "SET r += {model: $m, parts: ['links'], stored: [], status: 'superseded', createdBy: 'heat_neo4j'}"
+    )
+    over = threading.Event()
+
+    def come_and_go():
+        with open_cypher(server) as others:
+            while not over.is_set():
+                others(make, m=MODEL)
+                others("MATCH (n) WHERE (n:HeatModel AND n.name = $m) OR n.model = $m DELETE n", m=MODEL)
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        found = {run.run_id for _ in range(400) for run in store.runs(MODEL)}
+    finally:
+        over.set()
+        thread.join()
+    assert found <= {f"{MODEL}{i}" for i in range(1, 51)}
+    assert found
+
+
 def test_a_rejected_run_is_recorded_and_changes_nothing_else(store, cypher, graph, monkeypatch):
     published = publish(store, graph, 0)
     told = {

@@ -21,7 +21,7 @@ from heat_neo4j.similarity import neighbour_similarity, scaled
 
 __all__ = ["near_attributes"]
 
-_DENSE_COLUMNS = 256  # up to here rows are compared as the law does, scaled; beyond, without their zeros
+_DENSE_COLUMNS = 256  # up to here rows are compared as the law does, scaled; beyond, without their background
 _SAMPLE = 256  # nodes whose dropped mass is measured
 
 
@@ -56,15 +56,17 @@ def near_attributes(graph: Graph, k: int, seed: int) -> tuple[Similarity, float]
     from pynndescent import NNDescent
 
     assert graph.attributes is not None
-    e, m = scaled(graph.attributes)
-    n, columns = e.shape
-    rows = (e.toarray() - m if columns <= _DENSE_COLUMNS else sparse.csr_matrix(e)).astype(np.float32)
+    d, background = scaled(graph.attributes)
+    n, columns = d.shape
+    rows = d.toarray() + background if columns <= _DENSE_COLUMNS else sparse.csr_matrix(d)
     width = min(k + 1, n)  # a node is its own nearest
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that some lists are short: the dropped mass says so
-        search = NNDescent(rows, metric="cosine", n_neighbors=width, random_state=seed % 2**32, n_jobs=1)
+        search = NNDescent(
+            rows.astype(np.float32), metric="cosine", n_neighbors=width, random_state=seed % 2**32, n_jobs=1
+        )
         near = search.neighbor_graph[0].astype(np.int64)
-    cosines = _Cosines(e, m)
+    cosines = _Cosines(d, background)
     source = np.repeat(np.arange(n), width)
     weights = cosines.of(source, near.ravel()).reshape(near.shape)
     weights[(near == np.arange(n)[:, None]) | (near < 0)] = 0.0
@@ -86,12 +88,12 @@ def _dropped(cosines: _Cosines, sample: NDArray[np.int64], kept: NDArray[np.floa
 
 
 class _Cosines:
-    """Cosines of standard-scaled rows e - m, where e is sparse."""
+    """Cosines of standard-scaled rows d + b, where d is sparse."""
 
-    def __init__(self, e: sparse.csr_array, m: NDArray[np.float64]) -> None:
-        self._products = SparseProductScorer(e, e)
-        self._shift = e @ m - 0.5 * float(m @ m)  # z_u z_v = e_u e_v - shift_u - shift_v
-        squares = np.asarray(e.multiply(e).sum(axis=1)).ravel() - 2.0 * self._shift
+    def __init__(self, d: sparse.csr_array, background: NDArray[np.float64]) -> None:
+        self._products = SparseProductScorer(d, d)
+        self._base = d @ background + 0.5 * float(np.sum(background * background))
+        squares = np.asarray(d.multiply(d).sum(axis=1)).ravel() + 2.0 * self._base
         self._norm = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
 
     @property
@@ -102,4 +104,4 @@ class _Cosines:
     def of(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return cos(z_u, z_v), pair by pair."""
         dots = self._products.pairs(np.column_stack((u, v)))
-        return np.asarray((dots - self._shift[u] - self._shift[v]) / (self._norm[u] * self._norm[v]))
+        return np.asarray((dots + self._base[u] + self._base[v]) / (self._norm[u] * self._norm[v]))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
 from heat_neo4j._kernels.random import alias_slots
+from heat_neo4j._lists import longest_list
 from heat_neo4j._team import ALONE, Team
 from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
@@ -36,6 +37,7 @@ LISTED_BYTES = 2**27
 
 _LISTED_ENTRY = 12
 _OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
+_FULL = 0.5  # a filter that takes more of all pairs for members costs more draws than it saves
 _BLOOM_BITS_PER_PAIR = 8  # with multiplicity; of different pairs there are some times fewer
 _PROBES = 100_000
 
@@ -52,17 +54,21 @@ class Pairs:
         How often each node occurs in the walks.
     n_pairs : int
         Pairs in the walks, both directions, with multiplicity.
-    exact : bool
-        Whether D is kept exactly.
+    exclusion : str
+        How D is kept: "exact", "bloom filter", or, where even the largest filter would be too full, "crowded
+        nodes": then only the nodes that have met most others draw outside their contexts for certain.
     false_positive_share : float
         Share of pairs outside D that the set takes for members; 0 when exact.
+    n_crowded : int
+        Nodes that draw from a list of their negatives, as most draws from all nodes would be in D.
     """
 
     negatives: Negatives
     occurrences: NDArray[np.int64]
     n_pairs: int
-    exact: bool
+    exclusion: str
     false_positive_share: float
+    n_crowded: int
 
 
 def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> tuple[bool, int]:
@@ -123,13 +129,20 @@ def collect_pairs(
         team.run(kernels.record_walks, nodes, lengths, window_size, *pair_set, occurrences, n_pairs)
         on_block(last, total)
     weights = occurrences.astype(np.float64) ** negative_exponent
-    exact = pair_set.row_words > 0
+    negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
+    exclusion, false_positive_share = "exact", 0.0
+    if not pair_set.row_words:
+        exclusion, false_positive_share = "bloom filter", _false_positive_share(pair_set, n)
+        if false_positive_share > _FULL:
+            exclusion = "crowded nodes"
+            negatives = negatives._replace(words=np.zeros(1, dtype=np.uint64))
     return Pairs(
-        negatives=_negatives(pair_set, weights, team) if exact else _negatives_of_many(pair_set, weights),
+        negatives=negatives,
         occurrences=occurrences,
         n_pairs=int(n_pairs[0]),
-        exact=exact,
-        false_positive_share=0.0 if exact else _false_positive_share(pair_set, n),
+        exclusion=exclusion,
+        false_positive_share=false_positive_share,
+        n_crowded=int(np.count_nonzero(np.diff(negatives.listed_from))),
     )
 
 
@@ -166,41 +179,43 @@ def negatives_of_walks(
     for first in range(0, len(indices), WALKS_PER_BLOCK):
         drawn, lengths = draw_walks(walks, indices[first : first + WALKS_PER_BLOCK], team)
         team.run(kernels.record_walks, drawn, lengths, window_size, *pair_set, occurrences, n_pairs)
-    return _negatives_of_many(pair_set, weights)
+    return _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
 
 
-def _negatives(pair_set: PairSet, weights: NDArray[np.float64], team: Team) -> Negatives:
-    """Return the noise distribution; nodes that have met most others get a list of their negatives."""
-    counts, totals = np.zeros(len(weights), dtype=np.int64), np.zeros(len(weights))
-    team.run(kernels.open_weights, pair_set, weights, counts, totals)
-    crowded = np.flatnonzero((counts > 0) & (totals < _OPEN_SHARE * weights.sum()))
-    crowded = crowded[np.argsort(totals[crowded], kind="stable")]
-    crowded = crowded[np.cumsum(counts[crowded]) * _LISTED_ENTRY <= LISTED_BYTES]
-    sizes = np.zeros(len(weights), dtype=np.int64)
-    sizes[crowded] = counts[crowded]
-    negatives = _empty_negatives(pair_set, weights, counts > 0, sizes)
-    team.run(
-        kernels.list_negatives, pair_set, weights, negatives.listed_from, negatives.listed,
-        negatives.listed_slots,
-    )  # fmt: skip
-    return negatives
-
-
-def _negatives_of_many(pair_set: PairSet, weights: NDArray[np.float64]) -> Negatives:
-    """Return the noise distribution where a Bloom filter is in use: every node has nodes it never met."""
-    n = len(weights)
-    return _empty_negatives(pair_set, weights, np.ones(n, dtype=np.bool_), np.zeros(n, dtype=np.int64))
-
-
-def _empty_negatives(
-    pair_set: PairSet, weights: NDArray[np.float64], exists: NDArray[np.bool_], sizes: NDArray[np.int64]
+def _make_negatives(
+    pair_set: PairSet,
+    occurrences: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    window_size: int,
+    walk_key: np.uint64,
+    team: Team,
 ) -> Negatives:
-    """Return the noise distribution with room for lists of the given sizes."""
+    """Return the noise distribution; a crowded node, which has met most others, gets a list of its negatives.
+
+    To look for the negatives of a node takes a scan over all nodes. Only nodes are scanned that occur often
+    enough to be crowded. They are fewer than the pairs of the walks divided by the nodes it takes to crowd
+    one, so the scans cost about as much as a look at each pair, whatever the shape of the graph.
+    """
+    n = len(weights)
+    heaviest = np.cumsum(np.sort(weights)[::-1])
+    crowd = np.searchsorted(heaviest, (1.0 - _OPEN_SHARE) * heaviest[-1] * (1.0 - 1e-9))  # as few may do
+    scanned = np.flatnonzero(2 * window_size * occurrences >= crowd)
+    counts, totals = np.zeros(len(scanned), dtype=np.int64), np.zeros(len(scanned))
+    team.run(kernels.open_weights, pair_set, weights, scanned, counts, totals)
+    exists = np.ones(n, dtype=np.bool_)
+    exists[scanned] = counts > 0
+    crowded = (counts > 0) & (totals < _OPEN_SHARE * weights.sum())
+    listed_nodes, counts = scanned[crowded], counts[crowded]
+    sizes = np.zeros(n, dtype=np.int64)
+    sizes[listed_nodes] = np.minimum(counts, longest_list(counts, LISTED_BYTES // _LISTED_ENTRY))
     listed_from = np.concatenate(([0], np.cumsum(sizes)))
     listed = np.empty(listed_from[-1], dtype=np.int32)
     listed_slots = np.empty(listed_from[-1], dtype=np.uint64)
-    slots = alias_slots(weights)
-    return Negatives(slots, weights, exists, listed_from, listed, listed_slots, *pair_set)
+    team.run(
+        kernels.list_negatives, pair_set, weights, listed_nodes, counts, ~walk_key, listed_from, listed,
+        listed_slots,
+    )  # fmt: skip
+    return Negatives(alias_slots(weights), exists, listed_from, listed, listed_slots, *pair_set)
 
 
 def _false_positive_share(pair_set: PairSet, n: int) -> float:

@@ -11,16 +11,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or, prefetch
-from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, step, unit
+from heat_neo4j._kernels.jit import njit
+from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, step, stream
+from heat_neo4j._kernels.worksharing import take
 
 __all__ = [
     "BLOOM_BITS",
-    "NO_NEGATIVE",
     "RING",
     "Negatives",
     "PairSet",
@@ -32,16 +31,18 @@ __all__ = [
     "record_walks",
 ]
 
-NO_NEGATIVE = -1
 RING = 128
 """Draws that are kept ahead of their use; a power of 2."""
 _PROPOSED = 32
 _WALK_AHEAD = 4
 BLOOM_BITS = 4
 _MAX_DRAWS = 200
+"""Draws in a row that may fail before one from inside D is kept. Nodes of which this is to be expected have
+lists; only a Bloom filter that is nearly full makes it happen."""
 _S6 = np.uint64(6)
 _S32 = np.uint64(32)
 _LOW_6 = np.uint64(63)
+_LOW_32 = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
@@ -67,21 +68,18 @@ class Negatives(NamedTuple):
     Attributes
     ----------
     slots : uint64 array of shape (N,)
-        Alias table over all nodes, see `alias_slots`.
-    weights : float64 array of shape (N,)
-        occurrences ** exponent, unnormalised.
+        Alias table over all nodes, by occurrences ** exponent, see `alias_slots`.
     exists : bool array of shape (N,)
         Whether the node has any negative at all.
     listed_from : int64 array of shape (N + 1,)
         Where the list of a node's negatives begins; it is empty where few draws have to be repeated.
     listed, listed_slots : int32 array, uint64 array
-        The listed negatives, and an alias table over each list.
+        The listed negatives, all or a sample of them, and an alias table over each list.
     words, row_words : uint64 array, int
         D, as in `PairSet`. (Not a `PairSet`: parallel kernels take flat tuples only.)
     """
 
     slots: NDArray[np.uint64]
-    weights: NDArray[np.float64]
     exists: NDArray[np.bool_]
     listed_from: NDArray[np.int64]
     listed: NDArray[np.int32]
@@ -151,7 +149,7 @@ def _record_walk(nodes: Any, length: int, window: int, words: Any, row_words: in
 @njit(cache=True, nogil=True)
 def record_walks(
     nodes: Any, lengths: Any, window: int, words: Any, row_words: int, occurrences: Any, total: Any,
-    barrier: Any, thread: int, n_threads: int,
+    shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Add walks to D and to `occurrences`, and to total[0] how many pairs they hold. Run by a team.
 
@@ -159,12 +157,12 @@ def record_walks(
     every order.
     """
     found = 0
-    i = take(barrier)
+    i = take(shared)
     while i < lengths.shape[0]:
         found += _record_walk(nodes[i], lengths[i], window, words, row_words)
         for a in range(lengths[i]):
             atomic_add(occurrences, nodes[i, a], 1)
-        i = take(barrier)
+        i = take(shared)
     atomic_add(total, 0, found)
 
 
@@ -182,71 +180,76 @@ def count_set_bits(words: Any) -> int:
 
 @njit(cache=True, nogil=True)
 def open_weights(
-    pairs: Any, weights: Any, counts: Any, totals: Any, barrier: Any, thread: int, n_threads: int
-) -> None:
-    """Count, for each node, the nodes of positive weight outside its contexts, and add up their weight.
+    pairs: Any, weights: Any, nodes: Any, counts: Any, totals: Any, shared: Any, thread: int, n_threads: int
+) -> None:  # fmt: skip
+    """Count, for some nodes, the nodes of positive weight outside their contexts, and add up their weight.
 
-    Run by a team; `counts` and `totals`, arrays of shape (N,), receive them.
+    Run by a team; `counts` and `totals`, arrays as long as `nodes`, receive them.
     """
     n = weights.shape[0]
-    u = take(barrier)
-    while u < n:
+    i = take(shared)
+    while i < nodes.shape[0]:
+        u = nodes[i]
         count = 0
         total = 0.0
         for v in range(n):
             if v != u and weights[v] > 0.0 and not contains(pairs, u, v):
                 count += 1
                 total += weights[v]
-        counts[u] = count
-        totals[u] = total
-        u = take(barrier)
+        counts[i] = count
+        totals[i] = total
+        i = take(shared)
 
 
 @njit(cache=True)
-def _list_row(pairs: Any, weights: Any, u: int, listed: Any, listed_slots: Any) -> None:
-    """Fill the list of one node."""
+def _list_row(
+    pairs: Any, weights: Any, u: int, count: int, key: np.uint64, listed: Any, listed_slots: Any
+) -> None:
+    """Fill the list of a node that has `count` negatives: with all of them, or with as many draws as fit."""
+    negatives = np.empty(count, dtype=np.int32)
     size = 0
     for v in range(weights.shape[0]):
         if v != u and weights[v] > 0.0 and not contains(pairs, u, v):
-            listed[size] = v
+            negatives[size] = v
             size += 1
-    slots = alias_slots(weights[listed])
-    for i in range(size):  # assigning to a slice takes seconds to compile
-        listed_slots[i] = slots[i]
+    slots = alias_slots(weights[negatives])
+    room = listed.shape[0]
+    if room == count:
+        for i in range(room):  # assigning to a slice takes seconds to compile
+            listed[i] = negatives[i]
+            listed_slots[i] = slots[i]
+        return
+    state = stream(key, u)
+    for i in range(room):
+        state = step(state)
+        listed[i] = negatives[draw_slot(slots, 0, count, state)]
+        listed_slots[i] = (_LOW_32 << _S32) | np.uint64(i)  # each is as likely: the draw had the weights
 
 
 @njit(cache=True, nogil=True)
 def list_negatives(
-    pairs: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, barrier: Any, thread: int,
-    n_threads: int,
+    pairs: Any, weights: Any, nodes: Any, counts: Any, key: np.uint64, listed_from: Any, listed: Any,
+    listed_slots: Any, shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """Fill the lists of all nodes to which `listed_from` gives room (exactly as much as they need).
+    """Fill the lists of some nodes. Run by a team.
 
-    Run by a team.
+    Parameters
+    ----------
+    pairs, weights : PairSet, float64 array of shape (N,)
+        D, and how likely each node is drawn.
+    nodes, counts : int64 arrays
+        Whose lists, and how many negatives each has.
+    key : uint64
+        Key of the random streams of lists that have no room for all.
+    listed_from, listed, listed_slots
+        Of `Negatives`: the room, and what is filled.
     """
-    u = take(barrier)
-    while u < weights.shape[0]:
-        a = listed_from[u]
-        b = listed_from[u + 1]
-        if b > a:
-            _list_row(pairs, weights, u, listed[a:b], listed_slots[a:b])
-        u = take(barrier)
-
-
-@njit(cache=True)
-def _draw_by_scan(weights: Any, words: Any, row_words: int, source: int, state: np.uint64) -> int:
-    """Draw one negative exactly in one pass over all nodes (weighted reservoir)."""
-    chosen = NO_NEGATIVE
-    running = 0.0
-    for v in range(weights.shape[0]):
-        weight = weights[v]
-        if v == source or weight == 0.0 or _has(words, row_words, source, v):
-            continue
-        running += weight
-        state = step(state)
-        if unit(state) * running < weight:
-            chosen = v
-    return chosen
+    i = take(shared)
+    while i < nodes.shape[0]:
+        u = nodes[i]
+        a, b = listed_from[u], listed_from[u + 1]
+        _list_row(pairs, weights, u, counts[i], key, listed[a:b], listed_slots[a:b])
+        i = take(shared)
 
 
 @njit(cache=True, inline="always")
@@ -262,14 +265,13 @@ def _propose(slots: Any, state: Any, proposed: Any, proposals: Any) -> Any:
 
 @njit(cache=True, inline="always")
 def draw_negatives(
-    slots: Any, weights: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
+    slots: Any, listed_from: Any, listed: Any, listed_slots: Any, words: Any, row_words: Any,
     source: Any, state: Any, drawn: Any, proposed: Any, proposals: Any, out: Any, first: Any, count: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Put `count` draws from Gamma(source) into `out` from place `first` on.
+) -> tuple[Any, Any]:  # fmt: skip
+    """Put `count` draws from Gamma(source), which must not be empty, into `out` from place `first` on.
 
-    There are fewer than asked for only where Gamma(source) is empty; what then stands behind the end has no
-    meaning. Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much
-    as a draw.
+    What stands behind them then has no meaning. Takes the arrays of `Negatives` one by one: in a hot loop,
+    looking into the tuple costs as much as a draw.
 
     Parameters
     ----------
@@ -290,8 +292,8 @@ def draw_negatives(
 
     Returns
     -------
-    (int, int, int)
-        `drawn` and `proposed` for the next call, and the end of what was written.
+    (int, int)
+        `drawn` and `proposed` for the next call.
     """
     begin = listed_from[source]
     size = listed_from[source + 1] - begin
@@ -315,16 +317,9 @@ def draw_negatives(
         # Kept or not without a branch: which of the two is chance, so half of the guesses would be wrong.
         v = proposals[drawn & (RING - 1)]
         drawn += 1
-        kept = np.int64(v != source) & np.int64(not _has(words, row_words, source, v))
+        new = np.int64(not _has(words, row_words, source, v)) | np.int64(failed == _MAX_DRAWS)
+        kept = np.int64(v != source) & new
         out[used] = v
         used += kept
-        failed = (failed + 1) * (1 - kept)
-        if failed == _MAX_DRAWS:
-            failed = 0
-            drawn += 1
-            v = _draw_by_scan(weights, words, row_words, source, advance(state, drawn))
-            if v < 0:
-                return drawn, proposed, used
-            out[used] = v
-            used += 1
-    return drawn, proposed, used
+        failed = min(failed + 1, _MAX_DRAWS) * (1 - kept)
+    return drawn, proposed

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from heat_neo4j._kernels.elementary import exp, log
 from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import draw_negatives
 from heat_neo4j._kernels.rows import blend_rows, dot_rows
 
@@ -41,8 +41,9 @@ def _draw(
     state: Any, proposals: Any, sources: Any, contexts: Any, ends: Any, candidates: Any, tally: Any,
 ) -> int:  # fmt: skip
     """Write the candidates of positions [begin, end) of a walk; return how many positions have some."""
-    slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
+    slots, exists, listed_from, listed, listed_slots, words, row_words = negatives
     drawn = proposed = used = slot = 0
+    trained = skipped = np.int64(0)
     for at in range(begin, min(end, length)):
         source = nodes[at]
         count: Any = 0
@@ -52,17 +53,20 @@ def _draw(
         if count == 0:
             continue
         if not exists[source]:
-            tally[1] += count
+            skipped += count
             continue
-        drawn, proposed, used = draw_negatives(
-            slots, noise, listed_from, listed, listed_slots, words, row_words, source, state, drawn, proposed,
+        drawn, proposed = draw_negatives(
+            slots, listed_from, listed, listed_slots, words, row_words, source, state, drawn, proposed,
             proposals, candidates, used + count, n_negatives,
         )  # fmt: skip
-        tally[0] += count
+        used += count + n_negatives
+        trained += count
         sources[slot] = source
         contexts[slot] = count
         ends[slot] = used
         slot += 1
+    tally[0] += trained
+    tally[1] += skipped
     return slot
 
 
@@ -181,12 +185,11 @@ def _pull(
 
 @njit(cache=True, error_model="numpy")
 def _sort(
-    n_slots: int, ends: Any, candidates: Any, weights: Any, stiffness: Any, entry_ends: Any, entry_node: Any,
-    entry_slot: Any, entry_weight: Any, entry_stiffness: Any,
+    n_slots: int, ends: Any, candidates: Any, weights: Any, stiffness: Any, owners: int, entry_ends: Any,
+    entry_node: Any, entry_slot: Any, entry_weight: Any, entry_stiffness: Any,
 ) -> None:  # fmt: skip
     """Write an entry for each candidate, sorted by owner and within one in the order of the candidates."""
-    owners = entry_ends.shape[0]
-    entry_ends[:] = 0
+    entry_ends[:owners] = 0
     for k in range(ends[n_slots - 1]):
         entry_ends[owner_of(candidates[k], owners)] += 1
     begin = 0
@@ -220,7 +223,7 @@ def train_segment(
     )  # fmt: skip
     w.slots[g] = n_slots
     if n_slots == 0:
-        w.entry_ends[g, :] = 0
+        w.entry_ends[g, : w.owners] = 0
         return
     scratch = w.scratch[thread]
     z, weights, stiffness, ahead = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -228,6 +231,6 @@ def train_segment(
     w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead)
     _pull(points, n_slots, ends, candidates, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
     _sort(
-        n_slots, ends, candidates, weights, stiffness, w.entry_ends[g], w.entry_node[g], w.entry_slot[g],
-        w.entry_weight[g], w.entry_stiffness[g],
+        n_slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_node[g],
+        w.entry_slot[g], w.entry_weight[g], w.entry_stiffness[g],
     )  # fmt: skip

@@ -1,11 +1,14 @@
 """Sampling v with probability proportional to max(cos(z_u, z_v), 0), v != u, z standard-scaled.
 
-Scaled values are never stored. With e = x / std (zero where x is zero) and m = mean / std per column,
-z = e - m, so a dot product of scaled rows is a sparse dot product of e plus per-node scalars::
+Scaled values are stored as what differs from a background that is the same for all nodes: z = b + d, and d is
+sparse. With base_v = b . d_v + b . b / 2 a dot product of scaled rows is a sparse one and two scalars::
 
-    z_u . z_v = sum_both e_u e_v - cross_u - cross_v + mass - mass_u - mass_v
+    z_u . z_v = d_u . d_v + base_u + base_v
 
-where, over the columns a node owns (stored entries), cross = sum (e - m) m and mass_u = sum m^2.
+Its positive part is at most the sum of the positive terms of d_u . d_v and of max(base_u + base_v, 0). This
+envelope is sampled without looking at all nodes: each column's owners are known, and the nodes with a base
+above -base_u come first in the order of bases. A proposal is then accepted by the ratio of the two. Nodes to
+which hardly a proposal suits are found beforehand, and draw from a list of the nodes that do.
 """
 
 from __future__ import annotations
@@ -13,19 +16,22 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import prefetch
-from heat_neo4j._kernels.random import alias_slots, draw_slot, mix, step, unit
+from heat_neo4j._kernels.jit import njit
+from heat_neo4j._kernels.random import alias_slots, draw_slot, mix, step, stream, unit
+from heat_neo4j._kernels.worksharing import take
 
 __all__ = [
     "INVERSE_NORM",
     "NO_SIMILAR",
     "Similarity",
+    "count_similar",
+    "envelopes",
     "expect_similar",
-    "feature_weights",
+    "find_crowded",
+    "list_similar",
     "node_scalars",
     "owner_slots",
     "sample_similar",
@@ -33,51 +39,47 @@ __all__ = [
 ]
 
 NO_SIMILAR = -1
-INVERSE_NORM, CROSS, CROSS_ABS, MASS, FREE = range(5)
-_SCALARS = 5
-_MAX_PROPOSALS = 2000  # after so many rejections one full scan is cheaper, and just as exact
-_ROUNDING = 1e-12  # a difference of sums below this share of them is rounding, not weight
+INVERSE_NORM, BASE, APART = range(3)
+_SCALARS = 3
+_ROUNDING = 1e-12  # a sum below this share of its terms is rounding
+_PROBES = 64  # if none of so many proposals suits, a node gets a list: else it needs about as many at most
+_PROBE_KEY = np.uint64(0x243F6A8885A308D3)
+_SHORTER = 8  # a row so many times shorter than another is looked up in it, entry by entry
 
 
 class Similarity(NamedTuple):
-    """All that sampling needs; which arrays are filled depends on `use_table`.
+    """All that sampling needs; which arrays are filled depends on how the law is sampled.
 
     Attributes
     ----------
     use_table : bool
-        Sample from `table`; otherwise by rejection under the feature envelope.
+        Sample from `table`.
     table : float32 array of shape (N, N), or (0, 0)
         Cumulative similarities of each row, unnormalised; last entry 0 where nothing is similar.
     indptr, indices, values : CSR arrays
-        e = x / std, one row per node.
-    shift : float64 array of shape (F,)
-        m = mean / std per column.
-    scalars : float64 array of shape (N, 5)
-        Of each node: `INVERSE_NORM`, 1 / |z_v|, 0 for a row of zeros; over its owned columns, `CROSS`, sum
-        (e - m) m, `CROSS_ABS`, sum abs((e - m) m), and `MASS`, sum m^2; `FREE`, the part of `everything` that
-        belongs to columns it does not own.
-    total_mass : float
-        sum of m^2 over all columns.
+        d, one row per node.
+    scalars : float64 array of shape (N, 3), or (0, 3)
+        Of each node: `INVERSE_NORM`, 1 / |z_v|, 0 for a row of zeros; `BASE`; `APART`, the envelope's weight
+        outside of its columns: the sum of max(base_u + base_v, 0) / |z_v| over all v.
     owned_cumulative : float64 array of shape (nnz,)
-        Envelope weight of each owned column, cumulative within its row.
-    column_slots : uint64 array of shape (F,)
-        Alias table over the envelope weights of columns, for a node that does not own them.
+        Envelope weight of each column of a node, cumulative within its row.
     col_indptr, col_nodes, col_slots : CSC arrays
-        Owners of each column: first those above the mean, then the others; an alias table by abs(z) / norm
-        over either part.
+        Owners of each column: first those with d > 0, then the others; an alias table by abs(d) / |z| over
+        either part.
     col_split : int64 array of shape (F,)
         Where in the column the second part begins.
-    col_sums : float64 array of shape (F, 2)
-        Sums of abs(z) / norm over both parts.
-    absent : float64 array of shape (F,)
-        Sum of 1 / |z_v| over the nodes that do not own the column.
-    node_slots : uint64 array of shape (N,)
-        Alias table over 1 / |z_v|.
-    near_nodes, near_cumulative : int32 and float64 arrays of shape (N, K), or (0, 0)
-        If there are any, the only nodes that are drawn; their weights, cumulative, last entry 0 where there
-        is none.
-    none_found : int8 array of shape (N,)
-        Set to 1 once a full scan has shown that nothing is similar to the node.
+    by_base : int32 array of shape (N,)
+        Nodes in falling order of their base.
+    base_sums : float64 array of shape (N + 1, 2)
+        Sums of 1 / |z| and of base / |z| over the first nodes of that order.
+    reach : int64 array of shape (N,)
+        How many nodes of that order have a base above -base_u.
+    listed : bool array of shape (N,)
+        Whether a node draws from its list, which may be empty.
+    listed_from : int64 array of shape (N + 1,)
+        Where the list of a node begins.
+    listed_nodes, listed_cumulative : int32 and float64 arrays
+        The lists; weights, cumulative within a list.
     """
 
     use_table: bool
@@ -85,148 +87,153 @@ class Similarity(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
-    shift: NDArray[np.float64]
     scalars: NDArray[np.float64]
-    total_mass: float
     owned_cumulative: NDArray[np.float64]
-    column_slots: NDArray[np.uint64]
     col_indptr: NDArray[np.int64]
     col_nodes: NDArray[np.int32]
     col_slots: NDArray[np.uint64]
     col_split: NDArray[np.int64]
-    col_sums: NDArray[np.float64]
-    absent: NDArray[np.float64]
-    node_slots: NDArray[np.uint64]
-    near_nodes: NDArray[np.int32]
-    near_cumulative: NDArray[np.float64]
-    none_found: NDArray[np.int8]
+    by_base: NDArray[np.int32]
+    base_sums: NDArray[np.float64]
+    reach: NDArray[np.int64]
+    listed: NDArray[np.bool_]
+    listed_from: NDArray[np.int64]
+    listed_nodes: NDArray[np.int32]
+    listed_cumulative: NDArray[np.float64]
 
 
 @njit(cache=True, error_model="numpy")
-def node_scalars(indptr: Any, indices: Any, values: Any, shift: Any) -> Any:
-    """Return `Similarity.scalars`, all but `FREE` filled in."""
+def node_scalars(indptr: Any, indices: Any, values: Any, background: Any) -> Any:
+    """Return `Similarity.scalars`, all but `APART` filled in."""
     n = indptr.shape[0] - 1
     total = 0.0
-    for f in range(shift.shape[0]):
-        total += shift[f] * shift[f]
+    for f in range(background.shape[0]):
+        total += background[f] * background[f]
     scalars = np.zeros((n, _SCALARS))
     for u in range(n):
-        square = 0.0
+        square, terms, shift, rest = 0.0, total, 0.0, total
         for k in range(indptr[u], indptr[u + 1]):
-            m = shift[indices[k]]
-            z = values[k] - m
+            b = background[indices[k]]
+            z = values[k] + b
             square += z * z
-            scalars[u, CROSS] += z * m
-            scalars[u, CROSS_ABS] += abs(z * m)
-            scalars[u, MASS] += m * m
-        square += max(total - scalars[u, MASS], 0.0)
-        if square > 0.0:
+            terms += values[k] * values[k]
+            shift += values[k] * b
+            rest -= b * b
+        if rest > _ROUNDING * total:
+            square += rest
+        scalars[u, BASE] = shift + 0.5 * total
+        if square > _ROUNDING * _ROUNDING * terms:
             scalars[u, INVERSE_NORM] = 1.0 / np.sqrt(square)
     return scalars
 
 
+@njit(cache=True, inline="always")
+def _positive(dot: float, one: float, other: float) -> float:
+    """Return a sum in which two bases are terms, or 0 where it is negative or rounding."""
+    return dot if dot > _ROUNDING * (abs(one) + abs(other)) else 0.0
+
+
 @njit(cache=True, nogil=True)
 def table_rows(
-    indptr: Any, indices: Any, values: Any, scalars: Any, total_mass: float, columns: int, table: Any,
-    barrier: Any, thread: int, n_threads: int,
+    indptr: Any, indices: Any, values: Any, scalars: Any, columns: int, table: Any,
+    shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Fill the (N, N) float32 table of cumulative max(cos, 0), zero diagonal. Run by a team."""
     n = indptr.shape[0] - 1
     dense = np.zeros(columns)
-    u = take(barrier)
+    u = take(shared)
     while u < n:
         for k in range(indptr[u], indptr[u + 1]):
             dense[indices[k]] = values[k]
         running = 0.0
         for v in range(n):
-            dot = total_mass - scalars[u, MASS] - scalars[v, MASS] - scalars[u, CROSS] - scalars[v, CROSS]
+            dot = scalars[u, BASE] + scalars[v, BASE]
             for k in range(indptr[v], indptr[v + 1]):
                 dot += dense[indices[k]] * values[k]
-            if dot > 0.0 and v != u:
+            if v != u:
+                dot = _positive(dot, scalars[u, BASE], scalars[v, BASE])
                 running += dot * scalars[u, INVERSE_NORM] * scalars[v, INVERSE_NORM]
             table[u, v] = running
         for k in range(indptr[u], indptr[u + 1]):
             dense[indices[k]] = 0.0
-        u = take(barrier)
+        u = take(shared)
 
 
 @njit(cache=True)
-def owner_slots(col_indptr: Any, col_nodes: Any, col_values: Any, shift: Any, inverse_norm: Any) -> Any:
-    """Sort each column's owners, those above the mean first, and make alias tables over both parts.
+def owner_slots(col_indptr: Any, col_nodes: Any, col_values: Any, inverse_norm: Any) -> Any:
+    """Sort each column's owners, those with d > 0 first, and make alias tables over both parts.
 
     Returns
     -------
-    nodes, slots, split, sums, absent
-        As in `Similarity`: col_nodes, col_slots, col_split, col_sums, absent.
+    nodes, values, slots, split
+        As in `Similarity`: col_nodes, col_slots, col_split; and d, in the order of the nodes.
+    sums : float64 array of shape (F, 2)
+        Sums of abs(d) / |z| over both parts; 0 where a part has but one owner, who is alone with it.
+    most : float64 array of shape (F, 2)
+        Largest abs(d) of both parts, 0 likewise.
     """
-    columns = shift.shape[0]
-    nodes = np.empty_like(col_nodes)
+    columns = col_indptr.shape[0] - 1
+    nodes, values = np.empty_like(col_nodes), np.empty_like(col_values)
     weights = np.empty(col_nodes.shape[0])
-    slots = np.empty(col_nodes.shape[0], dtype=np.uint64)
+    slots = np.zeros(col_nodes.shape[0], dtype=np.uint64)
     split = np.empty(columns, dtype=np.int64)
-    sums = np.zeros((columns, 2))
-    absent = np.empty(columns)
-    everywhere = inverse_norm.sum()
+    sums, most = np.zeros((columns, 2)), np.zeros((columns, 2))
     for f in range(columns):
         at = col_indptr[f]
-        owners = 0.0
         for part in range(2):
             begin = at
+            total, largest = 0.0, 0.0
             for k in range(col_indptr[f], col_indptr[f + 1]):
-                z = col_values[k] - shift[f]
-                if (z > 0.0) == (part == 0):
-                    node = col_nodes[k]
-                    owners += inverse_norm[node]
-                    nodes[at] = node
-                    weights[at] = abs(z) * inverse_norm[node]
-                    sums[f, part] += weights[at]
+                d = col_values[k]
+                if (d > 0.0) == (part == 0):
+                    nodes[at], values[at] = col_nodes[k], d
+                    weights[at] = abs(d) * inverse_norm[col_nodes[k]]
+                    total += weights[at]
+                    largest = max(largest, abs(d))
                     at += 1
-            if sums[f, part] > 0.0:
+            if at - begin > 1 and total > 0.0:
+                sums[f, part], most[f, part] = total, largest
                 made = alias_slots(weights[begin:at])
                 for i in range(at - begin):  # assigning to a slice takes seconds to compile
                     slots[begin + i] = made[i]
             if part == 0:
                 split[f] = at
-        absent[f] = everywhere - owners
-        if absent[f] < _ROUNDING * everywhere:
-            absent[f] = 0.0
-    return nodes, slots, split, sums, absent
+    return nodes, values, slots, split, sums, most
 
 
 @njit(cache=True)
-def feature_weights(
-    indptr: Any, indices: Any, values: Any, shift: Any, sums: Any, absent: Any, scalars: Any
-) -> Any:
-    """Return (owned_cumulative, weight of each column for a node that does not own it); fill in `FREE`."""
-    columns = shift.shape[0]
-    above, under = sums[:, 0].copy(), sums[:, 1].copy()  # over all nodes, of the two signs of z / norm
-    weights = np.empty(columns)
-    for f in range(columns):
-        if shift[f] > 0.0:
-            under[f] += shift[f] * absent[f]
-            weights[f] = shift[f] * under[f]
-        else:
-            above[f] -= shift[f] * absent[f]
-            weights[f] = -shift[f] * above[f]
-    everything = weights.sum()
+def envelopes(indptr: Any, indices: Any, values: Any, sums: Any, by_base: Any, scalars: Any) -> Any:
+    """Return (owned_cumulative, base_sums, reach) of `Similarity`; fill in `APART`."""
+    n = scalars.shape[0]
+    base_sums = np.zeros((n + 1, 2))
+    for i in range(n):
+        node = by_base[i]
+        inverse = scalars[node, INVERSE_NORM]
+        base_sums[i + 1, 0] = base_sums[i, 0] + inverse
+        base_sums[i + 1, 1] = base_sums[i, 1] + inverse * scalars[node, BASE]
     owned = np.empty(indices.shape[0])
-    for u in range(indptr.shape[0] - 1):
+    reach = np.zeros(n, dtype=np.int64)
+    for u in range(n):
         running = 0.0
-        free = everything
         for k in range(indptr[u], indptr[u + 1]):
-            f = indices[k]
-            z = values[k] - shift[f]
-            running += z * above[f] if z > 0.0 else -z * under[f]
+            running += abs(values[k]) * sums[indices[k], 0 if values[k] > 0.0 else 1]
             owned[k] = running
-            free -= weights[f]
-        if free < _ROUNDING * everything or indptr[u + 1] - indptr[u] == columns:
-            free = 0.0
-        scalars[u, FREE] = free
-    return owned, weights
+        base = scalars[u, BASE]
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) >> 1
+            other = scalars[by_base[middle], BASE]
+            if _positive(base + other, base, other) > 0.0:
+                low = middle + 1
+            else:
+                high = middle
+        reach[u] = low
+        scalars[u, APART] = max(base * base_sums[low, 0] + base_sums[low, 1], 0.0)
+    return owned, base_sums, reach
 
 
 @njit(cache=True, inline="always")
-def _search(cumulative: Any, first: int, last: int, target: float) -> int:
+def _search(cumulative: Any, first: int, last: int, target: float) -> Any:
     """Return the first k in [first, last) with cumulative[k] > target, or last - 1."""
     low, high = first, last - 1
     while low < high:
@@ -239,94 +246,199 @@ def _search(cumulative: Any, first: int, last: int, target: float) -> int:
 
 
 @njit(cache=True, inline="always")
-def _owns(indptr: Any, indices: Any, node: int, column: int) -> bool:
-    low, high = indptr[node], indptr[node + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if indices[middle] < column:
-            low = middle + 1
-        else:
-            high = middle
-    return low < indptr[node + 1] and indices[low] == column
-
-
-@njit(cache=True, inline="always")
 def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
-    """Return (z_u . z_v, sum of its positive terms), both without the norms."""
-    both = 0.0
-    both_abs = 0.0
+    """Return (z_u . z_v, or 0 where it is not positive; the envelope), both without the norms."""
+    both, above = 0.0, 0.0
     i, i_end = s.indptr[u], s.indptr[u + 1]
     j, j_end = s.indptr[v], s.indptr[v + 1]
+    if i_end - i > j_end - j:
+        i, i_end, j, j_end = j, j_end, i, i_end
+    if (i_end - i) * _SHORTER < j_end - j:
+        while i < i_end and j < j_end:
+            low, high = j, j_end
+            while low < high:
+                middle = (low + high) >> 1
+                if s.indices[middle] < s.indices[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            j = low
+            if j < j_end and s.indices[j] == s.indices[i]:
+                product = s.values[i] * s.values[j]
+                both += product
+                above += max(product, 0.0)
+            i += 1
     while i < i_end and j < j_end:
         a, b = s.indices[i], s.indices[j]
         if a == b:
-            m = s.shift[a]
-            both += s.values[i] * s.values[j]
-            both_abs += (abs(s.values[i] - m) - abs(m)) * (abs(s.values[j] - m) - abs(m))
+            product = s.values[i] * s.values[j]
+            both += product
+            above += max(product, 0.0)
             i += 1
             j += 1
         elif a < b:
             i += 1
         else:
             j += 1
-    one, other = s.scalars[u], s.scalars[v]
-    rest = s.total_mass - one[MASS] - other[MASS]
-    dot = both - one[CROSS] - other[CROSS] + rest
-    absolute = both_abs + one[CROSS_ABS] + other[CROSS_ABS] + rest
-    return dot, 0.5 * (dot + absolute)
+    one, other = s.scalars[u, BASE], s.scalars[v, BASE]
+    return _positive(both + (one + other), one, other), above + _positive(one + other, one, other)
 
 
 @njit(cache=True, inline="always")
 def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
-    """Draw v under the feature envelope of u: first a column and a sign, then a node."""
+    """Draw v under the envelope of u: by a column that both own, or by its base."""
     first, last = s.indptr[u], s.indptr[u + 1]
     owned = s.owned_cumulative[last - 1] if last > first else 0.0
     state = step(state)
-    target = unit(state) * (owned + s.scalars[u, FREE])
+    target = unit(state) * (owned + s.scalars[u, APART])
     if target < owned:
         k = _search(s.owned_cumulative, first, last, target)
         f = np.int64(s.indices[k])
-        positive = s.values[k] > s.shift[f]
-    else:
+        if s.values[k] > 0.0:
+            begin, end = s.col_indptr[f], s.col_split[f]
+        else:
+            begin, end = s.col_split[f], s.col_indptr[f + 1]
         state = step(state)
-        f = draw_slot(s.column_slots, 0, s.column_slots.shape[0], state)
-        while _owns(s.indptr, s.indices, u, f):
-            state = step(state)
-            f = draw_slot(s.column_slots, 0, s.column_slots.shape[0], state)
-        positive = s.shift[f] < 0.0
-    if positive:
-        begin, end, owners = s.col_indptr[f], s.col_split[f], s.col_sums[f, 0]
-    else:
-        begin, end, owners = s.col_split[f], s.col_indptr[f + 1], s.col_sums[f, 1]
-    others = abs(s.shift[f]) * s.absent[f] if positive == (s.shift[f] < 0.0) else 0.0
-    state = step(state)
-    target = unit(state) * (owners + others)
-    state = step(state)
-    if target < owners:
         return state, np.int64(s.col_nodes[begin + draw_slot(s.col_slots, begin, end - begin, state)])
-    v = draw_slot(s.node_slots, 0, s.node_slots.shape[0], state)
-    while _owns(s.indptr, s.indices, v, f):
-        state = step(state)
-        v = draw_slot(s.node_slots, 0, s.node_slots.shape[0], state)
-    return state, v
+    target -= owned
+    base = s.scalars[u, BASE]
+    low, high = np.int64(0), s.reach[u] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if base * s.base_sums[middle + 1, 0] + s.base_sums[middle + 1, 1] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return state, np.int64(s.by_base[low])
+
+
+@njit(cache=True, inline="always")
+def _has_envelope(s: Any, u: int) -> bool:
+    """Tell whether there is anything to propose to a node."""
+    last = s.indptr[u + 1]
+    owned = last > s.indptr[u] and s.owned_cumulative[last - 1] > 0.0
+    return s.scalars[u, INVERSE_NORM] > 0.0 and (owned or s.scalars[u, APART] > 0.0)
+
+
+@njit(cache=True, nogil=True)
+def find_crowded(s: Any, shared: Any, thread: int, n_threads: int) -> None:
+    """Set `listed` where hardly a proposal suits; clear it elsewhere. Run by a team."""
+    n = s.scalars.shape[0]
+    u = np.int64(take(shared))
+    while u < n:
+        suits = False
+        if _has_envelope(s, u):
+            state = stream(_PROBE_KEY, u)
+            for _ in range(_PROBES):
+                state, v = _propose(s, u, state)
+                state = step(state)
+                if v != u:
+                    dot, envelope = _dot_and_envelope(s, u, v)
+                    if unit(state) * envelope < dot:
+                        suits = True
+                        break
+        s.listed[u] = not suits
+        u = np.int64(take(shared))
+
+
+@njit(cache=True, inline="always")
+def _may_be_similar(s: Any, most: Any, u: int) -> bool:
+    """Tell whether a bound of z_u . z_v over all v is positive."""
+    if not _has_envelope(s, u):
+        return False
+    base, other = s.scalars[u, BASE], s.scalars[s.by_base[0], BASE]
+    bound = base + other
+    for k in range(s.indptr[u], s.indptr[u + 1]):
+        bound += abs(s.values[k]) * most[s.indices[k], 0 if s.values[k] > 0.0 else 1]
+    return _positive(bound, base, other) > 0.0
 
 
 @njit(cache=True)
-def _scan(s: Any, u: int, state: np.uint64) -> int:
-    """Draw v exactly in one pass over all nodes (weighted reservoir), or NO_SIMILAR."""
-    chosen = NO_SIMILAR
-    running = 0.0
-    for v in range(s.scalars.shape[0]):
-        if v == u or s.scalars[v, INVERSE_NORM] == 0.0:
-            continue
-        dot = _dot_and_envelope(s, u, v)[0]
-        if dot > 0.0:
-            weight = dot * s.scalars[v, INVERSE_NORM]
-            running += weight
-            state = step(state)
-            if unit(state) * running < weight:
-                chosen = v
-    return chosen
+def _gather(s: Any, col_values: Any, u: int, dots: Any, met: Any, found: Any) -> Any:
+    """Put the nodes that are similar to u into `found`, and their weights into `dots`; return how many.
+
+    Before, `dots` is 0 and `met` False everywhere; after, but for the weights, likewise.
+    """
+    size = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
+    for k in range(s.indptr[u], s.indptr[u + 1]):
+        f = s.indices[k]
+        for j in range(s.col_indptr[f], s.col_indptr[f + 1]):
+            v = s.col_nodes[j]
+            dots[v] += s.values[k] * col_values[j]
+            if not met[v]:
+                met[v] = True
+                found[size] = v
+                size += 1
+    for i in range(s.reach[u]):
+        v = s.by_base[i]
+        if not met[v]:
+            met[v] = True
+            found[size] = v
+            size += 1
+    kept = np.int64(0)
+    one = s.scalars[u, BASE]
+    for i in range(size):
+        v = found[i]
+        met[v] = False
+        other = s.scalars[v, BASE]
+        dot = _positive(dots[v] + (one + other), one, other)
+        dots[v] = 0.0
+        if v != u and dot > 0.0 and s.scalars[v, INVERSE_NORM] > 0.0:
+            dots[v] = dot * s.scalars[v, INVERSE_NORM]
+            found[kept] = v
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def count_similar(
+    s: Any, most: Any, col_values: Any, crowded: Any, counts: Any, shared: Any, thread: int, n_threads: int
+) -> None:
+    """Write how many nodes are similar to each of the `crowded` ones to `counts`. Run by a team."""
+    n = s.scalars.shape[0]
+    dots, met, found = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    i = take(shared)
+    while i < crowded.shape[0]:
+        counts[i] = 0
+        if _may_be_similar(s, most, crowded[i]):
+            counts[i] = _gather(s, col_values, crowded[i], dots, met, found)
+            for j in range(counts[i]):
+                dots[found[j]] = 0.0
+        i = take(shared)
+
+
+@njit(cache=True, nogil=True)
+def list_similar(
+    s: Any, col_values: Any, crowded: Any, counts: Any, shared: Any, thread: int, n_threads: int
+) -> None:
+    """Fill the lists of the `crowded` nodes, to which `counts` nodes are similar. Run by a team.
+
+    Where there is less room than that, so many are drawn from them instead, each by its weight.
+    """
+    n = s.scalars.shape[0]
+    dots, met, found = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    cumulative = np.empty(n)
+    i = take(shared)
+    while i < crowded.shape[0]:
+        if counts[i] > 0:
+            u = crowded[i]
+            size = _gather(s, col_values, u, dots, met, found)
+            running = 0.0
+            for j in range(size):
+                running += dots[found[j]]
+                dots[found[j]] = 0.0
+                cumulative[j] = running
+            begin = s.listed_from[u]
+            room = s.listed_from[u + 1] - begin
+            state = stream(_PROBE_KEY, n + u)
+            for j in range(room):
+                if room == size:
+                    s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = found[j], cumulative[j]
+                else:
+                    state = step(state)
+                    drawn = _search(cumulative, 0, size, unit(state) * running)
+                    s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = found[drawn], j + 1.0
+        i = take(shared)
 
 
 @njit(cache=True)
@@ -338,15 +450,11 @@ def _draw_by_rejection(s: Any, nodes: Any, states: Any, asking: Any, n: int, cho
     waiting = 0
     for a in range(n):
         i = asking[a]
-        u = nodes[i]
-        chosen[i] = NO_SIMILAR
-        if s.scalars[u, INVERSE_NORM] > 0.0 and s.none_found[u] == 0:
+        if not s.listed[nodes[i]]:
             state[waiting] = mix(states[i])
             pending[waiting] = i
             waiting += 1
-    for _ in range(_MAX_PROPOSALS):
-        if waiting == 0:
-            return
+    while waiting > 0:
         for w in range(waiting):
             state[w], proposed[w] = _propose(s, nodes[pending[w]], state[w])
             prefetch(s.indptr, proposed[w])
@@ -362,23 +470,18 @@ def _draw_by_rejection(s: Any, nodes: Any, states: Any, asking: Any, n: int, cho
             if v != u:
                 dot, envelope = _dot_and_envelope(s, u, v)
                 moved = step(moved)
-                if dot > 0.0 and unit(moved) * envelope < dot:
+                if unit(moved) * envelope < dot:
                     chosen[pending[w]] = v
                     continue
             state[left], pending[left] = moved, pending[w]
             left += 1
         waiting = left
-    for w in range(waiting):
-        u = nodes[pending[w]]
-        chosen[pending[w]] = _scan(s, u, state[w])
-        if chosen[pending[w]] == NO_SIMILAR:
-            s.none_found[u] = 1
 
 
 @njit(cache=True)
 def expect_similar(s: Any, u: int) -> None:
     """Fetch what `sample_similar` will want to know of a node."""
-    if not s.use_table and s.scalars.shape[0] > 0:
+    if s.scalars.shape[0] > 0:
         prefetch(s.indptr, u)
         prefetch(s.scalars, u)
 
@@ -400,17 +503,17 @@ def sample_similar(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen:
     chosen : int64 array
         Receives, at those places, a node drawn from Y_u, or NO_SIMILAR.
     """
-    if not s.use_table and s.scalars.shape[0] > 0:
-        _draw_by_rejection(s, nodes, states, asking, n, chosen)
-        return
     size = s.table.shape[0]
-    near = s.near_nodes.shape[1]
+    lists = s.listed.shape[0] > 0
     for a in range(n):
         i = asking[a]
         row = nodes[i]
         chosen[i] = NO_SIMILAR
-        if near > 0 and s.near_cumulative[row, near - 1] > 0.0:
-            target = unit(states[i]) * s.near_cumulative[row, near - 1]
-            chosen[i] = s.near_nodes[row, _search(s.near_cumulative[row], 0, near, target)]
         if size > 0 and s.table[row, size - 1] > 0.0:
             chosen[i] = _search(s.table[row], 0, size, unit(states[i]) * s.table[row, size - 1])
+        elif lists and s.listed[row] and s.listed_from[row + 1] > s.listed_from[row]:
+            first, last = s.listed_from[row], s.listed_from[row + 1]
+            target = unit(states[i]) * s.listed_cumulative[last - 1]
+            chosen[i] = s.listed_nodes[_search(s.listed_cumulative, first, last, target)]
+    if s.scalars.shape[0] > 0:
+        _draw_by_rejection(s, nodes, states, asking, n, chosen)

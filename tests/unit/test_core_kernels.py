@@ -7,13 +7,14 @@ import pytest
 from scipy import sparse, stats
 from scipy.special import logsumexp
 
-from heat_neo4j._kernels.pairs import RING, contains, draw_negatives
+from heat_neo4j._kernels.pairs import RING, Negatives, PairSet, contains, draw_negatives, list_negatives
 from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, step, stream, unit
 from heat_neo4j._kernels.rows import padded_width
 from heat_neo4j._kernels.segments import softmax
 from heat_neo4j._kernels.training import train_batches
+from heat_neo4j._lists import longest_list
 from heat_neo4j._random import make_keys
-from heat_neo4j._team import Team
+from heat_neo4j._team import ALONE, Team
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import distance, lift
@@ -22,6 +23,7 @@ from heat_neo4j.similarity import make_similarity
 from heat_neo4j.training import Schedule, _LateMean, make_workspace, start_points, train
 from heat_neo4j.walks import draw_walks, make_walks
 from tests import naive
+from tests.shapes import make_shape
 
 
 def toy(n=60, seed=0, attributes=True, isolated=()):
@@ -86,7 +88,7 @@ def test_pairs_and_occurrences_agree_with_the_twin(threads):
     found = drawn(walks, range(180))
     expected = naive.pairs(found, 3)
     assert pairs.n_pairs == len(expected)
-    assert pairs.exact
+    assert pairs.exclusion == "exact"
     members = {(u, v) for u in range(60) for v in range(60) if contains(pairs.negatives, u, v)}
     assert members == set(expected)
     assert pairs.occurrences.tolist() == np.bincount(np.concatenate(found), minlength=60).tolist()
@@ -103,19 +105,19 @@ def test_a_bloom_filter_holds_every_pair_and_says_how_many_others_it_takes_for_o
     assert all(contains(pairs.negatives, u, v) for u, v in expected)
     outside = [(u, v) for u in range(300) for v in range(300) if (u, v) not in expected]
     wrong = np.mean([contains(pairs.negatives, u, v) for u, v in outside])
-    assert not pairs.exact
+    assert pairs.exclusion == "bloom filter"
     assert wrong == pytest.approx(pairs.false_positive_share, abs=0.005)
     assert wrong < 0.05
 
 
 def draw_negative(negatives, source, state):
-    """Draw one negative as the trainer draws several; -1 if there is none."""
-    slots, weights, _, *listed, words, row_words = negatives
+    """Draw one negative as the trainer draws several."""
+    slots, _, *listed, words, row_words = negatives
     drawn = np.full(2, -1, dtype=np.int32)
-    used, _, end = draw_negatives(
-        slots, weights, *listed, words, row_words, source, state, 0, 0, np.zeros(RING, np.int32), drawn, 1, 1
+    used, _ = draw_negatives(
+        slots, *listed, words, row_words, source, state, 0, 0, np.zeros(RING, np.int32), drawn, 1, 1
     )
-    return advance(state, used), drawn[1] if end == 2 else -1
+    return advance(state, used), drawn[1]
 
 
 def twin_negatives(negatives, source, contexts, stream, count):
@@ -148,24 +150,94 @@ def test_negatives_agree_with_the_twin_and_follow_the_noise_law(window):
     assert stats.chisquare(seen[law > 0], law[law > 0] / law.sum() * len(found)).pvalue > 0.001
 
 
-def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeypatch):
+def outside(pairs, u):
+    """The negatives of a node, by trying all."""
+    return [v for v in range(len(pairs.occurrences)) if v != u and not contains(pairs.negatives, u, v)]
+
+
+@pytest.mark.parametrize("exact_bytes", [2**28, 0])
+def test_lists_hold_exactly_the_nodes_never_met_and_keep_to_their_budget(monkeypatch, exact_bytes):
+    monkeypatch.setattr("heat_neo4j.pairs.EXACT_BYTES", exact_bytes)
     walks = walks_of(toy(80))
     options = {"walks_per_node": 2, "window_size": 5, "negative_exponent": 0.75}
-    full = collect_pairs(walks, **options).negatives
+    pairs = collect_pairs(walks, **options)
+    full, weights = pairs.negatives, pairs.occurrences**0.75
     sizes = np.diff(full.listed_from)
-    share = np.array(
-        [sum(full.weights[v] for v in range(80) if v != u and not contains(full, u, v)) for u in range(80)]
-    )
-    share /= full.weights.sum()
+    share = np.array([sum(weights[v] for v in outside(pairs, u)) for u in range(80)]) / weights.sum()
     assert ((sizes > 0) == ((share > 0) & (share < 0.2))).all()
-    assert 0 < (sizes > 0).sum() < 80
+    assert 0 < (sizes > 0).sum() == pairs.n_crowded < 80
     for u in np.flatnonzero(sizes):
-        outside = [v for v in range(80) if v != u and full.weights[v] > 0 and not contains(full, u, v)]
-        assert full.listed[full.listed_from[u] : full.listed_from[u + 1]].tolist() == outside
+        assert full.listed[full.listed_from[u] : full.listed_from[u + 1]].tolist() == outside(pairs, u)
     monkeypatch.setattr("heat_neo4j.pairs.LISTED_BYTES", 12 * int(sizes.sum()) // 2)
     some = np.diff(collect_pairs(walks, **options).negatives.listed_from)
-    assert 0 < some.sum() <= sizes.sum() // 2
-    assert share[some > 0].max() <= share[(some == 0) & (sizes > 0)].min()
+    assert sizes.sum() // 2 - len(sizes) < some.sum() <= sizes.sum() // 2
+    assert (some == np.minimum(sizes, some.max())).all()
+
+
+def test_a_list_without_room_for_all_is_a_fair_sample():
+    pairs = collect_pairs(walks_of(toy(80)), walks_per_node=2, window_size=5, negative_exponent=0.75)
+    weights, set_ = pairs.occurrences**0.75, PairSet(pairs.negatives.words, pairs.negatives.row_words)
+    u = np.argmax(np.diff(pairs.negatives.listed_from))
+    nodes, room = outside(pairs, u), 4
+    listed_from = np.where(np.arange(81) > u, room, 0)
+    listed, slots, seen = np.empty(room, np.int32), np.empty(room, np.uint64), np.zeros(80)
+    for key in range(2000):
+        ALONE.run(
+            list_negatives, set_, weights, np.array([u]), np.array([len(nodes)]), np.uint64(key), listed_from,
+            listed, slots,
+        )  # fmt: skip
+        np.add.at(seen, listed, 1)
+    law = weights[nodes] / weights[nodes].sum()
+    assert seen[nodes].sum() == 2000 * room
+    assert stats.chisquare(seen[nodes], law * seen.sum()).pvalue > 0.001
+    assert [
+        draw_slot(slots, 0, room, state)
+        for state in np.random.default_rng(0).integers(0, 2**64, 5000, dtype=np.uint64)
+    ].count(2) == pytest.approx(1250, abs=150)
+
+
+def hub_graph(n):
+    """A ring of n nodes, the first of which is joined to all but the last ten."""
+    ring = sparse.lil_array((n, n))
+    ring.setdiag(1, 1)
+    ring[0, : n - 10] = 1
+    ring[0, 0] = 0
+    return Graph(adjacency=sparse.csr_array(ring))
+
+
+@pytest.mark.parametrize("exact_bytes", [2**28, 0])
+def test_the_negatives_of_a_hub_are_listed_and_cost_one_draw_each(monkeypatch, exact_bytes):
+    monkeypatch.setattr("heat_neo4j.pairs.EXACT_BYTES", exact_bytes)
+    walks = walks_of(hub_graph(400), length=40)
+    pairs = collect_pairs(walks, walks_per_node=10, window_size=3, negative_exponent=0.5)
+    state = np.uint64(stream(np.uint64(1), 1))
+    after, v = draw_negative(pairs.negatives, 0, state)
+    assert v in outside(pairs, 0)
+    assert len(outside(pairs, 0)) < 12
+    assert after == advance(state, 1)
+
+
+def test_a_filter_too_small_for_the_pairs_excludes_nothing_but_says_so():
+    pairs = collect_pairs(
+        walks_of(toy(80)), walks_per_node=2, window_size=3, negative_exponent=0.75,
+        pair_set=PairSet(np.zeros(1, dtype=np.uint64), 0),
+    )  # fmt: skip
+    assert pairs.exclusion == "crowded nodes"
+    assert pairs.false_positive_share > 0.99
+    unlisted = np.flatnonzero(pairs.negatives.exists & (np.diff(pairs.negatives.listed_from) == 0))
+    assert len(unlisted) == 0 or not any(contains(pairs.negatives, u, v) for u in unlisted for v in range(80))
+
+
+def test_draws_end_where_every_node_looks_met():
+    weights = np.ones(50)
+    full = Negatives(
+        alias_slots(weights), np.ones(50, np.bool_), np.zeros(51, np.int64), np.zeros(0, np.int32),
+        np.zeros(0, np.uint64), np.full(1, ~np.uint64(0)), 0,
+    )  # fmt: skip
+    everyone = {u: set(range(50)) for u in range(50)}
+    assert draw_negative(full, 7, np.uint64(stream(np.uint64(9), 4)))[1] == naive.negatives(
+        7, everyone, naive.alias_rows(full.slots), naive.Stream(9, 4), 1
+    ).pop()  # fmt: skip
 
 
 def test_alias_slots_give_each_position_its_share():
@@ -177,24 +249,10 @@ def test_alias_slots_give_each_position_its_share():
     assert share == pytest.approx(weights / weights.sum(), abs=1e-9)
 
 
-def test_a_node_that_met_every_other_has_no_negative_and_is_skipped():
+def test_a_node_that_met_every_other_has_no_negative():
     complete = Graph(adjacency=sparse.csr_array(np.ones((6, 6)) - np.eye(6)))
     pairs = collect_pairs(walks_of(complete), walks_per_node=5, window_size=3, negative_exponent=0.75)
     assert not pairs.negatives.exists.any()
-    assert draw_negative(pairs.negatives, 0, np.uint64(1))[1] == -1
-
-
-def test_the_scan_finds_the_only_negative_when_draws_would_rarely_hit_it():
-    star = np.zeros((5, 5))
-    star[0, 1:] = star[1:, 0] = 1
-    pairs = collect_pairs(
-        walks_of(Graph(adjacency=sparse.csr_array(star)), length=2),
-        walks_per_node=50, window_size=1, negative_exponent=0.75,
-    )  # fmt: skip
-    weights = np.array([1.0, 1e-9, 1e-9, 1e-9, 1e-9])
-    nowhere = np.zeros(6, dtype=np.int64)
-    rare = pairs.negatives._replace(slots=alias_slots(weights), weights=weights, listed_from=nowhere)
-    assert draw_negative(rare, 2, np.uint64(7))[1] in {1, 3, 4}
 
 
 def spread_points(n, d, seed=1, scale=1.0):
@@ -215,15 +273,16 @@ def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
     frozen = np.random.default_rng(8).random(n) < (0.5 if some_frozen else 0.0)
     if some_frozen:
         w = w._replace(frozen=frozen)
-    per_walk = -(-length // w.sources.shape[1])
+    segments, positions, _ = w.pulls.shape
+    per_walk = -(-length // positions)
     indices = np.random.default_rng(0).permutation(n)
-    first = n // len(w.sources) - 1  # the last batch of first segments, then two of second ones
+    first = n // segments - 1  # the last batch of first segments, then two of second ones
     points = spread_points(n, d)
     wide = np.pad(points, ((0, 0), (0, padded_width(d + 1) - d - 1)))
     with Team(threads) as team:
         team.run(
             train_batches, wide, d, indices, *draw_walks(walks, indices), pairs.negatives, w,
-            w.sources.shape[1], per_walk, first, 1, np.array([0.01, 0.008, 0.006]), window, m, sigma,
+            positions, per_walk, first, 1, np.array([0.01, 0.008, 0.006]), window, m, sigma,
             keys.negatives,
         )  # fmt: skip
     new = wide[:, : d + 1]
@@ -232,7 +291,6 @@ def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
 
     contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
     expected, total, count = points.copy(), 0.0, 0
-    segments, positions = w.sources.shape
     for batch, rate in enumerate([0.01, 0.008, 0.006]):
         batch_pairs = []
         for segment in range((first + batch) * segments, (first + batch + 1) * segments):
@@ -450,7 +508,23 @@ def attribute_cases():
     return {
         "sparse words": sparse_words, "one hot": one_hot, "gaussian": gaussian, "mixed signs": mixed,
         "constant column": constant, "one odd node": lonely, "all equal": np.ones((120, 4)),
+        "one lacks what all have": one_lacks(sparse_words), "unique words": unique_words(),
     }  # fmt: skip
+
+
+def one_lacks(words):
+    """A column that only node 5 lacks, one in which seven in eight have the same value, and words."""
+    shared, usual = np.full(120, 3.0), np.full(120, -2.0)
+    shared[5], usual[::8] = 0.0, np.arange(15.0)
+    return np.column_stack((shared, usual, words.toarray()))
+
+
+def unique_words():
+    """Three categories of three, and up to 24 words that no other node has: hardly a proposal suits."""
+    rng = np.random.default_rng(3)
+    categories = [np.eye(3)[rng.integers(0, 3, 120)] for _ in range(3)]
+    words = np.repeat(np.arange(120), np.arange(120) % 25)
+    return np.column_stack((*categories, np.eye(120)[:, words]))
 
 
 @pytest.mark.parametrize("name", attribute_cases())
@@ -460,6 +534,73 @@ def test_similar_nodes_follow_the_exact_law(name, table_limit):
     graph = Graph(adjacency=sparse.csr_array((120, 120)), attributes=attributes)
     for node in (0, 5, 77):
         assert_follows_law(graph, node, table_limit)
+
+
+def crowded_graph():
+    return Graph(adjacency=sparse.csr_array((120, 120)), attributes=unique_words())
+
+
+def test_nodes_to_which_hardly_a_proposal_suits_draw_from_lists_of_all_that_do():
+    law = naive.similarity(unique_words())
+    lists = make_similarity(crowded_graph(), table_limit=0)
+    sizes = np.diff(lists.listed_from)
+    assert (sizes[~lists.listed] == 0).all()
+    assert (law[lists.listed & (sizes == 0)] < 1e-9).all()  # nothing is similar to them
+    crowded = np.flatnonzero(sizes)
+    assert len(crowded) >= 3
+    for node in crowded:
+        part = slice(lists.listed_from[node], lists.listed_from[node + 1])
+        weights = np.zeros(120)
+        weights[lists.listed_nodes[part]] = np.diff(lists.listed_cumulative[part], prepend=0.0)
+        np.testing.assert_allclose(weights / weights.sum(), law[node] / law[node].sum(), atol=1e-9)
+        assert_follows_law(crowded_graph(), node, 0, draws=5000)
+
+
+def test_lists_that_would_not_fit_are_drawn_by_the_law(monkeypatch):
+    """At least as many entries as `_FEWEST_LISTED` each, which here is more than there are similar nodes."""
+    whole = make_similarity(crowded_graph(), table_limit=0)
+    monkeypatch.setattr("heat_neo4j.similarity._LISTED_BYTES", 0)
+    monkeypatch.setattr("heat_neo4j.similarity._FEWEST_LISTED", 2)
+    cut = make_similarity(crowded_graph(), table_limit=0)
+    assert np.diff(cut.listed_from).max() == 2
+    law, chances = naive.similarity(unique_words()), []
+    for node in np.flatnonzero(np.diff(whole.listed_from) > 2):
+        drawn = cut.listed_nodes[cut.listed_from[node] : cut.listed_from[node + 1]]
+        share = law[node] / law[node].sum()
+        assert (share[drawn] > 0).all()
+        order = np.cumsum(share)
+        chances += [order[v] - share[v] / 2 for v in drawn]
+        np.testing.assert_array_equal(cut.listed_cumulative[cut.listed_from[node] :][:2], [1, 2])
+    assert abs(np.mean(chances) - 0.5) < 4 / np.sqrt(12 * len(chances))  # uniform, if drawn by the law
+
+
+def test_room_is_shared_among_lists_from_the_shortest():
+    assert longest_list(np.array([3, 900, 500]), 2000) == 900
+    assert longest_list(np.array([3, 900, 500]), 1003) == 500
+    assert longest_list(np.array([3, 900, 500]), 803) == 400
+    assert longest_list(np.array([], dtype=np.int64), 100) == 0
+
+
+def test_the_lists_do_not_depend_on_the_threads():
+    with Team(3) as team:
+        many = make_similarity(crowded_graph(), table_limit=0, team=team)
+    for one, other in zip(make_similarity(crowded_graph(), table_limit=0), many, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["all the same", "nearly all share", "half isolated", "grid"])
+def test_a_draw_needs_no_list_where_many_nodes_are_similar(name):
+    graph = make_shape(name, 2000, attributes=True)
+    assert make_similarity(graph, table_limit=0).listed.sum() <= 5
+
+
+def test_a_long_row_is_looked_up_in_and_a_short_one_walked_along():
+    """A node with very many words proposes, and is proposed to, nodes with few."""
+    words = sparse.random_array((120, 400), density=0.02, format="lil", rng=np.random.default_rng(4))
+    words[7, :300] = 1.0
+    graph = Graph(adjacency=sparse.csr_array((120, 120)), attributes=sparse.csr_array(words))
+    for node in (7, 20):
+        assert_follows_law(graph, node, 0)
 
 
 def test_small_components_do_not_make_training_diverge():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -17,9 +15,11 @@ from numpy.lib.npyio import NpzFile
 from scipy import sparse
 
 from heat_neo4j import __version__
+from heat_neo4j._output_file import check_output, write_output
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import check_points
 
 __all__ = ["Checkpoint"]
 
@@ -48,8 +48,7 @@ class Checkpoint:
         """What `restore` found, for the user."""
         if path is None:
             return
-        if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
-            raise ConfigError(f"checkpoint {path}: its folder does not exist, or cannot be written to")
+        check_output(path, "checkpoint")
         if path.exists() and self._read() is None:
             raise ConfigError(f"checkpoint {path} is another kind of file: choose another name")
 
@@ -69,6 +68,11 @@ class Checkpoint:
         -------
         dict or None
             What `save` was given to keep with it; None if there is nothing of use.
+
+        Raises
+        ------
+        ConfigError
+            If the file is of the same graph and parameters, and has been changed since.
         """
         if self._path is None:
             return None
@@ -80,12 +84,10 @@ class Checkpoint:
             self.notes = (f"checkpoint {self._path} was of another graph or other parameters: replaced",)
             return None
         self.notes = (f"the training was taken from checkpoint {self._path}, of an attempt before",)
-        facts = json.loads(str(held["facts"]))
-        model.set_params(**{name: facts["parameters"][name] for name in chosen})
-        model.embedding_, model.loss_curve_ = held["embedding"], held["losses"]
-        model.seed_, model.n_pairs_, model.training_ = facts["seed"], facts["pairs"], facts["training"]
-        kept: dict[str, Any] = facts["kept"]
-        return kept
+        try:
+            return _taken(model, graph, held, chosen)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ConfigError(f"checkpoint {self._path} is damaged: delete it, or name another") from error
 
     def save(self, model: HEAT, kept: Mapping[str, Any]) -> None:
         """Keep a fitted model and some JSON data; a file of before stays whole until this one is."""
@@ -98,29 +100,21 @@ class Checkpoint:
             "training": model.training_,
             "kept": dict(kept),
         }
-        handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}-")
-        try:
-            with open(handle, "wb") as file:
-                np.savez(
-                    file,
-                    format=_FORMAT,
-                    fingerprint=self._fingerprint,
-                    facts=_json(facts),
-                    embedding=model.embedding_,
-                    losses=model.loss_curve_,
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, self._path)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
+        content = BytesIO()
+        np.savez(
+            content,
+            format=_FORMAT,
+            fingerprint=self._fingerprint,
+            facts=_json(facts),
+            embedding=model.embedding_,
+            losses=model.loss_curve_,
+        )
+        write_output(self._path, content.getvalue(), "checkpoint", private=True)
 
     def remove(self) -> None:
         """Remove the file: what it kept is published."""
         if self._path is not None:
-            self._path.unlink(missing_ok=True)
+            self._path.resolve().unlink(missing_ok=True)
 
     def _read(self) -> dict[str, Any] | None:
         """Return what the file holds; None if there is none of ours."""
@@ -132,6 +126,24 @@ class Checkpoint:
         except (OSError, ValueError, EOFError, BadZipFile):
             return None
         return held if str(held.get("format", "")) == _FORMAT else None
+
+
+def _taken(model: HEAT, graph: Graph, held: Mapping[str, Any], chosen: Sequence[str]) -> dict[str, Any]:
+    """Make `model` what a file holds; return what was kept with it, or raise some error."""
+    facts = json.loads(str(held["facts"]))
+    embedding, losses, kept = held["embedding"], held["losses"], facts["kept"]
+    model.set_params(**{name: facts["parameters"][name] for name in chosen})
+    model.check_parameters()
+    if embedding.shape != (graph.n_nodes, model.n_components + 1) or embedding.dtype != np.float64:
+        raise ValueError("the embedding is of another shape")
+    check_points(embedding)
+    if losses.ndim != 1 or losses.dtype != np.float64 or not np.isfinite(losses).all():
+        raise ValueError("losses are finite numbers")
+    if not isinstance(kept, dict) or not isinstance(facts["training"], dict):
+        raise TypeError("what is kept is a mapping")
+    model.embedding_, model.loss_curve_ = embedding, losses
+    model.seed_, model.n_pairs_, model.training_ = int(facts["seed"]), int(facts["pairs"]), facts["training"]
+    return kept
 
 
 def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:

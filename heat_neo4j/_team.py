@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Self
 
-from heat_neo4j._kernels.barrier import break_barrier, make_barrier
+from heat_neo4j._kernels.worksharing import give_up, share_work
+from heat_neo4j._processors import available_processors
 from heat_neo4j._validation import check_integer
 
 __all__ = ["ALONE", "Team", "resolve_threads"]
@@ -28,22 +28,22 @@ class Team:
         self._others = ThreadPoolExecutor(max(n_threads - 1, 1), thread_name_prefix="heat")
 
     def run(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call ``function(*arguments, barrier, thread, n_threads)`` on every thread, and wait for all.
+        """Call ``function(*arguments, shared, thread, n_threads)`` on every thread, and wait for all.
 
-        The function must be compiled with ``nogil=True``. It shares its work out by `take`, or waits for the
-        others by `meet`, see `heat_neo4j._kernels.barrier`.
+        The function must be compiled with ``nogil=True``. `shared` is for the functions of
+        `heat_neo4j._kernels.worksharing`, by which it shares out its work.
         """
-        barrier = make_barrier()
+        shared = share_work()
         try:
             others = [
-                self._others.submit(function, *arguments, barrier, thread, self.n_threads)
+                self._others.submit(function, *arguments, shared, thread, self.n_threads)
                 for thread in range(1, self.n_threads)
             ]
-            function(*arguments, barrier, 0, self.n_threads)
+            function(*arguments, shared, 0, self.n_threads)
             for other in others:
                 other.result()
         except BaseException:  # the others would wait for this thread for ever
-            break_barrier(barrier)
+            give_up(shared)
             raise
 
     def __enter__(self) -> Self:
@@ -60,7 +60,7 @@ ALONE = Team(1)
 
 
 def resolve_threads(n_threads: int | None) -> int:
-    """Return how many threads to use: `n_threads`, or every core this process may run on.
+    """Return how many threads to use: `n_threads`, or one for each processor that this process may use.
 
     Raises
     ------
@@ -68,5 +68,5 @@ def resolve_threads(n_threads: int | None) -> int:
         If `n_threads` is not an integer of at least 1.
     """
     if n_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return available_processors()[0]
     return check_integer("n_threads", n_threads, minimum=1)

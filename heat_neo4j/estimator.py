@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from heat_neo4j._compiling import make_ready
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._near_attributes import near_attributes
+from heat_neo4j._processors import available_processors
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed, make_keys
 from heat_neo4j._team import Team, resolve_threads
@@ -25,6 +26,9 @@ from heat_neo4j.training import Schedule, Trained, start_points, train
 from heat_neo4j.walks import make_walks
 
 __all__ = ["HEAT", "NothingToLearnError"]
+
+
+_MOST_THREADS = 1024
 
 
 class NothingToLearnError(ValueError):
@@ -62,9 +66,9 @@ class HEAT(BaseEstimator):
         has 0.75; 0.5 predicted links better on the three benchmark graphs, on the seeds it was chosen by.
     learning_rate : float, default 0.05
         Step per pair at the start; falls linearly to 0.
-    batch_size : int, default 320
-        Source positions trained with frozen coordinates before the points move, 10 from each of 32
-        walks; at most N / 8 on small graphs.
+    batch_size : int, optional
+        Source positions trained with frozen coordinates before the points move, 10 from each walk; at most
+        N / 8 on small graphs. When None, 320, and on large graphs N / 96, up to 1,280.
     n_epochs : int, default 1
         Passes over the walks.
     refine : bool, default True
@@ -74,7 +78,8 @@ class HEAT(BaseEstimator):
         Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
         training that needs no more gives the same bits as without a limit.
     n_threads : int, optional
-        Threads to use; all cores when None. The result is the same to the bit.
+        Threads to use; when None, one for each processor that this process may use, by its affinity and by
+        the CPU quota of its control group. The result is the same to the bit.
     random_state : int, optional
         Seed; None draws one, which `seed_` then tells.
 
@@ -120,7 +125,7 @@ class HEAT(BaseEstimator):
         n_negatives: int = 10,
         negative_exponent: float = 0.5,
         learning_rate: float = 0.05,
-        batch_size: int = 320,
+        batch_size: int | None = None,
         n_epochs: int = 1,
         refine: bool = True,
         time_limit: float | None = None,
@@ -257,12 +262,15 @@ class HEAT(BaseEstimator):
         return trained, {
             "seconds": clock.seconds,
             "threads": team.n_threads,
+            "threads_reason": "n_threads" if self.n_threads is not None else available_processors()[1],
             "pairs": trained.n_pairs,
             "trained_share": round(trained.share, 4),
             "pairs_without_negative": trained.n_skipped,
             "damped_steps": trained.n_damped,
-            "exclusion": "exact" if pairs.exact else "bloom filter",
+            "learning_rate_halved": trained.n_halved,
+            "exclusion": pairs.exclusion,
             "exclusion_false_positive_share": pairs.false_positive_share,
+            "crowded_nodes": pairs.n_crowded,
             "attribute_sampling": _sampling(walks.similarity),
             "attribute_mass_dropped": dropped,
         }
@@ -289,6 +297,8 @@ class HEAT(BaseEstimator):
         check_probability("negative_exponent", self.negative_exponent)
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
+        if self.n_threads is not None:
+            check_integer("n_threads", self.n_threads, minimum=1, maximum=_MOST_THREADS)
         threads = resolve_threads(self.n_threads)
         schedule = Schedule(
             walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
@@ -296,7 +306,9 @@ class HEAT(BaseEstimator):
             n_negatives=check_integer("n_negatives", self.n_negatives, minimum=1),
             sigma=check_positive("sigma", self.sigma),
             learning_rate=check_positive("learning_rate", self.learning_rate),
-            batch_size=check_integer("batch_size", self.batch_size, minimum=1),
+            batch_size=None
+            if self.batch_size is None
+            else check_integer("batch_size", self.batch_size, minimum=1),
             n_epochs=check_integer("n_epochs", self.n_epochs, minimum=1),
         )
         return schedule, threads
@@ -326,6 +338,6 @@ def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
 def _sampling(similarity: Any) -> str:
     if similarity.use_table:
         return "table"
-    if similarity.near_nodes.size:
-        return "neighbours"
-    return "rejection" if similarity.scalars.shape[0] else "none"
+    if similarity.scalars.size:
+        return "rejection"
+    return "neighbours" if similarity.listed.size else "none"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._kernels.workspace import Workspace
 from heat_neo4j._random import Keys
 from heat_neo4j._team import ALONE, Team
-from heat_neo4j.hyperboloid import add_to_centroid, lift
+from heat_neo4j.hyperboloid import add_to_centroid, lift, radius
 from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
 __all__ = [
@@ -31,9 +33,14 @@ __all__ = [
 START_WIDTH = 1e-3
 """Spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)."""
 
+_SMALL_BATCH, _LARGE_BATCH, _NODES_PER_POSITION = 320, 1280, 96
 _SEGMENT = 10  # source positions that one walk gives to a batch
-_OWNERS_PER_THREAD = 4
-_BATCHES_PER_CALL = 128  # between two looks at the callback: about a tenth of a second
+_OWNERS = 16  # among which several threads share the nodes out
+_LINE = 64  # bytes of a cache line
+# Between two looks at the callback, a tenth of a second.
+_BATCHES_PER_CALL, _POSITIONS_PER_CALL = 128, 128 * 320
+_FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
+_MOST_HALVED = 8
 _AVERAGED = 0.5  # last share of the training whose points are averaged
 _SNAPSHOTS = 32  # taken of it, at most
 _ROWS = 1 << 16  # averaged at a time
@@ -49,8 +56,9 @@ class Schedule:
         HEAT's s, c and m.
     sigma, learning_rate : float
         Width of the Gaussian on distance; step per pair at the start, falling linearly to 0.
-    batch_size : int
-        Source positions (nodes of walks) whose gradients are summed with the coordinates frozen.
+    batch_size : int, optional
+        Source positions (nodes of walks) whose gradients are summed with the coordinates frozen; None for
+        320, and on large graphs a 96th of the nodes, up to 1,280.
     n_epochs : int
         Passes over all walks.
     """
@@ -60,13 +68,15 @@ class Schedule:
     n_negatives: int
     sigma: float
     learning_rate: float
-    batch_size: int
+    batch_size: int | None
     n_epochs: int
 
 
 @dataclass(frozen=True)
 class Trained:
     """What training leaves: points (N, d + 1), mean loss per round of walks, counters, the share trained.
+
+    `n_halved` is how often it began anew with half the learning rate.
 
     The points are the centroids of where each node was at times spread over the last half of training
     (Polyak-Ruppert averaging, on the hyperboloid): what single batches do to a node cancels out.
@@ -78,6 +88,7 @@ class Trained:
     n_skipped: int
     n_damped: int
     share: float
+    n_halved: int = 0
 
 
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -85,12 +96,15 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
     return lift(generator.uniform(-START_WIDTH, START_WIDTH, size=(n_nodes, n_components)))
 
 
-def _batch_shape(batch_size: int, walk_length: int, n_nodes: int) -> tuple[int, int]:
+def _batch_shape(batch_size: int | None, walk_length: int, n_nodes: int) -> tuple[int, int]:
     """Return (segments in a batch, source positions in a segment).
 
     On a small graph a batch is kept below the number of nodes / 8: the sum of many pairs per node from
-    frozen coordinates would overshoot.
+    frozen coordinates would overshoot. On a large one it grows, so that threads meet less often:
+    `python -m tests.benchmarks.batch_size` shows what that costs.
     """
+    if batch_size is None:
+        batch_size = max(_SMALL_BATCH, min(n_nodes // _NODES_PER_POSITION, _LARGE_BATCH))
     positions = max(1, min(batch_size, n_nodes // 8))
     in_segment = min(positions, walk_length, _SEGMENT)
     return positions // in_segment, in_segment
@@ -115,20 +129,21 @@ def make_workspace(
     width = padded_width(n_components + 1)
     candidates = positions * (min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives)
     share = min(n_nodes, segments * (candidates + positions))  # of the nodes, that one owner may get
-    owners = 1 if threads == 1 else _OWNERS_PER_THREAD * threads
+    owners = 1 if threads == 1 else _OWNERS
     return Workspace(
+        owners=owners,
         slots=np.zeros(segments, dtype=np.int64),
-        sources=np.zeros((segments, positions), dtype=np.int32),
+        sources=_rows_apart(segments, positions, np.int32),
         source_points=np.zeros((segments, positions, width)),
-        contexts=np.zeros((segments, positions), dtype=np.int64),
-        ends=np.zeros((segments, positions), dtype=np.int64),
+        contexts=_rows_apart(segments, positions, np.int64),
+        ends=_rows_apart(segments, positions, np.int64),
         candidates=np.zeros((segments, candidates + AHEAD), dtype=np.int32),
         pulls=np.zeros((segments, positions, width)),
         pull_stiffness=np.zeros((segments, positions)),
         proposals=np.zeros((threads, RING), dtype=np.int32),
         mirror=np.zeros((threads, 1, width)),
         scratch=np.zeros((threads, 4, candidates)),
-        entry_ends=np.zeros((segments, owners), dtype=np.int64),
+        entry_ends=_rows_apart(segments, owners, np.int64),
         entry_node=np.zeros((segments, candidates + AHEAD), dtype=np.int32),
         entry_slot=np.zeros((segments, candidates), dtype=np.int32),
         entry_weight=np.zeros((segments, candidates)),
@@ -143,6 +158,18 @@ def make_workspace(
         n_damped=np.zeros(threads, dtype=np.int64),
         frozen=frozen,
     )
+
+
+def _rows_apart(rows: int, columns: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return zeros of at least so many columns, no two rows of which share a cache line.
+
+    Threads that write to rows of one line at the same time take it from each other at every write.
+    """
+    size = np.dtype(dtype).itemsize
+    wide = -(-columns * size // _LINE) * _LINE
+    buffer = np.zeros(rows * wide + _LINE, dtype=np.uint8)
+    first = -buffer.ctypes.data % _LINE
+    return buffer[first : first + rows * wide].view(dtype).reshape(rows, wide // size)
 
 
 def train(
@@ -183,18 +210,59 @@ def train(
     Returns
     -------
     Trained
+
+    Notes
+    -----
+    Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, steps in
+    random directions lead outwards, and longer ones the farther out: training can diverge. If points get
+    farther out than any graph needs, it begins anew with half the learning rate.
     """
+    began = perf_counter()
+    farthest = max(_FARTHEST, float(radius(start).max()) + _FARTHER)
+    for halved in range(_MOST_HALVED + 1):
+        left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
+        trained = _train_once(
+            start,
+            walks,
+            negatives,
+            replace(schedule, learning_rate=schedule.learning_rate / 2**halved),
+            replace(keys, order=deepcopy(keys.order)),  # each attempt draws the same
+            team=team,
+            only=only,
+            time_limit=left,
+            farthest=farthest if halved < _MOST_HALVED else np.inf,
+            on_batch=on_batch,
+        )
+        if trained is not None:
+            return replace(trained, n_halved=halved)
+    raise AssertionError("the last attempt has no border")
+
+
+def _train_once(
+    start: NDArray[np.float64],
+    walks: Walks,
+    negatives: Negatives,
+    schedule: Schedule,
+    keys: Keys,
+    *,
+    team: Team,
+    only: NDArray[np.int64] | None,
+    time_limit: float | None,
+    farthest: float,
+    on_batch: Callable[[int, int], None],
+) -> Trained | None:
+    """Train as `train` does; return None as soon as a point is farther from the origin than `farthest`."""
     n_nodes, columns = start.shape
-    points = np.zeros((n_nodes, padded_width(columns)))
-    points[:, :columns] = start
-    del start  # the memory is free where the caller does not hold it
+    points = np.pad(start, ((0, 0), (0, padded_width(columns) - columns)))
+    moving: slice | NDArray[np.int64] = slice(None) if only is None else only
     w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
-    segments, positions = w.sources.shape
+    segments, positions, _ = w.pulls.shape
     per_walk = -(-walks.length // positions) if only is None else 1
     rounds_of_epoch = schedule.walks_per_node if only is None else 1
     size = n_nodes if only is None else len(only) * schedule.walks_per_node
     blocks = [slice(at, min(at + WALKS_PER_BLOCK, size)) for at in range(0, size, WALKS_PER_BLOCK)]
     batches = [-(-(block.stop - block.start) * per_walk // segments) for block in blocks]
+    per_call = max(min(_BATCHES_PER_CALL, _POSITIONS_PER_CALL // (segments * positions)), 1)
     rounds = schedule.n_epochs * rounds_of_epoch
     pace = _Pace(rounds * sum(batches), time_limit)
     losses = np.zeros(rounds)
@@ -216,8 +284,8 @@ def train(
             if pace.over:
                 break
             nodes, lengths = draw_walks(walks, indices[block], team)
-            for first in range(0, in_block, _BATCHES_PER_CALL):
-                count = min(_BATCHES_PER_CALL, in_block - first)
+            for first in range(0, in_block, per_call):
+                count = min(per_call, in_block - first)
                 rates = schedule.learning_rate * (1.0 - pace.progress(count))
                 team.run(
                     train_batches, points, columns - 1, indices[block], nodes, lengths, negatives, w,
@@ -225,7 +293,9 @@ def train(
                     schedule.n_negatives, schedule.sigma, key,
                 )  # fmt: skip
                 pace.advance(count)
-                mean.look(points[:, :columns] if only is None else points[only, :columns], pace.share)
+                if not points[moving, columns - 1].max() <= np.cosh(farthest):  # nor if it is not a number
+                    return None
+                mean.look(points[moving, :columns], pace.share)
                 on_batch(pace.done, pace.total)
                 if pace.over:
                     break
@@ -237,8 +307,8 @@ def train(
         on_batch(pace.total, pace.total)  # nothing more will come
     trained = mean.points
     if only is not None:
-        trained, points = points[:, :columns].copy(), trained
-        trained[only] = points
+        trained = points[:, :columns].copy()
+        trained[only] = mean.points
     return Trained(
         points=trained,
         losses=losses[:begun],
@@ -285,8 +355,9 @@ class _Pace:
                 self._hurried = self.share, spent
         if self._hurried is not None:
             share, since = self._hurried
-            left = max(self._limit - since, np.finfo(np.float64).tiny)
-            self.share = max(self.done / self.total, min(share + (1.0 - share) * (spent - since) / left, 1.0))
+            left = self._limit - since
+            by_time = share + (1.0 - share) * (spent - since) / left if spent < self._limit else 1.0
+            self.share = max(self.done / self.total, by_time)
 
 
 class _LateMean:

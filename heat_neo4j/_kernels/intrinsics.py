@@ -1,17 +1,27 @@
-"""What LLVM has and Python has not: bits of a number, atomic access to an array, giving up the processor."""
+"""What LLVM and POSIX have and Python has not: bits of a number, atomic access to an array, sleeping."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.types.functions import ExternalFunction
 from numba.extending import intrinsic
 
-__all__ = ["atomic_add", "atomic_load", "atomic_or", "bits_of", "float_of", "prefetch", "yield_processor"]
+__all__ = [
+    "atomic_add",
+    "atomic_load",
+    "atomic_or",
+    "bits_of",
+    "compare_and_swap",
+    "float_of",
+    "prefetch",
+    "pthread_cond_broadcast",
+    "pthread_cond_wait",
+    "pthread_mutex_lock",
+    "pthread_mutex_unlock",
+]
 
 _LINE = 64  # bytes of a cache line
 
@@ -80,6 +90,18 @@ def atomic_load(_typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic
+def compare_and_swap(_typing: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
+    """Set array[index], an int64 array, if it is as expected; return what was there before."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _pointer(context, builder, signature, arguments)
+        result = builder.cmpxchg(pointer, arguments[2], arguments[3], "seq_cst", "seq_cst")
+        return builder.extract_value(result, 0)
+
+    return types.int64(array, types.intp, types.int64, types.int64), generate
+
+
+@intrinsic
 def prefetch(_typing: Any, array: Any, index: Any) -> Any:
     """Fetch array[index] into the caches, without waiting for it; of a matrix, its row."""
 
@@ -104,5 +126,33 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), generate
 
 
-yield_processor = ExternalFunction("SwitchToThread" if os.name == "nt" else "sched_yield", types.int32())
-"""Let another thread run on this processor; a function of the operating system."""
+def _posix(name: str, n_places: int) -> Any:
+    """Return a function of POSIX threads that is given the addresses of places in an int64 array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte = ir.IntType(8).as_pointer()
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.IntType(32), [byte] * n_places), name
+        )
+        places = [_pointer(context, builder, signature, [arguments[0], at]) for at in arguments[1:]]
+        builder.call(function, [builder.bitcast(place, byte) for place in places])
+        return context.get_dummy_value()
+
+    if n_places == 1:
+
+        @intrinsic
+        def call(_typing: Any, array: Any, index: Any) -> Any:
+            return types.void(array, types.intp), generate
+    else:
+
+        @intrinsic
+        def call(_typing: Any, array: Any, index: Any, other: Any) -> Any:
+            return types.void(array, types.intp, types.intp), generate
+
+    return call
+
+
+pthread_mutex_lock = _posix("pthread_mutex_lock", 1)
+pthread_mutex_unlock = _posix("pthread_mutex_unlock", 1)
+pthread_cond_broadcast = _posix("pthread_cond_broadcast", 1)
+pthread_cond_wait = _posix("pthread_cond_wait", 2)

@@ -20,13 +20,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from heat_neo4j._kernels.barrier import meet, take
 from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.rows import blend_rows, dot_rows
 from heat_neo4j._kernels.segments import AHEAD, owner_of, train_segment
+from heat_neo4j._kernels.worksharing import finish_piece, next_phase, next_piece
 
 __all__ = ["MAX_STIFFNESS", "train_batches"]
 
@@ -94,7 +94,7 @@ def _gather(
     points: Any, time: int, w: Any, owner: int, segments: int, batch: int, rate: float, thread: int
 ) -> None:
     """Sum and move the nodes of one owner, but for those that are frozen."""
-    owners, frozen = w.entry_ends.shape[1], w.frozen
+    owners, frozen = w.owners, w.frozen
     some_frozen = frozen.shape[0] > 0
     stamp, touched, tangents, stiffness = w.stamp, w.touched[thread], w.tangents[thread], w.stiffness[thread]
     count = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
@@ -124,7 +124,7 @@ def _gather(
 def train_batches(
     points: Any, time: int, indices: Any, nodes: Any, lengths: Any, negatives: Any, w: Any,
     positions: int, segments_per_walk: int, first_batch: int, batch_stamp: int, rates: Any, window: int,
-    n_negatives: int, sigma: float, key: Any, barrier: Any, thread: int, n_threads: int,
+    n_negatives: int, sigma: float, key: Any, shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
     """Train some batches of one block of walks. Run by a team.
 
@@ -157,26 +157,30 @@ def train_batches(
     n_walks = indices.shape[0]
     n_segments = n_walks * segments_per_walk
     scale = 0.5 / (sigma * sigma)
-    for b in range(rates.shape[0]):
+    owners = w.owners
+    phase = next_phase(shared, -1)
+    while 0 <= phase < 2 * rates.shape[0]:
+        b = phase >> 1
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
-        g = take(barrier)
-        while g < segments:
-            walk = (offset + g) % n_walks
-            begin = (offset + g) // n_walks * positions
-            end = min(begin + positions, nodes.shape[1])
-            state = stream(stream(key, indices[walk]), begin)
-            train_segment(
-                points, time, nodes[walk], lengths[walk], begin, end, window, n_negatives, scale, negatives,
-                state, w, g, thread,
-            )  # fmt: skip
-            g = take(barrier)
-        if not meet(barrier, n_threads):
-            return
-        rate = rates[b] / (sigma * sigma)
-        owner = take(barrier)
-        while owner < w.entry_ends.shape[1]:
-            _gather(points, time, w, owner, segments, batch_stamp + b, rate, thread)
-            owner = take(barrier)
-        if not meet(barrier, n_threads):
-            return
+        if phase & 1 == 0:
+            g = next_piece(shared, phase, segments)
+            while g >= 0:
+                walk = (offset + g) % n_walks
+                begin = (offset + g) // n_walks * positions
+                end = min(begin + positions, nodes.shape[1])
+                state = stream(stream(key, indices[walk]), begin)
+                train_segment(
+                    points, time, nodes[walk], lengths[walk], begin, end, window, n_negatives, scale,
+                    negatives, state, w, g, thread,
+                )  # fmt: skip
+                finish_piece(shared, segments)
+                g = next_piece(shared, phase, segments)
+        else:
+            rate = rates[b] / (sigma * sigma)
+            owner = next_piece(shared, phase, owners)
+            while owner >= 0:
+                _gather(points, time, w, owner, segments, batch_stamp + b, rate, thread)
+                finish_piece(shared, owners)
+                owner = next_piece(shared, phase, owners)
+        phase = next_phase(shared, phase)

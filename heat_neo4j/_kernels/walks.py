@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.barrier import take
 from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, expect_similar, sample_similar
+from heat_neo4j._kernels.worksharing import take
 
 __all__ = ["Walker", "draw_block", "draw_together"]
 
@@ -109,7 +109,7 @@ def draw_together(
 
 @njit(cache=True, nogil=True)
 def draw_block(
-    walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, barrier: Any, thread: int,
+    walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, shared: Any, thread: int,
     n_threads: int,
 ) -> None:  # fmt: skip
     """Draw some walks, each from the node that its index names. Run by a team.
@@ -125,8 +125,8 @@ def draw_block(
     lengths : int64 array of shape (B,)
         Receives how many they are.
     """
-    begin = take(barrier) * _TOGETHER
+    begin = take(shared) * _TOGETHER
     while begin < indices.shape[0]:
         end = min(begin + _TOGETHER, indices.shape[0])
         draw_together(walker, similarity, indices, nodes, lengths, begin, end)
-        begin = take(barrier) * _TOGETHER
+        begin = take(shared) * _TOGETHER

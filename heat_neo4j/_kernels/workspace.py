@@ -14,17 +14,20 @@ class Workspace(NamedTuple):
     """Buffers of one batch, reused by all.
 
     G segments of at most P positions and K candidates each; T threads; O owners, among which the nodes are
-    shared out, and R nodes that one owner may have in a batch; width D = `padded_width(d + 1)`.
+    shared out, and R nodes that one owner may have in a batch; width D = `padded_width(d + 1)`. Rows of P'
+    and O' are P and O long and padded, so that threads write to cache lines of their own.
 
     Attributes
     ----------
+    owners : int
+        O.
     slots : int64 array of shape (G,)
         Positions of the segment that have something to train; they come first in all that is by position.
-    sources : int32 array of shape (G, P)
+    sources : int32 array of shape (G, P')
         The node at each position.
     source_points : float64 array of shape (G, P, D)
         Its point, set aside: nodes move while others still want the points of the batch's beginning.
-    contexts, ends : int64 arrays of shape (G, P)
+    contexts, ends : int64 arrays of shape (G, P')
         How many of its candidates are contexts, and where its candidates end.
     candidates : int32 array of shape (G, K)
         The contexts of each position, then its negatives.
@@ -38,8 +41,8 @@ class Workspace(NamedTuple):
         A source point with its spatial coordinates negated.
     scratch : float64 array of shape (T, 4, K)
         What a thread needs on the way to the coefficients of a segment.
-    entry_ends : int64 array of shape (G, O)
-        Where the entries of each owner end.
+    entry_ends : int64 array of shape (G, O')
+        Where the entries of each owner end; nobody owns what is padded.
     entry_node, entry_slot : int32 arrays of shape (G, K)
         The node an entry moves, and the position to or from whose source it moves it.
     entry_weight, entry_stiffness : float64 arrays of shape (G, K)
@@ -64,6 +67,7 @@ class Workspace(NamedTuple):
         Nodes that do not move; of no length if all do.
     """
 
+    owners: int
     slots: NDArray[np.int64]
     sources: NDArray[np.int32]
     source_points: NDArray[np.float64]

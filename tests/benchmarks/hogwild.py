@@ -86,7 +86,7 @@ def _train_round(
     """One walk from every start; the learning rate falls from `high` to `low`. Returns the pairs trained."""
     counts = np.zeros(starts.shape[0], dtype=np.int64)
     columns = points.shape[1]
-    slots, noise, exists, listed_from, listed, listed_slots, words, row_words = negatives
+    slots, exists, listed_from, listed, listed_slots, words, row_words = negatives
     for w in prange(starts.shape[0]):
         drawn_nodes, lengths = np.empty((1, walker.length), dtype=np.int32), np.empty(1, dtype=np.int64)
         nodes = drawn_nodes[0]
@@ -106,12 +106,13 @@ def _train_round(
                 if nodes[near] == source or not exists[source]:
                     continue
                 candidates[0] = nodes[near]
-                drawn, proposed, size = draw_negatives(
-                    slots, noise, listed_from, listed, listed_slots, words, row_words, source, state, drawn,
+                drawn, proposed = draw_negatives(
+                    slots, listed_from, listed, listed_slots, words, row_words, source, state, drawn,
                     proposed, proposals, candidates, 1, n_negatives,
                 )  # fmt: skip
                 _train_pair(
-                    points, source, candidates, size, 0.5 / (sigma * sigma), rate, weights, logits, pull, push
+                    points, source, candidates, 1 + n_negatives, 0.5 / (sigma * sigma), rate, weights, logits,
+                    pull, push,
                 )  # fmt: skip
                 counts[w] += 1
     return counts.sum()

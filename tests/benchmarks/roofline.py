@@ -67,7 +67,7 @@ def _run(
             slots = w.slots[g]
             if stage == 0:
                 w.slots[g] = segments._draw(
-                    nodes[walk], lengths[walk], 0, sources.shape[0], 3, 10, negatives,
+                    nodes[walk], lengths[walk], 0, w.pulls.shape[1], 3, 10, negatives,
                     stream(np.uint64(1), batch * per_batch + g), w.proposals[0], sources, contexts, ends,
                     candidates, w.tallies[g],
                 )  # fmt: skip
@@ -83,7 +83,7 @@ def _run(
                 )
             elif stage == 4:
                 segments._sort(
-                    slots, ends, candidates, weights, stiffness, w.entry_ends[g], w.entry_node[g],
+                    slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_node[g],
                     w.entry_slot[g], w.entry_weight[g], w.entry_stiffness[g],
                 )  # fmt: skip
         if stage == 5:

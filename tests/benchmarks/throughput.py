@@ -30,7 +30,7 @@ from heat_neo4j.walks import make_walks
 from tests import datasets
 from tests.benchmarks.hogwild import train_hogwild
 
-__all__ = ["main", "trainers"]
+__all__ = ["Points", "Timing", "main", "timed", "trainers"]
 
 ROUNDS = 2
 """Rounds of walks that are trained, of those whose pairs are excluded."""
@@ -80,6 +80,14 @@ def trainers(
     return {"ours": ours, "Hogwild": hogwild}
 
 
+def timed(run: Callable[[Points], tuple[int, Points]], graph: Graph, model: HEAT) -> Timing:
+    """Train once."""
+    points = start_points(graph.n_nodes, model.n_components, make_keys(0).start)
+    start = perf_counter()
+    pairs, trained = run(points)
+    return Timing(pairs, perf_counter() - start, sha256(trained.tobytes()).hexdigest())
+
+
 def measure(graph: Graph, model: HEAT, threads: int, repeats: int) -> dict[str, Timing]:
     """Time both trainers in turns; the first, uncounted turn warms the compiled code."""
     best: dict[str, Timing] = {}
@@ -87,10 +95,7 @@ def measure(graph: Graph, model: HEAT, threads: int, repeats: int) -> dict[str, 
         both = trainers(graph, model, team)
         for turn in range(repeats + 1):
             for name, run in both.items():
-                points = start_points(graph.n_nodes, model.n_components, make_keys(0).start)
-                start = perf_counter()
-                pairs, trained = run(points)
-                took = Timing(pairs, perf_counter() - start, sha256(trained.tobytes()).hexdigest())
+                took = timed(run, graph, model)
                 if turn and (name not in best or took.seconds < best[name].seconds):
                     best[name] = took
     return best

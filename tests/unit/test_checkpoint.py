@@ -104,7 +104,7 @@ def test_arrays_of_somebody_else_are_left_alone(path):
 
 
 def test_a_folder_that_is_not_there_is_said_before_anything_is_computed(path):
-    with pytest.raises(ConfigError, match="its folder does not exist, or cannot be written to"):
+    with pytest.raises(ConfigError, match="checkpoint: there is no folder"):
         Checkpoint(path / "deeper")
 
 
@@ -131,3 +131,22 @@ def test_without_a_path_nothing_is_kept(tmp_path, monkeypatch):
     checkpoint.remove()
     assert list(tmp_path.iterdir()) == []
     assert checkpoint.notes == ()
+
+
+EDITS = {
+    "shape": {"embedding": np.eye(3)}, "numbers": {"embedding": np.full((40, 3), np.nan)},
+    "points": {"embedding": np.ones((40, 3))}, "losses": {"losses": np.array([np.inf])},
+    "loss texts": {"losses": np.array(["x"])}, "no JSON": {"facts": "{"}, "deep": {"facts": "[" * 100_000},
+    "no facts": {"facts": "{}"}, "list": {"facts": "[]"}, "number": {"facts": "3"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_checkpoint_that_was_edited_is_one_line(path, edit):
+    save(path)
+    with np.load(path) as held:
+        arrays = {**held, **EDITS[edit]}
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(ConfigError, match=r"checkpoint .* is damaged: delete it"):
+        Checkpoint(path).restore(model(random_state=2**63 + 5), RING, ())

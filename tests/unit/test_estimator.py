@@ -6,6 +6,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j import HEAT, Graph
+from heat_neo4j.hyperboloid import radius
+from tests.shapes import make_shape
 
 QUICK = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "random_state": 4}
 
@@ -177,3 +179,16 @@ def test_bad_parameters_are_named(graph, parameter, value, message):
 def test_fit_wants_a_graph():
     with pytest.raises(TypeError, match=r"heat_neo4j\.Graph"):
         HEAT().fit(np.eye(3))
+
+
+@pytest.mark.parametrize("shape", ["star", "two hubs", "hubs N/3, N/10"])
+def test_training_that_diverges_begins_anew_with_half_the_learning_rate(shape):
+    graph = make_shape(shape, 400)
+    model = HEAT(learning_rate=0.4, walks_per_node=3, walk_length=40, random_state=0).fit(graph)
+    halved = model.training_["learning_rate_halved"]
+    assert halved > 0
+    assert radius(model.embedding_).max() < 20
+    assert model.loss_curve_[-1] < np.log(11)
+    again = HEAT(learning_rate=0.4 / 2**halved, walks_per_node=3, walk_length=40, random_state=0).fit(graph)
+    assert again.training_["learning_rate_halved"] == 0
+    assert again.embedding_.tobytes() == model.embedding_.tobytes()

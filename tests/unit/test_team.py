@@ -1,4 +1,4 @@
-"""Threads that share work: every piece is done once, meetings hold, and an interruption frees the others."""
+"""Threads that share work: each piece is done once, in phases; an interruption frees those who wait."""
 
 import threading
 
@@ -6,44 +6,48 @@ import numpy as np
 import pytest
 from numba import njit
 
-from heat_neo4j._kernels.barrier import meet, take
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or
+from heat_neo4j._kernels.worksharing import finish_piece, next_phase, next_piece, take
 from heat_neo4j._team import ALONE, Team, resolve_threads
 
 
 @njit(nogil=True)
-def take_all(done, barrier, thread, n_threads):
-    piece = take(barrier)
+def take_all(done, shared, thread, n_threads):
+    piece = take(shared)
     while piece < done.shape[0]:
         done[piece] += 1
-        piece = take(barrier)
+        piece = take(shared)
 
 
 @njit(nogil=True)
-def in_turns(seen, wrong, barrier, thread, n_threads):
-    """Each writes, all meet, each checks that all have written, all meet; work begins anew each time."""
-    for turn in range(1, 2001):
-        seen[thread] = turn
-        if not meet(barrier, n_threads):
-            return
-        for other in range(n_threads):
-            wrong[thread] += seen[other] != turn
-        wrong[thread] += take(barrier) >= n_threads
-        meet(barrier, n_threads)
+def in_phases(done, wrong, phases, shared, thread, n_threads):
+    """In every phase each piece is done once, and none before all of the phase before are."""
+    pieces = done.shape[0]
+    phase = next_phase(shared, -1)
+    while 0 <= phase < phases:
+        piece = next_piece(shared, phase, pieces)
+        while piece >= 0:
+            for other in range(pieces):
+                wrong[thread] += done[other] < phase
+            wrong[thread] += done[piece] != phase
+            done[piece] += 1
+            finish_piece(shared, pieces)
+            piece = next_piece(shared, phase, pieces)
+        phase = next_phase(shared, phase)
 
 
 @njit(nogil=True)
-def count_and_mark(total, words, barrier, thread, n_threads):
-    i = take(barrier)
+def count_and_mark(total, words, shared, thread, n_threads):
+    i = take(shared)
     while i < 100_000:
         atomic_add(total, 0, i)
         atomic_or(words, i % 7, np.uint64(1) << np.uint64(i % 64))
-        i = take(barrier)
+        i = take(shared)
 
 
 @njit(nogil=True)
-def wait(barrier, thread, n_threads):
-    meet(barrier, n_threads)
+def wait(shared, thread, n_threads):
+    next_phase(shared, 0)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -55,12 +59,30 @@ def test_every_piece_of_work_is_done_once(threads):
             assert (done == times).all()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_no_thread_passes_a_meeting_before_all_have_come(threads):
-    seen, wrong = np.zeros(threads, dtype=np.int64), np.zeros(threads, dtype=np.int64)
+@pytest.mark.parametrize("pieces", [1, 7, 64])
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_no_phase_begins_before_the_one_before_is_done(threads, pieces):
+    done, wrong = np.zeros(pieces, dtype=np.int64), np.zeros(threads, dtype=np.int64)
     with Team(threads) as team:
-        team.run(in_turns, seen, wrong)
+        team.run(in_phases, done, wrong, 2000)
     assert wrong.tolist() == [0] * threads
+    assert done.tolist() == [2000] * pieces
+
+
+def test_a_thread_that_does_not_come_holds_nobody_up():
+    done, wrong = np.zeros(16, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    late = threading.Event()
+
+    def one_is_late(shared, thread, n_threads):
+        if thread == 1:
+            late.wait()
+        in_phases(done, wrong, 50, shared, thread, n_threads)
+        late.set()  # by the others, when all is done
+
+    with Team(3) as team:
+        team.run(one_is_late)
+    assert done.tolist() == [50] * 16
+    assert wrong.tolist() == [0] * 3
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
@@ -73,10 +95,10 @@ def test_nothing_added_or_marked_is_lost(threads):
 
 
 def test_an_interruption_frees_those_who_wait():
-    def interrupted(barrier, thread, n_threads):
+    def interrupted(shared, thread, n_threads):
         if thread == 0:
             raise KeyboardInterrupt
-        wait(barrier, thread, n_threads)
+        wait(shared, thread, n_threads)
 
     wait_alone = threading.active_count()
     with pytest.raises(KeyboardInterrupt), Team(3) as team:
@@ -85,7 +107,7 @@ def test_an_interruption_frees_those_who_wait():
 
 
 def test_an_error_of_another_thread_is_told():
-    def failing(barrier, thread, n_threads):
+    def failing(shared, thread, n_threads):
         if thread == 1:
             raise MemoryError("no room")
 

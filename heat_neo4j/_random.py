@@ -31,7 +31,7 @@ def draw_seed(random_state: int | None) -> int:
     """
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
-    return check_integer("random_state", random_state, minimum=0)
+    return check_integer("random_state", random_state, minimum=0, maximum=None)
 
 
 def make_keys(seed: int) -> Keys:

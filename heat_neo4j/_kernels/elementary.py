@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from heat_neo4j._kernels.intrinsics import bits_of, float_of
+from heat_neo4j._kernels.jit import njit
 
 __all__ = ["exp", "log"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from heat_neo4j._kernels.jit import njit
 
 __all__ = ["advance", "alias_slots", "draw_slot", "mix", "step", "stream", "unit"]
 

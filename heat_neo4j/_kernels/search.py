@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from heat_neo4j._kernels.jit import njit
 
 __all__ = ["first_at_least"]
 

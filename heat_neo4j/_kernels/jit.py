@@ -1,0 +1,93 @@
+"""Numba's `njit`, for which a cache that is missing, unwritable or broken costs a compilation, not a run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+from numba.core.caching import FunctionCache, NullCache
+
+__all__ = ["compile_for", "njit"]
+
+_log = logging.getLogger(__name__)
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # Numba has no types
+    """A function's cache of which whatever cannot be read is written anew."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code, None if there is none or it is broken."""
+        with suppress(Exception):  # a truncated pickle may raise anything
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep compiled code, if that can be done."""
+        try:
+            super().save_overload(sig, data)
+        except Exception:  # a broken index is read before it is written
+            with suppress(Exception):
+                self.flush()
+                super().save_overload(sig, data)
+
+
+def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function as ``numba.njit`` does.
+
+    Parameters
+    ----------
+    cache : bool
+        Whether to keep the compiled code where Numba keeps it (``NUMBA_CACHE_DIR``, beside the module, or the
+        user's cache), or else, where nothing of that can be written to, in a temporary folder of the user's.
+    **options
+        As for ``numba.njit``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(**options)(function)
+        if cache:
+            dispatcher._cache = _cache_of(function)
+        return dispatcher
+
+    return decorate
+
+
+def compile_for(kernel: Any, *arguments: Any) -> None:
+    """Compile a kernel for the types of some arguments, without calling it."""
+    kernel.compile(tuple(numba.typeof(each) for each in arguments))
+
+
+def _cache_of(function: Callable[..., Any]) -> Any:
+    try:
+        return _Cache(function)
+    except RuntimeError:  # Numba has found no folder
+        pass
+    folder = _temporary_folder()
+    if folder is not None:
+        config.CACHE_DIR = folder  # other packages' functions meet the same
+        with suppress(RuntimeError):
+            cache = _Cache(function)
+            _log.warning("no cache folder can be written to, compiled code is kept in %s", folder)
+            return cache
+    return NullCache()
+
+
+def _temporary_folder() -> str | None:
+    """Return a folder that nobody else can write to, as code in it is run; None if there can be none."""
+    try:
+        folder = Path(tempfile.gettempdir()) / f"heat-neo4j-{os.geteuid()}"
+        with suppress(FileExistsError):
+            folder.mkdir(0o700)
+        found = folder.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+        return str(folder) if ours else tempfile.mkdtemp(prefix="heat-neo4j-")
+    except OSError:
+        return None

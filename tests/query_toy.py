@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j.database import Neo4jStore, WriteNames
+from heat_neo4j.database.library import load_query
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.links import PredictedLinks
 from tests.live_graph import open_cypher
@@ -123,6 +124,10 @@ class Toy:
         """Names of the other model."""
         return WriteNames(model=f"other {self.label}")
 
+    @property
+    def links_type(self):
+        return WriteNames(model=self.model).link_type
+
     def clear(self, cypher, store):
         if self.names:
             store.clear(model=self.model)
@@ -188,8 +193,13 @@ def chosen(name, values):
     return {parameter: values[parameter] for parameter, _ in declared(name)}
 
 
+def named(name, values):
+    """Return the label and the property of a query, as far as it has them."""
+    return {each: values[each] for each in ("label", "property") if each in load_query(name).names}
+
+
 def ask(store, name, values):
-    return store.query(name, **chosen(name, values))
+    return store.query(name, **named(name, values), **chosen(name, values))
 
 
 def same(rows, expected):

@@ -6,10 +6,9 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the node whose ancestors are wanted: its label,
-// :param property => "name"         a property of it,
-// :param value => "asyncio"         and that property's value
+// :param value => "asyncio"         required: the value of the node whose ancestors are wanted
 // :param margin => 0.25             by how much the radius of an ancestor is smaller, at least
 // :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
 // :param k => 10                    how many
@@ -17,7 +16,7 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
 WITH m, a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,
      sqrt(reduce(sum = 0.0, x IN u | sum + x * x)) AS normU
@@ -31,6 +30,6 @@ WITH b, r, radius, 2.0 * square / (gapU * gapV) AS z,
      CASE WHEN dot >= norms THEN 1.0 WHEN dot <= -norms THEN -1.0 ELSE dot / norms END AS cosine
 WITH b, r, radius, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, degrees(acos(cosine)) AS angle
 WHERE angle <= $widest
-RETURN b[$property] AS node, radius, angle, distance, radius + distance - r AS detour
+RETURN b.`name` AS node, radius, angle, distance, radius + distance - r AS detour
 ORDER BY detour, node
 LIMIT $k

@@ -5,18 +5,17 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          label of both nodes
-// :param property => "name"         the property that tells them apart,
-// :param value => "asyncio"         its value for the one
-// :param other => "threading"       and for the other
+// :param value => "asyncio"         required: the value of the one node
+// :param other => "threading"       required: the value of the other
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
-MATCH (b:$($label)) WHERE b[$property] = $other AND b[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
+MATCH (b:`Module` {`name`: $other}) WHERE b[m.runProperty] = m.run
 WITH m, a, b, a[m.embeddingProperty] AS u, b[m.embeddingProperty] AS v,
      4.0 / (2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty])) AS gapU,
      4.0 / (2.0 + exp(b[m.radiusProperty]) + exp(-b[m.radiusProperty])) AS gapV
@@ -33,6 +32,6 @@ WITH c, direct, radius,
        sum + (v[i] - w[i]) * (v[i] - w[i])) / (gapV * gapW) AS z
 WITH c, direct, radius, log(1.0 + y + sqrt(y * (y + 2.0))) AS distance,
      log(1.0 + z + sqrt(z * (z + 2.0))) AS otherDistance
-RETURN c[$property] AS node, radius, distance, otherDistance, distance + otherDistance - direct AS detour
+RETURN c.`name` AS node, radius, distance, otherDistance, distance + otherDistance - direct AS detour
 ORDER BY detour, node
 LIMIT $k

@@ -6,9 +6,9 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
+// Put the property to show in the place of `name`.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
-// :param group => "package"         the property whose values are the groups
+// :param group => "package"         required: the property whose values are the groups
 // :param k => 10                    how many, the largest first
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
@@ -18,7 +18,7 @@ MATCH (n) WHERE n[m.runProperty] = m.run
 UNWIND n[$group] AS value
 WITH DISTINCT value, n, n[m.embeddingProperty] AS u, n[m.radiusProperty] AS r
 WITH value, count(*) AS nodes,
-     collect({node: n[$property], u: u, gap: 4.0 / (2.0 + exp(r) + exp(-r))}) AS members
+     collect({node: n.`name`, u: u, gap: 4.0 / (2.0 + exp(r) + exp(-r))}) AS members
 ORDER BY nodes DESC, value
 LIMIT $k
 WITH value, nodes, members, reduce(sum = 0.0, p IN members | sum + (2.0 - p.gap) / p.gap) AS t,

@@ -3,8 +3,8 @@
 // A node has none if it is newer than the run, or if a filter left it out. Counted are the labels that the run
 // was told of, or all if it took any node; a node without a label counts under ''. Looks at all nodes once.
 //
+// Put the property to show in the place of `name`.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
 // :param k => 10                    how many nodes without coordinates to show for each label
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
@@ -13,7 +13,7 @@ MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (h:HeatRun {runId: m.run})
 MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatVersion AND NOT n:HeatRun AND NOT n:HeatRequest
 UNWIND CASE WHEN size(labels(n)) = 0 THEN [''] ELSE labels(n) END AS label
-WITH label, n[$property] AS name, coalesce(n[m.runProperty] = m.run, false) AS embedded
+WITH label, n.`name` AS name, coalesce(n[m.runProperty] = m.run, false) AS embedded
 WHERE size(h.labels) = 0 OR label IN h.labels
 ORDER BY name
 RETURN label, count(*) AS nodes, count(CASE WHEN embedded THEN 1 END) AS embedded,

@@ -3,8 +3,9 @@
 // Links are predicted between nodes that nothing joins, so a relationship there is younger than the prediction.
 // Precision: the share that came true of the links up to this rank.
 //
+// Put the property to show in the place of `name`.
+// Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
 // :param types => []                types of relationship that count; none named: all but predicted links
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
@@ -12,11 +13,11 @@ MATCH (model:HeatModel {name: $model})
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
-MATCH (a)-[p]->(b) WHERE type(p) = m.linkType AND p.run = m.linkRun
+MATCH (a)-[p:`HEAT_PREDICTED`]->(b) WHERE p.run = m.linkRun
 WITH predicted, a, p, b
 ORDER BY p.rank
 LIMIT $k
-WITH p.rank AS rank, a[$property] AS node, b[$property] AS other, p.probability AS probability,
+WITH p.rank AS rank, a.`name` AS node, b.`name` AS other, p.probability AS probability,
      EXISTS {
        (a)-[r]-(b) WHERE NOT type(r) IN predicted AND (size($types) = 0 OR type(r) IN $types)
      } AS cameTrue

@@ -3,16 +3,17 @@
 // Shared neighbours are shown rarest first: to have a hub in common says little. Values of a list are shared
 // one by one. Three of each are shown.
 //
+// Put the property to show in the place of `name`.
+// Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
-// :param attributes => ["words"]    the properties to compare
+// :param attributes => []           the properties to compare, such as ["words"]
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
-MATCH (a)-[p]->(b) WHERE type(p) = m.linkType AND p.run = m.linkRun
+MATCH (a)-[p:`HEAT_PREDICTED`]->(b) WHERE p.run = m.linkRun
 WITH predicted, a, p, b
 ORDER BY p.rank
 LIMIT $k
@@ -20,8 +21,8 @@ WITH a, p, b, COLLECT {
   MATCH (a)-[r]-(c)-[s]-(b) WHERE NOT type(r) IN predicted AND NOT type(s) IN predicted
   WITH DISTINCT predicted, c
   WITH c, COUNT { (c)-[t]-() WHERE NOT type(t) IN predicted } AS degree
-  ORDER BY degree, c[$property]
-  RETURN c[$property]
+  ORDER BY degree, c.`name`
+  RETURN c.`name`
 } AS common, COLLECT {
   UNWIND $attributes AS key
   WITH key, a[key] AS x, b[key] AS y
@@ -37,6 +38,6 @@ WITH a, p, b, COLLECT {
          + reduce(text = '', entry IN entries[1..3] | text + ', ' + entry)
          + CASE WHEN size(entries) > 3 THEN ', ...' ELSE '' END
 } AS shared
-RETURN p.rank AS rank, a[$property] AS node, b[$property] AS other, p.probability AS probability,
+RETURN p.rank AS rank, a.`name` AS node, b.`name` AS other, p.probability AS probability,
        p.distance AS distance, size(common) AS common, common[..3] AS through, shared
 ORDER BY rank

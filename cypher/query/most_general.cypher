@@ -1,9 +1,9 @@
 // The most general nodes: those nearest to the centre, where everything meets.
 //
-// A node with few relationships lies where its attributes put it, so it is left out here.
+// A node with few relationships lies where its attributes put it, so it is left out here. Looks at all nodes once.
 //
+// Put the property to show in the place of `name`.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
 // :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
@@ -14,6 +14,6 @@ WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT
 MATCH (n) WHERE n[m.runProperty] = m.run
 WITH n, n[m.radiusProperty] AS radius, COUNT { (n)-[r]-() WHERE NOT type(r) IN predicted } AS degree
 WHERE degree >= $minDegree
-RETURN n[$property] AS node, radius, degree
+RETURN n.`name` AS node, radius, degree
 ORDER BY radius, node
 LIMIT $k

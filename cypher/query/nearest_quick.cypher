@@ -6,10 +6,9 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the node whose neighbours are wanted: its label,
-// :param property => "name"         a property of it,
-// :param value => "asyncio"         and that property's value
+// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param k => 10                    how many
 // :param fetch => 100               how many candidates the index gives
 CYPHER 5
@@ -17,7 +16,7 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 UNWIND m.indexes AS index
 CALL db.index.vector.queryNodes(index, $fetch, u) YIELD node AS b
@@ -25,6 +24,6 @@ WITH DISTINCT m, a, u, c, b WHERE b <> a
 WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
 WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
+RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
 ORDER BY distance, node
 LIMIT $k

@@ -1,23 +1,22 @@
 // The nodes nearest to one node, by looking at every node: exact, needs no index, slow on large graphs.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
-// 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
+// 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r. Looks at all nodes once.
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the node whose neighbours are wanted: its label,
-// :param property => "name"         a property of it,
-// :param value => "asyncio"         and that property's value
+// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
 WITH m, a, a[m.embeddingProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 MATCH (b) WHERE b[m.runProperty] = m.run AND b <> a
 WITH b, b[m.radiusProperty] AS r, b[m.embeddingProperty] AS v, u, c
 WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
+RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
 ORDER BY distance, node
 LIMIT $k

@@ -6,21 +6,20 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the node whose neighbours are wanted: its label,
-// :param property => "name"         a property of it,
-// :param value => "asyncio"         and that property's value
-// :param among => "Module"          label that the others must have; null for any
-// :param filter => "package"        property that must have a value; null for none
-// :param equals => "asyncio"        and that value
+// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
+// :param among => null              label that the others must have; null for any
+// :param filter => null             property that must have a value; null for none
+// :param equals => null             and that value
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at a time; twice k or more
+// :param fetch => 60                how many candidates the index gives at first, then 6 times as many; twice k or more
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 CALL (m, a, u, c) {
   CALL (m, u) {
@@ -46,12 +45,12 @@ WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
 CALL (m, near, centre, radius) {
   UNWIND m.indexes AS index
   CALL (index, centre) {
-    CALL db.index.vector.queryNodes(index, $fetch, centre) YIELD node, score
+    CALL db.index.vector.queryNodes(index, 6 * $fetch, centre) YIELD node, score
     RETURN collect(node) AS nodes, collect(score) AS scores, min(score) AS last
   }
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
-  RETURN collect([i IN range(0, size(nodes) - 1) WHERE scores[i] >= border | nodes[i]]) AS inside,
-         all(cut IN collect(size(nodes) = $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
+  RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $k OR scores[i] >= border | nodes[i]]) AS inside,
+         all(cut IN collect(size(nodes) = 6 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b
@@ -60,6 +59,6 @@ WITH DISTINCT m, a, u, c, certified, b WHERE b <> a AND ($among IS NULL OR $amon
 WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
 WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
+RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
 ORDER BY distance, node
 LIMIT $k

@@ -3,8 +3,8 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes and relationships once.
 //
+// Put the property to show in the place of `name`.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
 // :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
@@ -23,6 +23,6 @@ WITH n, degree, n[m.radiusProperty] AS radius, n[m.embeddingProperty] AS u, c[m.
 WITH n, degree, radius, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
        sum + (u[i] - v[i]) * (u[i] - v[i])) / (gapU * gapV) AS z
 WITH n, degree, radius, avg(log(1.0 + z + sqrt(z * (z + 2.0)))) AS meanDistance
-RETURN n[$property] AS node, meanDistance, degree, radius
+RETURN n.`name` AS node, meanDistance, degree, radius
 ORDER BY meanDistance DESC, node
 LIMIT $k

@@ -6,23 +6,22 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius.
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          label of both nodes
-// :param property => "name"         the property that tells them apart,
-// :param value => "asyncio"         its value for the one
-// :param other => "threading"       and for the other
+// :param value => "asyncio"         required: the value of the one node
+// :param other => "threading"       required: the value of the other
 // :param hops => 6                  the most relationships of a path; 10 is the limit
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
-MATCH (b:$($label)) WHERE b[$property] = $other AND b[m.runProperty] = m.run AND b <> a
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
+MATCH (b:`Module` {`name`: $other}) WHERE b[m.runProperty] = m.run AND b <> a
 // Only with both ends known here does the server search from both.
 WITH m, a, b, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
 MATCH path = ALL SHORTEST (a)-[r WHERE NOT type(r) IN predicted]-{1,10}(b)
 WHERE length(path) <= $hops AND all(n IN nodes(path) WHERE n[m.runProperty] = m.run)
-WITH m, [n IN nodes(path) | n[$property]] AS path, nodes(path) AS way
+WITH m, [n IN nodes(path) | n.`name`] AS path, nodes(path) AS way
 WITH path, [n IN way | n[m.embeddingProperty]] AS points,
      [n IN way | 4.0 / (2.0 + exp(n[m.radiusProperty]) + exp(-n[m.radiusProperty]))] AS gaps
 // Pairs of places on the path: its two ends, then each step.

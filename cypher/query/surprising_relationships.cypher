@@ -3,8 +3,8 @@
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all relationships once.
 //
+// Put the property to show in the place of `name`.
 // :param model => "heat"            name of the published embedding
-// :param property => "name"         the property to show
 // :param k => 10                    how many
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
@@ -20,7 +20,7 @@ WITH a, b, type, radius, otherRadius, 4.0 / (2.0 + exp(radius) + exp(-radius)) A
      4.0 / (2.0 + exp(otherRadius) + exp(-otherRadius)) AS gapV,
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square
 WITH a, b, type, radius, otherRadius, 2.0 * square / (gapU * gapV) AS z
-RETURN a[$property] AS node, type, b[$property] AS other, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance,
+RETURN a.`name` AS node, type, b.`name` AS other, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance,
        radius, otherRadius
 ORDER BY distance DESC, node, other, type
 LIMIT $k

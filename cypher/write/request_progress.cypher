@@ -1,5 +1,5 @@
 // Renew a claim, and say how far the work is. No row if it is not ours any more.
-// Parameters: id, claim, seconds, stage, progress (0 to 1, of the stage).
+// Parameters: id, claim, seconds, stage, progress (0 to 1, of all).
 MATCH (q:HeatRequest) WHERE elementId(q) = $id
 SET q.lock = true REMOVE q.lock
 WITH q WHERE q.claim = $claim

@@ -10,14 +10,28 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import plural, print_json, table
+from heat_neo4j.cli.options import Decorator, common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import plural, print_json, print_line, print_lines, table
 
 __all__ = ["cypher"]
 
-EXAMPLE = """
-heat cypher run nearest -p label=Paper -p property=id -p value=p1 -p k=5
+SHOW_EXAMPLE = """
+heat cypher show nearest --label Paper --property id
 """
+RUN_EXAMPLE = """
+heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
+"""
+
+label_option: Decorator[Any] = option(
+    "--label", key=None, metavar="LABEL", help="Label by which the query finds nodes, where it has one."
+)
+property_option: Decorator[Any] = option(
+    "--property",
+    "key",
+    key=None,
+    metavar="PROPERTY",
+    help="Property by which it finds and shows nodes; an index of yours over both is used.",
+)
 
 
 @click.group(cls=HeatSubgroup, example="heat cypher list")
@@ -42,18 +56,22 @@ def list_(as_json: bool, verbose: int) -> None:
         table(("QUERY", "ANSWERS"), [(query.name, query.title) for query in queries])
 
 
-@cypher.command(cls=HeatCommand, example="heat cypher show nearest")
+@cypher.command(cls=HeatCommand, example=SHOW_EXAMPLE)
 @click.argument("name", metavar="NAME")
+@label_option
+@property_option
 @common_options
-def show(name: str, verbose: int) -> None:
-    """Print a query as it is, to copy it."""
+def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
+    """Print a query, to copy it."""
     from heat_neo4j.database.library import load_query
 
-    click.echo(load_query(name).text, nl=False)
+    print_lines(load_query(name).copy(_names(label, key)))
 
 
-@cypher.command(cls=HeatCommand, example=EXAMPLE)
+@cypher.command(cls=HeatCommand, example=RUN_EXAMPLE)
 @click.argument("name", metavar="NAME")
+@label_option
+@property_option
 @option(
     "-p",
     "--param",
@@ -61,12 +79,20 @@ def show(name: str, verbose: int) -> None:
     key=None,
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the file]",
+    help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
 )
 @connection_options
 @json_option
 @common_options
-def run(name: str, given: Sequence[str], as_json: bool, verbose: int, **options: Any) -> None:
+def run(
+    name: str,
+    label: str | None,
+    key: str | None,
+    given: Sequence[str],
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
     """Run a query and print its rows.
 
     A query only reads. `heat cypher show NAME` tells its parameters.
@@ -75,8 +101,8 @@ def run(name: str, given: Sequence[str], as_json: bool, verbose: int, **options:
     from heat_neo4j.database.library import load_query
 
     query = load_query(name)
-    values = dict(map(_parameter, given))
-    query.values(values)  # refuses names before a connection is made
+    values = dict(map(_parameter, given)) | _names(label, key)
+    query.divide(values)  # refuses before a connection is made
     with open_store(options) as store:
         rows = store.query(name, **values)
     if as_json:
@@ -86,9 +112,14 @@ def run(name: str, given: Sequence[str], as_json: bool, verbose: int, **options:
             [key.upper() for key in rows[0]],
             [[display_text(value) for value in row.values()] for row in rows],
         )
-        click.echo(plural(len(rows), "row"), err=True)
+        print_line(plural(len(rows), "row"), err=True)
     else:
-        click.echo("no rows", err=True)
+        print_line("no rows", err=True)
+
+
+def _names(label: str | None, key: str | None) -> dict[str, str]:
+    """Return those of the names that were given."""
+    return {name: value for name, value in (("label", label), ("property", key)) if value is not None}
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import Decorator, common_options, connection_options, json_option, stack
-from heat_neo4j.cli.output import Reporter, print_json, table
+from heat_neo4j.cli.output import Reporter, print_json, print_line, table
 from heat_neo4j.cli.run_options import model_option
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     if as_json:
         print_json({"model": model, "dropped": list(dropped)})
     else:
-        click.echo(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
+        print_line(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
 
 
 def _show(found: IndexStatus, *, as_json: bool) -> None:
@@ -77,4 +77,4 @@ def _show(found: IndexStatus, *, as_json: bool) -> None:
         ]
         table(HEADER, rows)
     for problem in found.problems:
-        click.echo(problem)
+        print_line(problem)

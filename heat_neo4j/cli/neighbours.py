@@ -9,8 +9,8 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import print_json, table
+from heat_neo4j.cli.options import Count, common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import print_json, print_line, table
 from heat_neo4j.cli.run_options import model_option
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
     "--k",
     key=None,
     heading=WHICH,
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="N",
     default=10,
     show_default=True,
@@ -90,7 +90,8 @@ def neighbours(
     """List the nodes nearest to one.
 
     Nearest by hyperbolic distance. NODE is an element id, or the value of the property that tells nodes
-    apart. The answer is certified: the index is asked again until no nearer node can be missing.
+    apart. The index is asked again until it was asked far enough for the answer to be certified; with
+    --exact it is not asked.
     """
     with open_store(options) as store:
         found = store.neighbours(
@@ -113,7 +114,7 @@ def _print(found: Neighbours) -> None:
     from heat_neo4j._display import display_text
 
     if not found.nodes:
-        click.echo("no node fits", err=True)
+        print_line("no node fits", err=True)
         return
     shown = list(found.nodes[0].properties)
     header = (*(name.upper() for name in shown or ["element id"]), "DISTANCE", "RADIUS", "LABELS")
@@ -123,4 +124,4 @@ def _print(found: Neighbours) -> None:
         rows.append((*names, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
     how = "every node was looked at" if found.fetch is None else "from the vector index, certified"
-    click.echo(how, err=True)
+    print_line(how, err=True)

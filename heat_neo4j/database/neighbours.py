@@ -20,9 +20,10 @@ from heat_neo4j.errors import ProjectionError
 __all__ = ["Neighbour", "Neighbours", "find_neighbours", "find_node", "published_scope"]
 
 FETCH = 60
-"""Candidates that the index gives at a time, at first and at least: docs/queries.md says why so many."""
+"""Candidates that the index gives at first: docs/queries.md says why so many."""
 
-_MOST_FETCHED = 5_000
+_MOST_FETCHED = 800
+"""The most of them; the statement's second question is for six times as many."""
 _ATTEMPTS = 3
 _ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
 _WHOLE = re.compile(r"-?\d{1,18}")
@@ -66,9 +67,10 @@ class Neighbours:
     nodes : tuple of Neighbour
         At most k.
     certified : bool
-        Whether no nearer node can be missing, beyond what the index itself overlooks.
+        Whether every node was looked at, or the index was asked beyond the border of the ball that holds the
+        answer: then a nearer node can be missing only where the index, an approximate one, overlooks it.
     fetch : int or None
-        Candidates that the index gave at a time in the end; None if every node was looked at.
+        Candidates that the index gave around the node in the end; None if every node was looked at.
     """
 
     element_id: str

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.library import load_query
+from heat_neo4j.database.library import LibraryQuery, load_query
 from heat_neo4j.database.neighbours import Neighbours, find_neighbours, find_node, published_scope
 from heat_neo4j.database.published_index import IndexStatus, index_status
 from heat_neo4j.database.runs import read_address
+from heat_neo4j.errors import ProjectionError
 
 __all__ = ["StoreQueries"]
 
@@ -27,22 +28,37 @@ class StoreQueries:
         name : str
             Such as ``"nearest"``; one of ``search/`` asks the model's index, whatever index the file names.
         **parameters
-            Values of the parameters that the file names; those not given have the file's defaults.
+            ``label`` and ``property`` where the query has them, which are written in the statement, so that
+            an index over them is used; and values of the parameters that the file names. Those that it does
+            not call required have defaults.
 
         Raises
         ------
         ConfigError
-            If there is no such query, or it has no such parameter.
+            If there is no such query, it has no such parameter, or a required one is not given.
         ConnectionFailed, ProjectionError
             If the server is lost, or refuses the query or a value.
         """
         query = load_query(name)
-        values = query.values(parameters)
-        statement = query.statement
-        if query.searches:
-            statement = query.over(read_address(self._connection, values["model"]).get("indexes") or ())
-        records = self._connection.read(statement, values, doing="querying")
+        names, values = query.divide(parameters)
+        if {"index", "type"} & set(query.names):
+            names |= self._names_of(query, values["model"])
+        records = self._connection.read(query.written(names), values, doing="querying")
         return [dict(record) for record in records]
+
+    def _names_of(self, query: LibraryQuery, model: str) -> dict[str, str]:
+        """Return the index and the type of links of a model, as far as a query names them."""
+        address = read_address(self._connection, model)
+        names = {"type": address["linkType"]} if "linkType" in address else {}
+        if "index" in query.names:
+            indexes = list(address.get("indexes") or ())
+            if len(indexes) != 1:
+                there = "no vector index" if not indexes else f"{len(indexes)} vector indexes"
+                raise ProjectionError(
+                    f"{query.name!r} asks one index, and the model has {there}: use another query"
+                )
+            names["index"] = indexes[0]
+        return {name: value for name, value in names.items() if name in query.names}
 
     def neighbours(
         self,
@@ -60,9 +76,10 @@ class StoreQueries:
     ) -> Neighbours:
         """Return the nodes nearest to one by hyperbolic distance.
 
-        The vector index is asked for twice as many candidates, and again, until the answer is certified: no
-        nearer node can be missing, beyond what the index itself overlooks (docs/queries.md has figures). Of a
-        model without an index every node is looked at.
+        The vector index is asked for twice as many candidates, and again, until it was asked beyond the
+        border of the ball that holds the answer. A nearer node can then be missing only where the index, an
+        approximate one, overlooks it (docs/queries.md has figures); with `exact` none can. Of a model
+        without an index every node is looked at.
 
         Parameters
         ----------
@@ -84,7 +101,8 @@ class StoreQueries:
         show : sequence of str, optional
             Properties of the neighbours to return; the key, if there is one, when not given.
         fetch : int, optional
-            How many candidates the index gives at a time at first, 1 or more; 60, or twice `k`, if not given.
+            How many candidates the index gives around the node at first, 1 or more; 60, or twice `k`, if not
+            given.
         exact : bool
             Look at every node, and do not use the index.
 

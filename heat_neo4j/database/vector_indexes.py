@@ -197,7 +197,7 @@ def build_indexes(
     Returns
     -------
     dict
-        What the model's node is to say: ``vectorProperty``, ``vectorScale``, ``indexes``, and ``core``, the
+        What the version's node is to say: ``vectorProperty``, ``vectorScale``, ``indexes``, and ``core``, the
         element ids of the nodes nearest to the origin.
 
     Raises

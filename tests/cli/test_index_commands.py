@@ -129,7 +129,7 @@ def test_embedding_nodes_without_labels_says_that_there_is_no_index(server, invo
     cypher("MATCH (n) WHERE n.bare DETACH DELETE n")
     assert done.returncode == 0, done.stderr
     (line,) = (line for line in done.stderr.splitlines() if "vector index" in line)
-    assert re.fullmatch(r"run \S+ is published without a vector index: 2 nodes have no label, .*", line)
+    assert re.fullmatch(r"heat: run \S+ is published without a vector index: 2 nodes have no label, .*", line)
     assert "vector index" not in done.stdout
 
 
@@ -202,11 +202,22 @@ def test_queries_are_listed_and_shown(invoke):
     assert "there is no query 'nosuch'" in error_of(invoke("cypher", "show", "nosuch", code=2))
 
 
-WHICH = ("-p", "model=cli near", "-p", "label=CliNear")
+def test_a_query_is_shown_with_names_of_ones_own(invoke):
+    file = invoke("cypher", "show", "nearest").stdout
+    shown = invoke("cypher", "show", "nearest", "--label", "Pa`per", "--property", "id").stdout
+    assert "MATCH (a:`Pa``per` {`id`: $value})" in shown
+    assert "Module" not in shown
+    assert "in the place of" not in shown
+    assert shown.count("\n") == file.count("\n") - 1
+    message = error_of(invoke("cypher", "show", "published", "--label", "Paper", code=2))
+    assert message == "heat: query 'published' has no label"
+
+
+WHICH = ("-p", "model=cli near", "--label", "CliNear")
 
 
 def test_a_query_is_run_with_values_of_any_type(invoke):
-    asked = ("cypher", "run", "nearest", *WHICH, "-p", "property=code", "-p", "value=c3", "-p", "k=5")
+    asked = ("cypher", "run", "nearest", *WHICH, "--property", "code", "-p", "value=c3", "-p", "k=5")
     shown = invoke(*asked)
     lines = shown.stdout.splitlines()
     assert lines[0].split() == ["NODE", "DISTANCE", "RADIUS", "CERTIFIED"]
@@ -216,10 +227,10 @@ def test_a_query_is_run_with_values_of_any_type(invoke):
     assert [row["node"] for row in rows] == [line.split()[0] for line in lines[1:]]
     quoted = document(invoke(*[part.replace("=c3", '="c3"') for part in asked], "--json"))
     assert quoted == rows  # JSON, or else text
-    number = (*WHICH, "-p", "property=number", "-p", "value=3", "-p", "k=5")
+    number = (*WHICH, "--property", "number", "-p", "value=3", "-p", "k=5")
     found = document(invoke("cypher", "run", "nearest", *number, "--json"))
     assert [f"c{row['node']}" for row in found] == [row["node"] for row in rows]
-    text = (*WHICH, "-p", "property=number", "-p", 'value="3"')
+    text = (*WHICH, "--property", "number", "-p", 'value="3"')
     nothing = invoke("cypher", "run", "nearest", *text)
     assert (nothing.stdout, nothing.stderr) == ("", "no rows\n")
     assert document(invoke("cypher", "run", "nearest", *text, "--json")) == []
@@ -231,20 +242,35 @@ def test_rows_with_times_are_shown(invoke):
     assert "cli near" in invoke("cypher", "run", "published").stdout
 
 
+SEARCH = ("search/nearest", "--label", "CliNear", "--property", "code", "-p", "value=c3")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["nosuch"], 2, "there is no query 'nosuch'"),
         (["neerest"], 2, "nearest"),
-        (["nearest", "-p", "node=c3"], 2, "query 'nearest' has no parameter 'node': it has model, label"),
+        (
+            ["nearest", "-p", "node=c3"],
+            2,
+            "query 'nearest' has no parameter 'node': it has label, property, value",
+        ),
         (["nearest", "-p", "value"], 2, "-p 'value': give NAME=VALUE"),
         (["nearest", "-p", "=3"], 2, "-p '=3': give NAME=VALUE"),
         (
-            ["nearest", *WHICH, "-p", "property=code", "-p", "value=c3", "-p", "k=many"],
+            ["nearest", *WHICH, "--property", "code", "-p", "value=c3", "-p", "k=many"],
             4,
             "refused a statement",
         ),
-        (["search/nearest", "-p", "model=nosuch"], 4, "the model has no vector index: use another query"),
+        (["nearest", *WHICH, "-p", "value=c3"], 2, "query 'nearest' needs property: "),
+        (["nearest"], 2, "query 'nearest' needs label, property, value: `heat cypher show nearest` explains"),
+        (["most_general", *WHICH], 2, "query 'most_general' has no parameter 'label'"),
+        (
+            ["nearest", "--label", "", "--property", "code", "-p", "value=c3"],
+            2,
+            "a name in Neo4j cannot be empty",
+        ),
+        ([*SEARCH, "-p", "model=nosuch"], 4, "the model has no vector index: use another query"),
     ],
 )
 def test_a_query_that_cannot_be_run(invoke, arguments, code, message):

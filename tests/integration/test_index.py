@@ -7,13 +7,13 @@ import signal
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from heat_neo4j.database import Neo4jStore, WriteNames, vector_indexes
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.library import load_query
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.payload import VECTOR_SCALE
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
@@ -44,7 +44,6 @@ CREATE = (
     "CREATE VECTOR INDEX `{}` FOR (n:`{}`) ON (n.`{}`) OPTIONS {{indexConfig: {{`vector.dimensions`: {}}}}}"
 )
 
-QUERIES = Path(__file__).parents[2] / "cypher" / "query"
 
 processes = multiprocessing.get_context("forkserver")
 
@@ -91,6 +90,7 @@ def expect_index(row, label, slot, dimension):
     config = row["config"]
     assert config["vector.dimensions"] == dimension
     assert config["vector.similarity_function"] == "EUCLIDEAN"
+    assert (config["vector.hnsw.m"], config["vector.hnsw.ef_construction"]) == (32, 200)
     kept = [
         config[key] for key in config if key in ("vector.quantization.enabled", "vector.quantization.type")
     ]
@@ -313,8 +313,8 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
     answers = [nearest_keys(points, 0)[:5] for points in versions]
     store.write_embedding(graph, versions[0], names=NAMES)
     done, wrong, asked = threading.Event(), [], {"neighbours": [], "statement": []}
-    nearest = (QUERIES / "nearest.cypher").read_text("utf-8")
-    values = {"model": NAMES.model, "label": LABEL, "property": "key", "value": 0, "k": 5, "fetch": 60}
+    nearest = load_query("nearest").copy({"label": LABEL, "property": "key"})
+    values = {"model": NAMES.model, "value": 0, "k": 5, "fetch": 60}
 
     def by_neighbours():
         auth = (server.user, server.password)

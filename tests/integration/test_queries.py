@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database import WriteNames
+from heat_neo4j.database.library import load_query
 from tests.live_graph import open_cypher
-from tests.query_toy import FOLDER, NEW, QUERIES, SEARCHES, N, ask, chosen, declared, same, toys_on
+from tests.query_toy import FOLDER, NEW, QUERIES, SEARCHES, N, ask, chosen, declared, named, same, toys_on
 
 pytestmark = pytest.mark.live
 
@@ -33,9 +34,7 @@ def test_parameters_stand_at_the_top_with_defaults(name):
     assert comments[0].startswith("// ")
     assert comments[0].rstrip(".:") != comments[0]
     assert all(line.startswith("//") for line in comments)
-    used = set(
-        re.findall(r"\$(?!\()(\w+)", "\n".join(line for line in text.splitlines() if line[:2] != "//"))
-    )
+    used = set(re.findall(r"\$(\w+)", "\n".join(line for line in text.splitlines() if line[:2] != "//")))
     assert {parameter for parameter, _ in declared(name)} == used
     assert len(declared(name)) == text.count(":param")
 
@@ -56,7 +55,8 @@ def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, 
 @pytest.mark.parametrize("name", QUERIES)
 def test_each_file_is_the_same_query_in_every_version_of_cypher(server, store, toy, caplog, name):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
-    text = (FOLDER / f"{name}.cypher").read_text()
+    names = named(name, toy.values()) | ({"type": toy.links_type} if "type" in load_query(name).names else {})
+    text = load_query(name).copy(names)
     values = chosen(name, values_for(name, toy))
     languages = ("",) if "\nCYPHER 5\n" in text else LANGUAGES[server.series]  # it says its own
     answers = [store._connection.read(language + text, values, doing="querying") for language in languages]

@@ -1,4 +1,4 @@
-"""The queries that users copy: each file says its parameters, and a query asks the model's own index."""
+"""The queries that users copy: each file says its parameters, and names are quoted in their statements."""
 
 import json
 import re
@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from heat_neo4j.database.library import LibraryQuery, QueryParameter, list_queries, load_query
-from heat_neo4j.errors import ConfigError, ProjectionError
+from heat_neo4j.database.library import list_queries, load_query
+from heat_neo4j.errors import ConfigError
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
+EXAMPLES = ("Module", "name", "HEAT_PREDICTED", "heatVector1_Module")
 NAMES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.cypher"))
 
 
@@ -32,11 +33,25 @@ def test_a_file_says_what_it_answers_and_names_its_parameters(name):
         declared, rest = line.split(" => ", 1)
         default, meaning = re.split(r"  +", rest, maxsplit=1)
         expected.append((declared, json.loads(default), meaning))
-    assert [(each.name, each.default, each.meaning) for each in query.parameters] == expected
+    assert [
+        (each.name, each.default, "required: " * each.required + each.meaning) for each in query.parameters
+    ] == expected
     assert len(expected) == text.count(":param")
     sent = query.statement
     assert "//" not in sent
-    assert {each.name for each in query.parameters} == set(re.findall(r"\$(?!\()(\w+)", sent))
+    assert {each.name for each in query.parameters} == set(re.findall(r"\$(\w+)", sent))
+    examples = {
+        "Module": "label",
+        "name": "property",
+        "HEAT_PREDICTED": "type",
+        "heatVector1_Module": "index",
+    }
+    between = set(re.findall(r"`(.*?)`", sent))
+    assert {examples[each] for each in between} == set(query.names)
+    comments = [line for line in text.splitlines() if line.startswith("//")]
+    for each in between:
+        assert sum(f"`{each}`" in line for line in comments) == 1  # says what to put there
+    assert "$(" not in sent  # whoever looks for a label that is a parameter looks at all nodes
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,39 +67,81 @@ def test_a_query_takes_the_number_of_the_version_first_and_goes_by_that(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_query_that_names_an_index_asks_the_one_it_is_given(name):
+def test_names_are_written_between_backticks_everywhere(name):
     query = load_query(name)
-    assert query.searches == name.startswith("search/")
-    if query.searches:
-        sent = query.over(["my `own` index"])
-        assert sent.count("VECTOR INDEX `my ``own`` index`") == query.statement.count("VECTOR INDEX ") > 0
-        assert sent.count("VECTOR INDEX ") == query.statement.count("VECTOR INDEX ")
+    odd = {each: f"my `{each}` \\1 // $x\nRETURN 1" for each in query.names}
+    quoted = {each: f"`my ``{each}`` \\1 // $x\nRETURN 1`" for each in query.names}
+    sent = query.written(odd)
+    expected = query.statement
+    for each, example in zip(("label", "property", "type", "index"), EXAMPLES, strict=True):
+        expected = expected.replace(f"`{example}`", quoted.get(each, ""))
+    assert sent == expected
+    assert query.written({}) == query.statement
+
+    copy = query.copy(odd)
+    assert query.copy({}) == query.text
+    for each in quoted.values():
+        assert copy.count(each) == sent.count(each)
+        copy = copy.replace(each, "")
+    # No comment has a name, which could end it, nor says what to put where it is put already.
+    assert [line for line in copy.splitlines() if line.startswith("//")] == [
+        line for line in query.text.splitlines() if line.startswith("//") and "`" not in line
+    ]
+    kept = {each: odd[each] for each in query.names[1:]}
+    assert "in the place of `" in query.copy(kept) or not query.names
 
 
-def test_the_name_of_an_index_is_no_pattern():
-    over = load_query("search/nearest").over(["\\1 \\g<0>"])
-    assert "VECTOR INDEX `\\1 \\g<0>`" in over
+def test_queries_that_find_a_node_have_its_label_and_property():
+    named = {name: load_query(name).names for name in NAMES}
+    assert named["nearest"] == ("label", "property")
+    assert named["search/nearest"] == ("label", "property", "index")
+    assert named["links_of"] == ("label", "property", "type")
+    assert named["most_general"] == ("property",)
+    assert named["published"] == ()
+
+
+@pytest.mark.parametrize("value", ["", "a\0b", "\\u0060", 3, None])
+def test_a_name_that_cannot_be_quoted_is_told(value):
+    for ask in (load_query("nearest").written, load_query("nearest").copy):
+        with pytest.raises(ConfigError, match="the label of query 'nearest': "):
+            ask({"label": value})
+
+
+def test_a_name_that_a_query_has_not_is_told():
+    for ask in (load_query("published").written, load_query("published").copy):
+        with pytest.raises(ConfigError, match="query 'published' has no label"):
+            ask({"label": "Paper"})
+
+
+def test_what_is_given_is_divided_and_the_rest_has_defaults():
+    query = load_query("nearest")
+    names = {"label": "Paper", "property": "id"}
+    assert query.divide({**names, "value": None}) == (
+        names,
+        {"model": "heat", "value": None, "k": 10, "fetch": 60},
+    )
+    assert query.divide({**names, "value": 1, "k": 3})[1]["k"] == 3
+    assert load_query("published").divide({}) == ({}, {})
 
 
 @pytest.mark.parametrize(
-    ("indexes", "message"),
-    [([], "the model has no vector index"), (["a", "b"], "the model has 2 vector indexes")],
+    ("name", "given", "message"),
+    [
+        ("nearest", {}, "query 'nearest' needs label, property, value: `heat cypher show nearest` explains"),
+        ("nearest", {"label": "A", "property": "b"}, "query 'nearest' needs value: "),
+        ("between", {"label": "A", "property": "b", "value": 1}, "query 'between' needs other: "),
+        ("clusters", {"property": "b"}, "query 'clusters' needs group: "),
+        ("most_general", {"label": "A"}, "query 'most_general' has no parameter 'label'"),
+        ("nearest", {"index": "a"}, "query 'nearest' has no parameter 'index'"),
+        ("search/nearest", {"index": "a"}, "query 'search/nearest' has no parameter 'index'"),
+        ("nearest", {"lable": "A"}, "query 'nearest' has no parameter 'lable': it has label, property"),
+        ("nearest", {"q": 1}, "has no parameter 'q': it has label, property, value, model, k, fetch"),
+        ("published", {"k": 1}, "query 'published' has no parameter 'k': it has none"),
+    ],
 )
-def test_a_query_of_one_index_needs_one(indexes, message):
-    with pytest.raises(ProjectionError, match=f"'search/nearest' asks one index, and {message}"):
-        load_query("search/nearest").over(indexes)
-
-
-def test_values_are_the_given_ones_and_defaults():
-    query = LibraryQuery(
-        "q", "Q.", "", (QueryParameter("k", 10, "how many"), QueryParameter("x", [], "what"))
-    )
-    assert query.values({}) == {"k": 10, "x": []}
-    assert query.values({"k": None}) == {"k": None, "x": []}
-    with pytest.raises(ConfigError, match="query 'q' has no parameter 'K': it has k, x"):
-        query.values({"K": 1})
-    with pytest.raises(ConfigError, match="query 'q' has no parameter 'k': it has none"):
-        LibraryQuery("q", "Q.", "", ()).values({"k": 1})
+def test_what_is_missing_or_too_much_is_told(name, given, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_query(name).divide(given)
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,24 @@
 // The nodes nearest to one node, by hyperbolic distance, found by SEARCH.
 //
-// In the words of servers that have SEARCH. There the name of an index cannot be a parameter: put that of your model in
-// all places (the query published shows it; it ends in the label, and 1 and 2 alternate from run to run).
+// In the words of servers that have SEARCH. There the name of an index cannot be a parameter.
 // How it works is told in query/nearest.cypher.
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
+// Put your model's index, which the query published shows, in the place of `heatVector1_Module`.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the node whose neighbours are wanted: its label,
-// :param property => "name"         a property of it,
-// :param value => "asyncio"         and that property's value
+// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at a time; twice k or more
+// :param fetch => 60                how many candidates the index gives at first, then 6 times as many; twice k or more
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
 CALL (m, a, u, c) {
   CALL (m, u) {
-    MATCH (b) SEARCH b IN (VECTOR INDEX heatVector1_Module FOR u LIMIT $fetch)
+    MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR u LIMIT $fetch)
     RETURN b
     UNION
     UNWIND m.core AS id
@@ -37,11 +36,11 @@ CALL (m, a, u, c) {
 WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
      m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
 CALL (m, near, centre, radius) {
-  MATCH (b) SEARCH b IN (VECTOR INDEX heatVector1_Module FOR centre LIMIT $fetch) SCORE AS score
+  MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR centre LIMIT 6 * $fetch) SCORE AS score
   WITH near, radius, collect(b) AS nodes, collect(score) AS scores, min(score) AS last
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
-  RETURN collect([i IN range(0, size(nodes) - 1) WHERE scores[i] >= border | nodes[i]]) AS inside,
-         all(cut IN collect(size(nodes) = $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
+  RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $k OR scores[i] >= border | nodes[i]]) AS inside,
+         all(cut IN collect(size(nodes) = 6 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b
@@ -49,6 +48,6 @@ WITH DISTINCT m, a, u, c, certified, b WHERE b <> a
 WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
 WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
+RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
 ORDER BY distance, node
 LIMIT $k

@@ -1,15 +1,14 @@
 // The nodes nearest to one node, in a hurry: the best of the candidates that SEARCH gives around it.
 //
-// In the words of servers that have SEARCH. There the name of an index cannot be a parameter: put that of your model in
-// all places (the query published shows it; it ends in the label, and 1 and 2 alternate from run to run).
+// In the words of servers that have SEARCH. There the name of an index cannot be a parameter.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
+// Put your model's index, which the query published shows, in the place of `heatVector1_Module`.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the node whose neighbours are wanted: its label,
-// :param property => "name"         a property of it,
-// :param value => "asyncio"         and that property's value
+// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param k => 10                    how many
 // :param fetch => 100               how many candidates the index gives
 CYPHER 25
@@ -17,13 +16,13 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:$($label)) WHERE a[$property] = $value AND a[m.runProperty] = m.run
+MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
 WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
-MATCH (b) SEARCH b IN (VECTOR INDEX heatVector1_Module FOR u LIMIT $fetch)
+MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR u LIMIT $fetch)
 WITH DISTINCT m, a, u, c, b WHERE b <> a
 WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
 WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
+RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
 ORDER BY distance, node
 LIMIT $k

@@ -1,21 +1,20 @@
 // The nodes nearest to the middle of several nodes: what fits all of them, by SEARCH.
 //
-// In the words of servers that have SEARCH. There the name of an index cannot be a parameter: put that of your model in
-// all places (the query published shows it; it ends in the label, and 1 and 2 alternate from run to run).
+// In the words of servers that have SEARCH. There the name of an index cannot be a parameter.
 // How it works is told in query/nearest_to_point.cypher.
 //
+// Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
+// Put your model's index, which the query published shows, in the place of `heatVector1_Module`.
 // :param model => "heat"            name of the published embedding
-// :param label => "Module"          the nodes: their label,
-// :param property => "name"         a property of theirs,
-// :param values => ["asyncio", "socket"]   and its values
+// :param values => ["asyncio", "socket"]   required: the values of the nodes
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at a time; twice k or more
+// :param fetch => 60                how many candidates the index gives at first, then 6 times as many; twice k or more
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:$($label)) WHERE a[$property] IN $values AND a[m.runProperty] = m.run
+MATCH (a:`Module`) WHERE a.`name` IN $values AND a[m.runProperty] = m.run
 WITH m, a, (2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty])) / 2.0 AS half
 WITH m, collect(a) AS members, collect([x IN a[m.vectorProperty] | x / m.vectorScale * half]) AS points,
      sum(half - 1.0) AS time
@@ -24,7 +23,7 @@ WITH m, members, time, space, sqrt(time ^ 2 - reduce(sum = 0.0, x IN space | sum
 WITH m, members, [x IN space | m.vectorScale * x / (norm + time)] AS u, 2.0 * (1.0 + time / norm) AS c
 CALL (m, members, u, c) {
   CALL (m, u) {
-    MATCH (b) SEARCH b IN (VECTOR INDEX heatVector1_Module FOR u LIMIT $fetch)
+    MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR u LIMIT $fetch)
     RETURN b
     UNION
     UNWIND m.core AS id
@@ -42,11 +41,11 @@ CALL (m, members, u, c) {
 WITH m, members, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
      m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
 CALL (m, near, centre, radius) {
-  MATCH (b) SEARCH b IN (VECTOR INDEX heatVector1_Module FOR centre LIMIT $fetch) SCORE AS score
+  MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR centre LIMIT 6 * $fetch) SCORE AS score
   WITH near, radius, collect(b) AS nodes, collect(score) AS scores, min(score) AS last
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
-  RETURN collect([i IN range(0, size(nodes) - 1) WHERE scores[i] >= border | nodes[i]]) AS inside,
-         all(cut IN collect(size(nodes) = $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
+  RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $k OR scores[i] >= border | nodes[i]]) AS inside,
+         all(cut IN collect(size(nodes) = 6 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b
@@ -54,6 +53,6 @@ WITH DISTINCT m, members, u, c, certified, b WHERE NOT b IN members
 WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
 WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
-RETURN b[$property] AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
+RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
 ORDER BY distance, node
 LIMIT $k

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._blas import one_blas_thread
 from heat_neo4j.hyperboloid import centroids, lift, radius
 
 __all__ = ["Isometry", "boost_to_origin", "fit_isometry"]
@@ -30,6 +31,7 @@ class Isometry(NamedTuple):
 
     matrix: Array
 
+    @one_blas_thread()
     def __call__(self, points: Array) -> Array:
         """Return the moved points, shape (N, d + 1); their time is computed anew."""
         return lift((points @ self.matrix.T)[:, :-1])
@@ -49,6 +51,7 @@ def boost_to_origin(point: Array) -> Array:
     return matrix
 
 
+@one_blas_thread()
 def fit_isometry(source: Array, target: Array) -> Isometry:
     """Return the isometry that brings points near to others, row by row.
 

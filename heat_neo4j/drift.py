@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._blas import one_blas_thread
 from heat_neo4j.hyperboloid import distance, radius
 
 __all__ = ["NEIGHBOURS", "Drift", "measure_drift"]
@@ -30,8 +31,8 @@ class Drift:
 
     Parameters
     ----------
-    nodes : int
-        How many they are.
+    nodes, moved : int
+        How many they are, and how many of them are not where they were to the bit.
     mean : float
         Mean hyperbolic distance between where a node was and where it is.
     quantiles : mapping of str to float
@@ -45,6 +46,7 @@ class Drift:
     """
 
     nodes: int
+    moved: int
     mean: float
     quantiles: Mapping[str, float]
     overlap: float | None
@@ -61,6 +63,7 @@ class Drift:
         return cls(**{**data, "most_moved": tuple((name, move) for name, move in data["most_moved"])})
 
 
+@one_blas_thread()
 def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
     """Compare two embeddings of the same nodes.
 
@@ -81,11 +84,12 @@ def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
             f"embeddings must be of the same nodes: {old.shape}, {new.shape}, {len(node_ids)} ids"
         )
     if not len(old):
-        return Drift(0, 0.0, dict.fromkeys(map(str, _QUANTILES), 0.0), None, 0.0, ())
+        return Drift(0, 0, 0.0, dict.fromkeys(map(str, _QUANTILES), 0.0), None, 0.0, ())
     moves = distance(old, new)
     most = np.argsort(-moves, kind="stable")[:_MOST_MOVED]
     return Drift(
         nodes=len(old),
+        moved=int((old != new).any(axis=1).sum()),
         mean=float(moves.mean()),
         quantiles={str(q): float(np.quantile(moves, q)) for q in _QUANTILES},
         overlap=_overlap(old, new),

@@ -6,7 +6,7 @@ Sketches are linear: the difference of two of them is the sketch of what the gra
 of its squares estimates how many items that is (Charikar, Chen and Farach-Colton, "Finding frequent items in
 data streams", 2002; Alon, Matias and Szegedy, "The space complexity of approximating the frequency moments",
 1996). With 512 buckets its standard error is a sixteenth. The sum of all hashes, modulo 2^64, tells whether
-anything differs at all.
+anything differs at all. While not much differs, an invertible sketch tells which edges and attribute rows.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.graph import Graph
+from heat_neo4j.invertible_sketch import InvertibleSketch, mixed, shortened
 
-__all__ = ["Change", "Fingerprint", "Sketch", "changes", "fingerprint"]
+__all__ = ["Change", "Fingerprint", "Sketch", "Touched", "changes", "fingerprint", "touched"]
 
 Hashes = NDArray[np.uint64]
 
@@ -95,16 +96,19 @@ class Sketch:
 class Fingerprint:
     """Sketches of a graph's nodes, of its undirected edges with their weights, and of its attribute rows.
 
-    A row of attributes that are all 0 counts as none.
+    A row of attributes that are all 0 counts as none. `items` holds edges by their ends, and nodes with their
+    attribute rows as pairs of a node with itself.
     """
 
     nodes: Sketch
     edges: Sketch
     attributes: Sketch
+    items: InvertibleSketch
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fingerprint as JSON data."""
-        return {name: getattr(self, name).to_dict() for name in ("nodes", "edges", "attributes")}
+        counted = {name: getattr(self, name).to_dict() for name in ("nodes", "edges", "attributes")}
+        return {**counted, "items": self.items.to_text()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -116,9 +120,12 @@ class Fingerprint:
             If it is damaged.
         """
         try:
-            return cls(*(Sketch.from_dict(data[name]) for name in ("nodes", "edges", "attributes")))
+            nodes, edges, rows = (Sketch.from_dict(data[name]) for name in ("nodes", "edges", "attributes"))
+            return cls(nodes, edges, rows, InvertibleSketch.from_text(data["items"]))
         except KeyError as error:
             raise ValueError(f"not a fingerprint: no {error}") from error
+        except (TypeError, zlib.error) as error:
+            raise ValueError(f"not a fingerprint: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,22 @@ class Change:
     nodes: float
     edges: float
     attributes: float
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Which nodes of a graph the changes are at.
+
+    Parameters
+    ----------
+    edges : int64 array of shape (N,)
+        How many edges of each have come, gone, or another weight.
+    attributes : bool array of shape (N,)
+        Whether its attribute row is another.
+    """
+
+    edges: NDArray[np.int64]
+    attributes: NDArray[np.bool_]
 
 
 def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
@@ -154,18 +177,26 @@ def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerpr
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has a fingerprint: this one has no node_ids")
     keep = np.ones(graph.n_nodes, dtype=np.bool_) if rows is None else np.asarray(rows, dtype=np.bool_)
-    nodes = _mixed(_text_hashes(graph.node_ids) ^ _NODE)
+    nodes = _node_hashes(graph)
     edges = graph.edges
     inside = keep[edges.row] & keep[edges.col]
     u, v = nodes[edges.row[inside]], nodes[edges.col[inside]]
-    weights = _mixed(np.ascontiguousarray(edges.data[inside]).view(np.uint64) ^ _EDGE)
-    ends = _mixed(u + v) ^ _mixed(u ^ v)  # the same for both directions
+    weights = mixed(np.ascontiguousarray(edges.data[inside]).view(np.uint64) ^ _EDGE)
+    ends = mixed(u + v) ^ mixed(u ^ v)  # the same for both directions
     rows_of = _attribute_hashes(graph)
     filled = keep & (rows_of != 0)
+    short = shortened(nodes)
+    first, second = short[edges.row[inside]], short[edges.col[inside]]
+    items = InvertibleSketch.of(
+        np.concatenate((short[keep], np.minimum(first, second))),
+        np.concatenate((short[keep], np.maximum(first, second))),
+        np.concatenate((mixed(rows_of[keep]), weights)),
+    )
     return Fingerprint(
         nodes=Sketch.of(nodes[keep]),
-        edges=Sketch.of(_mixed(ends + weights)),
-        attributes=Sketch.of(_mixed((nodes[filled] ^ _ATTRIBUTE) + rows_of[filled])),
+        edges=Sketch.of(mixed(ends + weights)),
+        attributes=Sketch.of(mixed((nodes[filled] ^ _ATTRIBUTE) + rows_of[filled])),
+        items=items,
     )
 
 
@@ -178,12 +209,32 @@ def changes(before: Fingerprint, now: Fingerprint) -> Change:
     )
 
 
-def _mixed(values: Hashes) -> Hashes:
-    """Return each value mixed by the finaliser of SplitMix64: one bit changed changes half of the others."""
-    z = values + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def touched(before: Fingerprint, now: Fingerprint, graph: Graph) -> Touched | None:
+    """Return at which nodes two graphs differ; None if that is too much to tell (some 1,500 differences).
+
+    Parameters
+    ----------
+    before, now : Fingerprint
+        Of the two graphs. New nodes, with all their edges, are best left out of `now`.
+    graph : Graph
+        The graph of which `now` is.
+    """
+    found = before.items.differences(now.items)
+    if found is None:
+        return None
+    known = shortened(_node_hashes(graph))
+    order = np.argsort(known, kind="stable")
+    rows = np.stack([order[np.searchsorted(known[order], ends) % max(len(known), 1)] for ends in found])
+    there = np.stack([known[row] == ends for row, ends in zip(rows, found, strict=True)])
+    edge = found[0] != found[1]
+    ends = np.concatenate([row[is_there & edge] for row, is_there in zip(rows, there, strict=True)])
+    attributes = np.zeros(graph.n_nodes, dtype=np.bool_)
+    attributes[rows[0][there[0] & ~edge]] = True
+    return Touched(np.bincount(ends, minlength=graph.n_nodes), attributes)
+
+
+def _node_hashes(graph: Graph) -> Hashes:
+    return mixed(_text_hashes(graph.node_ids) ^ _NODE)
 
 
 def _text_hashes(texts: Any) -> Hashes:
@@ -197,7 +248,7 @@ def _attribute_hashes(graph: Graph) -> Hashes:
     if graph.attributes is None:
         return found
     names = graph.attribute_names or range(graph.n_attributes)
-    columns = _mixed(_text_hashes(names) ^ _COLUMN)
+    columns = mixed(_text_hashes(names) ^ _COLUMN)
     if sparse.issparse(graph.attributes):
         entries = graph.attributes.tocoo()
         _add(found, entries.row, columns[entries.col], entries.data)
@@ -212,4 +263,4 @@ def _attribute_hashes(graph: Graph) -> Hashes:
 def _add(found: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[np.float64]) -> None:
     filled = values != 0
     bits = np.ascontiguousarray(values[filled]).view(np.uint64)
-    np.add.at(found, rows[filled], _mixed(columns[filled] + _mixed(bits)))
+    np.add.at(found, rows[filled], mixed(columns[filled] + mixed(bits)))

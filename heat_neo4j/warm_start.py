@@ -13,8 +13,9 @@ from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed, make_keys
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.similarity import make_similarity
-from heat_neo4j.walks import make_walks
+from heat_neo4j.refinement import unrefined_radii
+from heat_neo4j.similarity import make_similarity, no_similarity
+from heat_neo4j.walks import Walks, draw_walks, make_walks, walks_from
 
 __all__ = ["fit_warm", "short_schedule"]
 
@@ -36,6 +37,10 @@ def fit_warm(
     on_progress: Progress = no_progress,
 ) -> HEAT:
     """Fit a clone of `model` that starts from an earlier embedding, with fewer walks and a smaller rate.
+
+    Refinement is undone before and done after, so that radii do not grow from one warm start to the next. A
+    node of the embedding without any training pair keeps its point to the bit: nothing is learnt of it, and
+    as a negative of others it would only be pushed outwards.
 
     Parameters
     ----------
@@ -62,13 +67,27 @@ def fit_warm(
     """
     seed = draw_seed(model.random_state)
     keys = make_keys(seed)
+    alone = bool((graph.degrees == 0).any())
+    similarity = make_similarity(graph, table_limit=0) if alone or new.any() else no_similarity()
+    walks = make_walks(graph, alpha=model.alpha, walk_length=2, key=keys.walks, similarity=similarity)
+    still = _without_pairs(walks, graph) & ~new
+    kept = points[still]
+    start = unrefined_radii(points, graph) if model.refine else points
     if new.any():
-        similarity = make_similarity(graph, table_limit=0)
-        walks = make_walks(graph, alpha=model.alpha, walk_length=2, key=keys.walks, similarity=similarity)
-        points = with_newcomers(points, new, graph, walks, keys.start)
+        start = with_newcomers(start, new, graph, walks, keys.start)
     short = {**short_schedule(model), "learning_rate": _RATE * model.learning_rate}
     trained: HEAT = clone(model).set_params(**short, random_state=seed)
-    trained.fit(graph, start=points, on_progress=on_progress)
+    trained.fit(graph, start=start, on_progress=on_progress)
+    trained.embedding_[still] = kept
     trained.set_params(**model.get_params())
     trained.training_["warm_start"] = short
     return trained
+
+
+def _without_pairs(walks: Walks, graph: Graph) -> NDArray[np.bool_]:
+    """Return which nodes have neither a neighbour nor a node with similar attributes."""
+    alone = np.flatnonzero(graph.degrees == 0)
+    _, lengths = draw_walks(walks, walks_from(alone, 1, graph.n_nodes))
+    found = np.zeros(graph.n_nodes, dtype=np.bool_)
+    found[alone[lengths == 1]] = True
+    return found

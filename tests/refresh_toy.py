@@ -83,7 +83,7 @@ class Papers:
         """Delete a paper."""
         self.cypher(f"MATCH (n:{LABEL} {{key: $key}}) DETACH DELETE n", key=key)
 
-    def rewire(self, count: int = 4) -> None:
+    def rewire(self, count: int = 16) -> None:
         """Change the weights of some citations."""
         self.cypher(
             f"MATCH (a:{LABEL})-[r:{TYPE}]->() WITH r ORDER BY a.key, elementId(r) LIMIT $count "

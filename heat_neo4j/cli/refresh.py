@@ -10,7 +10,7 @@ from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option
-from heat_neo4j.cli.output import Reporter, facts, print_json
+from heat_neo4j.cli.output import Reporter, facts, print_json, print_line
 from heat_neo4j.cli.refresh_options import job_options, mode_options
 from heat_neo4j.cli.report import show_run
 from heat_neo4j.errors import QualityRejected
@@ -51,7 +51,7 @@ def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: An
         def say(line: str) -> None:
             progress.close()
             if not quiet:
-                click.echo(line, err=True)
+                print_line(line, err=True)
 
         report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=say)
     _show(report, as_json=as_json, verbose=verbose)

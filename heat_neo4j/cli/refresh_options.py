@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from heat_neo4j.cli.options import Decorator, option, projection_options, stack
+from heat_neo4j.cli.options import Count, Decorator, Number, option, projection_options, stack
 from heat_neo4j.cli.run_options import (
     choose_option,
     heat_options,
@@ -20,13 +20,13 @@ from heat_neo4j.cli.run_options import (
 
 __all__ = ["job_options", "mode_options", "records_option"]
 
-_ABOVE_0 = click.FloatRange(min=0, min_open=True)
-_SHARE = click.FloatRange(min=0, max=1)
+_ABOVE_0 = Number(min=0, min_open=True)
+_SHARE = Number(min=0, max=1)
 
 records_option: Decorator[Any] = option(
     "--records",
     key="refresh.records",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     metavar="N",
     default=100,
     show_default=True,
@@ -34,13 +34,13 @@ records_option: Decorator[Any] = option(
 )
 _refresh_options: Decorator[Any] = stack(
     option(
-        "--place-limit",
-        key="refresh.place_limit",
+        "--local-limit",
+        key="refresh.local_limit",
         type=_ABOVE_0,
         metavar="X",
-        default=0.1,
+        default=0.2,
         show_default=True,
-        help="Place new nodes while they are at most this share, counted since the last training.",
+        help="Train only new nodes and those at changes while they are at most this share.",
     ),
     option(
         "--warm-limit",
@@ -88,7 +88,7 @@ _refresh_options: Decorator[Any] = stack(
     option(
         "--lease-seconds",
         key="refresh.lease_seconds",
-        type=click.FloatRange(min=1),
+        type=Number(min=1),
         metavar="X",
         default=60.0,
         show_default=True,
@@ -102,7 +102,7 @@ mode_options: Decorator[Any] = stack(
         "--mode",
         key=None,
         heading="Refreshing",
-        type=click.Choice(("auto", "place", "warm", "full")),
+        type=click.Choice(("auto", "local", "warm", "full")),
         default="auto",
         show_default=True,
         help="What to do; auto decides by what has changed.",

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import facts, format_seconds, print_json, table
+from heat_neo4j.cli.output import facts, format_seconds, print_json, print_line, table
 from heat_neo4j.cli.report import describe
 from heat_neo4j.errors import ConfigError
 
@@ -54,7 +54,7 @@ def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> N
     elif found:
         table(HEADER, [_row(run) for run in found])
     else:
-        click.echo("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
+        print_line("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
 
 
 @runs.command(cls=HeatCommand, example="heat runs show 20260801T060000Z-5f3a9c1e7b24")
@@ -90,6 +90,11 @@ def _row(run: RunRecord) -> tuple[str, ...]:
         f"{run.nodes_written:,}" if "embedding" in run.parts else "",
         f"{run.links_written:,}" if "links" in run.parts else "",
         "" if run.final_loss is None else f"{run.final_loss:.4f}",
-        "" if run.quality.get("auroc") is None else f"{run.quality['auroc']:.3f}",
-        f"{run.drift['mean']:.3f}" if run.drift else "",
+        _number(run.quality.get("auroc")),
+        _number(run.drift.get("mean")),
     )
+
+
+def _number(value: object) -> str:
+    """Return a figure of a run's quality, nothing where there is none."""
+    return f"{value:.3f}" if isinstance(value, int | float) else ""

@@ -16,13 +16,9 @@ from heat_neo4j._progress import no_progress
 from heat_neo4j.cli.arguments import job_from, made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    Duration,
-    common_options,
-    connection_options,
-    option,
-)
-from heat_neo4j.cli.output import Reporter
+from heat_neo4j.cli.log import log_lines
+from heat_neo4j.cli.options import Duration, Number, common_options, connection_options, option
+from heat_neo4j.cli.output import Reporter, print_line
 from heat_neo4j.cli.refresh_options import job_options
 
 if TYPE_CHECKING:
@@ -53,7 +49,7 @@ heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/he
 @option(
     "--poll-seconds",
     key="serve.poll_seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Number(min=0, min_open=True),
     metavar="X",
     default=5.0,
     show_default=True,
@@ -104,7 +100,7 @@ def serve(
 
         def say(line: str) -> None:
             progress.close()
-            click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {line}", err=True)
+            _print_dated(line)
 
         worker = Worker(
             lambda: open_store(options),
@@ -116,8 +112,12 @@ def serve(
             on_progress=progress if verbose else no_progress,
             say=say,
         )
-        with _stopped_by_signals(worker):
+        with log_lines(_print_dated), _stopped_by_signals(worker):
             worker.run()
+
+
+def _print_dated(line: str) -> None:
+    print_line(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {line}", err=True)
 
 
 def _schedule(every: float | None, cron: str | None) -> Schedule | None:

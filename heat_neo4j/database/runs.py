@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from heat_neo4j.database.address import previous_address
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SLOTS
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
@@ -106,7 +108,7 @@ class RunRecord:
     previous_run : str or None
         The run whose coordinates were published when it began.
     decision : str or None
-        How the coordinates came to be: "full", "warm" or "place".
+        How the coordinates came to be: "full", "warm" or "local".
     reason : str or None
         Why so.
     settings : mapping
@@ -120,6 +122,8 @@ class RunRecord:
     auroc, overlap, mean_move : float or None
         Of these, what Cypher asks for: held-out AUROC, the share of nearest nodes that stayed the same, and
         the mean hyperbolic distance by which nodes moved.
+    damaged : tuple of str
+        Properties of the node that hold what no run of ours writes; they are left out here. Not stored.
     """
 
     run_id: str
@@ -170,6 +174,7 @@ class RunRecord:
     auroc: float | None = None
     overlap: float | None = None
     mean_move: float | None = None
+    damaged: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -178,24 +183,54 @@ class RunRecord:
 
     @classmethod
     def from_node(cls, properties: Mapping[str, Any]) -> Self:
-        """Return the record that a run node's properties hold; properties not known here are left out."""
+        """Return the record that a run node's properties hold; those unknown here or damaged are left out."""
         values: dict[str, Any] = {}
+        damaged = []
+        kinds = get_type_hints(cls)
         for part in fields(cls):
             value = properties.get(_camel(part.name))
             if value is None:
                 continue
             if part.name in _JSON_FIELDS:
-                value = json.loads(value)
+                value = _from_json(value)
             elif isinstance(value, list):
                 value = tuple(value)
             elif hasattr(value, "to_native"):
                 value = value.to_native()
-            values[part.name] = value
-        return cls(**values)
+            if _is_kind(value, kinds[part.name]):
+                values[part.name] = value
+            else:
+                damaged.append(_camel(part.name))
+        for name in ("run_id", "model", "parts", "status"):  # without them it is none of ours: see `_is_run`
+            values.setdefault(name, () if name == "parts" else "")
+        return cls(**values, damaged=tuple(damaged))
+
+    def whole(self) -> Self:
+        """Return the record itself, to work with what it says.
+
+        Raises
+        ------
+        ProjectionError
+            If properties of its node are damaged.
+        """
+        if self.damaged:
+            raise self.damage(*self.damaged)
+        try:
+            Projection.from_dict(self.projection)
+        except (TypeError, ValueError) as error:
+            raise self.damage("projection") from error
+        return self
+
+    def damage(self, *properties: str) -> ProjectionError:
+        """Return the error for a run's node of which `properties` say what no run of ours writes."""
+        return ProjectionError(
+            f"the node of run {self.run_id} is damaged ({', '.join(properties)}): "
+            f"`heat clear --run {self.run_id}` removes the run, then run `heat embed`"
+        )
 
     def to_node(self) -> dict[str, Any]:
         """Return the properties that `from_node` takes, without those that are None."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        values = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "damaged"}
         return {
             _camel(name): json.dumps(value, allow_nan=False, sort_keys=True, default=np.generic.item)
             if name in _JSON_FIELDS
@@ -242,9 +277,15 @@ class Bookkeeping:
         return next(slot for slot in SLOTS if slot not in taken)
 
     def published_run(self, model: str) -> RunRecord | None:
-        """Return the run of `model` whose coordinates are published; None if there is none."""
+        """Return the run of `model` whose coordinates are published; None if there is none.
+
+        Raises
+        ------
+        ProjectionError
+            If its node is damaged.
+        """
         address = self.published(model).get("run")
-        return next((run for run in self.runs_of(model) if run.run_id == address), None)
+        return next((run.whole() for run in self.runs_of(model) if run.run_id == address), None)
 
     def runs_of(self, model: str) -> tuple[RunRecord, ...]:
         """Return the runs of `model`, latest first."""
@@ -281,7 +322,7 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
         runs = transaction.run(load_statement("read/runs"), {"current": not history}).records
         return Bookkeeping(
             models,
-            tuple(RunRecord.from_node(record["run"]) for record in runs),
+            tuple(RunRecord.from_node(record["run"]) for record in runs if _is_run(record["run"])),
         )
 
     if isinstance(source, Connection):
@@ -327,12 +368,50 @@ def nothing_published(model: str) -> ProjectionError:
 def _node_of(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
     """Return one of the model nodes; of two that were made at the same moment, that which is in use."""
     found = [node for node in models if node["name"] == model]
-    return max(found, key=lambda node: node.get("version") or 0, default={})
+    return max(found, key=_version_number, default={})
+
+
+def _version_number(node: Mapping[str, Any]) -> int:
+    number = node.get("version")
+    return number if isinstance(number, int) else 0
 
 
 def _read_models(transaction: Transaction) -> list[Mapping[str, Any]]:
     records = transaction.run(load_statement("read/models")).records
-    return [{**record["model"], **(record["version"] or {})} for record in records]
+    return [
+        {**record["model"], **(record["version"] or {})}
+        for record in records
+        if isinstance(record["model"]["name"], str)
+    ]
+
+
+def _is_run(node: Mapping[str, Any]) -> bool:
+    return isinstance(node["runId"], str) and isinstance(node["model"], str)
+
+
+def _from_json(text: Any) -> Any:
+    """Return what JSON text says; None, which none of our texts says, if it is no such text."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _is_kind(value: Any, kind: Any) -> bool:
+    """Return whether `value` is of the type that a field is declared with."""
+    if kind is Any:
+        return True
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return any(_is_kind(value, each) for each in arguments)
+    if origin is Mapping:
+        return isinstance(value, dict) and all(_is_kind(each, arguments[1]) for each in value.values())
+    if origin in (tuple, Sequence):
+        is_listed = isinstance(value, tuple if origin is tuple else list)
+        return is_listed and all(_is_kind(each, arguments[0]) for each in value)
+    if isinstance(value, bool):  # which is an int to isinstance
+        return False
+    return isinstance(value, int | float if kind is float else kind)
 
 
 def _camel(name: str) -> str:

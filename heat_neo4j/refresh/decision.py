@@ -1,4 +1,4 @@
-"""How much of an embedding to compute anew: nothing, new nodes only, a warm start, or all of it."""
+"""How much of an embedding to compute anew: nothing, the nodes around the changes, a warm start, or all."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j._settings import difference
 from heat_neo4j._validation import check_positive
 from heat_neo4j.database import RunRecord
 from heat_neo4j.database.published import StoredCoordinates
-from heat_neo4j.fingerprint import Change, Fingerprint, changes, fingerprint
+from heat_neo4j.fingerprint import Change, Fingerprint, Touched, changes, fingerprint, touched
 from heat_neo4j.graph import Graph
 
 __all__ = ["MODES", "NOTHING", "Changed", "Decision", "Limits", "decide", "what_changed"]
 
-NOTHING, PLACE, WARM, FULL = "nothing", "place", "warm", "full"
-MODES = ("auto", PLACE, WARM, FULL)
+NOTHING, LOCAL, WARM, FULL = "nothing", "local", "warm", "full"
+Array = NDArray[np.float64]
+MODES = ("auto", LOCAL, WARM, FULL)
 """What a user may ask for."""
 
 
@@ -28,19 +30,19 @@ class Limits:
 
     Parameters
     ----------
-    place : float
-        New nodes are placed while, with all those placed since the last training, they are at most this share
-        of the nodes.
+    local : float
+        Nodes that are new, or at changed edges or attributes, are trained alone while, with all those that
+        were since the last training of the whole, they are at most this share of the nodes.
     warm : float
         A warm start serves while at most this share of nodes, edges or attribute rows has changed since the
         last full run, added up over the runs in between.
     """
 
-    place: float = 0.1
+    local: float = 0.2
     warm: float = 0.3
 
     def __post_init__(self) -> None:
-        check_positive("place", self.place)
+        check_positive("local", self.local)
         check_positive("warm", self.warm)
 
 
@@ -59,8 +61,9 @@ class Changed:
         Whether anything differs beside new nodes with their edges and attributes.
     share : float
         Largest share of nodes, edges or attribute rows that differ.
-    placed : int
-        New nodes, and those that were placed since the last training.
+    local : int or None
+        Nodes that are new, or at changed edges or attributes, and those that were since the last training of
+        the whole; None if too much has changed to tell which they are.
     since_full : float
         `share`, added up since the last full run.
     """
@@ -71,14 +74,14 @@ class Changed:
     attributes: float
     old_changed: bool
     share: float
-    placed: int
+    local: int | None
     since_full: float
 
     def recorded(self, kind: str) -> dict[str, Any]:
         """Return what a run of some kind remembers, as JSON data: a training starts its counts anew."""
         told = asdict(self)
         if kind in (WARM, FULL):
-            told["placed"] = 0
+            told["local"] = 0
         if kind == FULL:
             told["since_full"] = 0.0
         return told
@@ -86,16 +89,16 @@ class Changed:
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do, and why: `kind` is "nothing", "place", "warm" or "full"; `reason` is one line."""
+    """What to do, and why: `kind` is "nothing", "local", "warm" or "full"; `reason` is one line."""
 
     kind: str
     reason: str
 
 
 def what_changed(
-    source: RunRecord, stored: StoredCoordinates, graph: Graph, now: Fingerprint
-) -> Changed | None:
-    """Return what differs from the graph that a run was computed from; None if the run does not tell.
+    source: RunRecord, stored: StoredCoordinates, graph: Graph, now: Fingerprint, alpha: float
+) -> tuple[Changed | None, Array | None]:
+    """Return what differs from the graph that a run was computed from, and for how much of each node.
 
     Parameters
     ----------
@@ -107,24 +110,38 @@ def what_changed(
         As it is now.
     now : Fingerprint
         Of `graph`.
+    alpha : float
+        Share of a walk's steps that follow attributes.
+
+    Returns
+    -------
+    changed : Changed or None
+        None if the run does not tell what it was computed from.
+    shares : float64 array of shape (N,), or None
+        Share of each node's steps that lead elsewhere than they did; 1 for a new node. Nodes that were there
+        are not changed by edges to new ones. None if too much has changed to tell.
     """
     if not source.fingerprint:
-        return None
+        return None, None
     before = Fingerprint.from_dict(source.fingerprint)
     whole = changes(before, now)
-    old = changes(before, fingerprint(graph, stored.found))
+    among_old = fingerprint(graph, stored.found)
+    old = changes(before, among_old)
+    shares = _shares(touched(before, among_old, graph), stored, graph, alpha)
+    earlier = source.changes.get("local", 0)
     new = int((~stored.found).sum())
     share = _share(whole, before, now)
-    return Changed(
+    changed = Changed(
         nodes_new=new,
         nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
         edges=float(whole.edges),
         attributes=float(whole.attributes),
         old_changed=bool(old.nodes or old.edges or old.attributes),
         share=share,
-        placed=new + int(source.changes.get("placed", 0)),
+        local=None if shares is None else int(np.count_nonzero(shares)) + int(earlier or 0),
         since_full=share + float(source.changes.get("since_full", 0.0)),
     )
+    return changed, shares
 
 
 def decide(  # noqa: PLR0911  # each return is one line of the table of decisions
@@ -167,13 +184,24 @@ def decide(  # noqa: PLR0911  # each return is one line of the table of decision
         return Decision(FULL, f"run {rejected.run_id} ({rejected.decision}) was rejected")
     n_nodes = len(stored.found)
     told = _told(changed)
-    if not changed.old_changed and changed.placed <= max(limits.place * n_nodes, 1):
-        return Decision(PLACE, told)
+    if changed.local is not None and changed.local <= max(limits.local * n_nodes, 1):
+        return Decision(LOCAL, told)
     if changed.since_full <= limits.warm:
         return Decision(WARM, told)
     return Decision(
         FULL, f"{told}; since the last full run {changed.since_full:.0%} of the graph have changed"
     )
+
+
+def _shares(found: Touched | None, stored: StoredCoordinates, graph: Graph, alpha: float) -> Array | None:
+    if found is None:
+        return None
+    alpha = alpha if graph.n_attributes else 0.0
+    by_edges = np.minimum(found.edges / np.maximum(graph.degrees, 1), 1.0)
+    by_edges[(found.edges > 0) & (graph.degrees == 0)] = 1.0
+    shares = np.where(graph.degrees == 0, 1.0, alpha) * found.attributes
+    shares = np.minimum(shares + np.where(graph.degrees == 0, 1.0, 1.0 - alpha) * by_edges, 1.0)
+    return np.where(stored.found, shares, 1.0)
 
 
 def _share(change: Change, before: Fingerprint, now: Fingerprint) -> float:

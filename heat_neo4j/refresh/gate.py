@@ -19,18 +19,27 @@ from heat_neo4j.drift import Drift
 from heat_neo4j.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import pair_distances
+from heat_neo4j.local_fit import fit_local
 from heat_neo4j.metrics import auroc
-from heat_neo4j.placement import place
 from heat_neo4j.splits import EdgeSplit, split_edges_of
 from heat_neo4j.warm_start import short_schedule
 
-__all__ = ["Gate", "Quality", "held_out_quality", "known_edges", "last_auroc", "placed_quality"]
+__all__ = [
+    "CHANCE",
+    "Gate",
+    "Quality",
+    "held_out_quality",
+    "known_edges",
+    "last_quality",
+    "local_quality",
+    "standard_error",
+]
 
 Array = NDArray[np.float64]
 
-_PLACED_DROP = (
-    0.1  # nodes that are only placed predict their links worse, by up to .06 on the benchmark graphs
-)
+_LOCAL_DROP = 0.1  # nodes trained alone predict their links worse, by up to .06 on the benchmark graphs
+CHANCE = 3.0
+"""Standard errors by which one of two AUROCs must be lower: of equal versions under 1 % are rejected."""
 _FEWEST_EDGES = 10
 _KNOWN_EDGES = 20_000
 
@@ -39,7 +48,8 @@ _KNOWN_EDGES = 20_000
 class Gate:
     """What a new version must reach to be published.
 
-    A fall counts only where it is more than twice its standard error: of few held-out edges little follows.
+    A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
+    `CHANCE` standard errors of their difference is none.
 
     Parameters
     ----------
@@ -64,7 +74,7 @@ class Gate:
         for name in ("max_auroc_drop", "max_below_degree", "min_overlap"):
             check_probability(name, getattr(self, name))
 
-    def problems(self, quality: Quality, drift: Drift | None, *, placed: bool) -> Iterator[str]:
+    def problems(self, quality: Quality, drift: Drift | None, *, local: bool) -> Iterator[str]:
         """Yield what is not good enough, one line each.
 
         Parameters
@@ -73,15 +83,19 @@ class Gate:
             Of the new version.
         drift : Drift, optional
             From the published version; None where that is of something else.
-        placed : bool
-            Whether new nodes were only placed: their held-out edges are all that is judged.
+        local : bool
+            Whether only some nodes were trained: their held-out edges are all that is judged.
         """
-        drop = max(self.max_auroc_drop, _PLACED_DROP) if placed else self.max_auroc_drop
+        drop = max(self.max_auroc_drop, _LOCAL_DROP) if local else self.max_auroc_drop
         if quality.auroc is not None:
-            known = [(quality.last_auroc, drop, "the last published run's")]
-            known += [(quality.degree_auroc, self.max_below_degree, "that of the degrees")]
-            for other, limit, whose in known:
-                if other is not None and other - quality.auroc > max(limit, 2 * quality.error):
+            last_error = quality.error if quality.last_error is None else quality.last_error
+            bars = [
+                (quality.last_auroc, last_error, drop, "the last published run's"),
+                (quality.degree_auroc, 0.0, self.max_below_degree, "that of the degrees"),
+            ]
+            for other, its_error, limit, whose in bars:
+                chance = CHANCE * float(np.hypot(quality.error, its_error))
+                if other is not None and other - quality.auroc > max(limit, chance):
                     found = f"held-out AUROC {quality.auroc:.3f}"
                     yield f"{found} is more than {limit:g} below {whose}, {other:.3f}"
         before, now = quality.known_before, quality.known
@@ -111,8 +125,8 @@ class Quality:
         How many were.
     error : float
         Standard error of `auroc` (Hanley and McNeil, Radiology 143, 1982).
-    last_auroc : float or None
-        Of the last published run.
+    last_auroc, last_error : float or None
+        Of the last published run; an error that is not known is taken to be `error`.
     known, known_before : float or None
         How well the new and the published coordinates tell the graph's present edges between nodes that have
         both from other pairs. (Training has seen them.)
@@ -123,6 +137,7 @@ class Quality:
     held_out_edges: int = 0
     error: float = 0.0
     last_auroc: float | None = None
+    last_error: float | None = None
     known: float | None = None
     known_before: float | None = None
 
@@ -131,17 +146,20 @@ class Quality:
         return asdict(self)
 
 
-def last_auroc(source: RunRecord | None) -> float | None:
-    """Return the held-out AUROC of a run, from its quality or else from the law of its links."""
+def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
+    """Return the held-out AUROC of a run and its standard error, from its quality or the law of its links."""
     if source is None:
-        return None
-    if source.decision != "place" and source.quality.get("auroc") is not None:
-        return float(source.quality["auroc"])
-    if source.quality.get("last_auroc") is not None:  # placing new nodes says nothing of the others
-        return float(source.quality["last_auroc"])
+        return None, None
+    quality = source.quality
+    if source.decision != "local" and quality.get("auroc") is not None:
+        return float(quality["auroc"]), quality.get("error")
+    if quality.get("last_auroc") is not None:  # of some nodes, it says nothing of the others
+        return float(quality["last_auroc"]), quality.get("last_error")
     law = source.parameters.get("link_score", source.parameters.get("calibration", {}))
     found = law.get("distance_auroc", law.get("auroc"))
-    return None if found is None else float(found)
+    if found is None:
+        return None, None
+    return float(found), standard_error(float(found), law["n_edges"], law["n_non_edges"])
 
 
 def held_out_quality(
@@ -174,28 +192,30 @@ def held_out_quality(
     return _quality(held_out.split, held_out.embedding)
 
 
-def placed_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
-    """Measure placed nodes by a fifth of their edges, without which they are placed once more.
+def local_quality(model: HEAT, graph: Graph, points: Array, trained: NDArray[np.bool_]) -> Quality:
+    """Measure nodes that were trained alone by a fifth of their edges: placed once more without those.
+
+    They are placed as new ones: from where they were they would know the edges that are held out.
 
     Parameters
     ----------
     model : HEAT
-        The estimator that placed them, fitted.
+        The estimator that trained them, fitted.
     graph : Graph
         With all nodes.
     points : float64 array of shape (N, d + 1)
-        The published embedding; rows of new nodes are not looked at.
-    new : bool array of shape (N,)
-        Which nodes are new.
+        The published embedding; rows of these nodes are not looked at.
+    trained : bool array of shape (N,)
+        Which nodes they are; of all, nothing is measured.
     """
     try:
-        split = split_edges_of(graph, new, random_state=model.seed_)
+        split = split_edges_of(graph, trained, random_state=model.seed_)
     except ValueError:
         return Quality()
-    if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES:
+    if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES or trained.all():
         return Quality()
     twin = clone(model).set_params(random_state=model.seed_)
-    return _quality(split, place(twin, split.train, points, new).embedding_)
+    return _quality(split, fit_local(twin, split.train, points, trained).embedding_)
 
 
 def known_edges(points: Array, graph: Graph, rows: NDArray[np.bool_], seed: int) -> float | None:
@@ -241,11 +261,11 @@ def _quality(split: EdgeSplit, points: Array) -> Quality:
         auroc=found,
         degree_auroc=auroc(degrees.pairs(edges), degrees.pairs(others)),
         held_out_edges=len(edges),
-        error=_standard_error(found, len(edges), len(others)),
+        error=standard_error(found, len(edges), len(others)),
     )
 
 
-def _standard_error(area: float, edges: int, others: int) -> float:
+def standard_error(area: float, edges: int, others: int) -> float:
     """Return the standard error of an AUROC, Hanley and McNeil's for exponential scores."""
     one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)

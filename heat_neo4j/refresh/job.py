@@ -61,7 +61,7 @@ class RefreshReport:
     outcome : str
         "published", "nothing" or "rejected"; "dry run" if only the decision was asked for.
     decision, reason : str
-        "nothing", "place", "warm" or "full", and why.
+        "nothing", "local", "warm" or "full", and why.
     changed : Changed or None
         What differs from the graph of the run before.
     quality : Quality or None

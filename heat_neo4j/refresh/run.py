@@ -6,16 +6,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from heat_neo4j._compiling import begin_compiling
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._publishing import Result, Target
 from heat_neo4j._stages import Clock, notes_on, recorded_links
 from heat_neo4j.capacity import check_memory, run_size
 from heat_neo4j.database import Neo4jStore
 from heat_neo4j.database.lease import Lease
+from heat_neo4j.database.payload import check_coordinates
 from heat_neo4j.drift import Drift
+from heat_neo4j.errors import WriteRefused
 from heat_neo4j.links import predict_links
-from heat_neo4j.refresh.decision import FULL, NOTHING, PLACE, WARM, Decision
-from heat_neo4j.refresh.gate import Quality, held_out_quality, known_edges, last_auroc, placed_quality
+from heat_neo4j.refresh.decision import FULL, LOCAL, NOTHING, WARM, Decision
+from heat_neo4j.refresh.gate import Quality, held_out_quality, known_edges, last_quality, local_quality
 from heat_neo4j.refresh.job import Job, RefreshReport
 from heat_neo4j.refresh.situation import Situation, read_situation
 from heat_neo4j.refresh.version import Version, drift_of, make_version
@@ -42,7 +45,7 @@ def refresh(
         The database.
     job : Job
         What is to be kept fresh.
-    mode : {"auto", "place", "warm", "full"}
+    mode : {"auto", "local", "warm", "full"}
         What to do; by what has changed if "auto". Placing and warm starts need a version of the same settings
         to go on from.
     dry_run : bool
@@ -78,6 +81,7 @@ def refresh(
     if dry_run:
         found, decision = look()
         return RefreshReport("dry run", decision.kind, decision.reason, found.changed, notes=found.notes)
+    begin_compiling()
     with store.lease(job.names.model, job.lease_seconds) as lease:
         found, decision = look()
         if decision.kind == NOTHING:
@@ -105,7 +109,7 @@ def _make_and_publish(
     parts = ("embedding",) if job.links is None else ("embedding", "links")
     target = Target(store, found.graph, parts, job.names, job.overwrite, job.index, False, on_progress)
     target.check(job.links)
-    version = make_version(decision.kind, job, found, clock, on_progress)
+    version, decision = _sound_version(decision, job, found, clock, on_progress, say)
     drift = drift_of(version.model, found)
     quality = _quality(version, decision.kind, found, on_progress)
     clock.lap("check")
@@ -113,7 +117,7 @@ def _make_and_publish(
         say(line)
     # Drift limits are for versions of the same settings: others may well lie elsewhere.
     comparable = drift if decision.kind != FULL or found.same_settings else None
-    why = "; ".join(job.gate.problems(quality, comparable, placed=decision.kind == PLACE))
+    why = "; ".join(job.gate.problems(quality, comparable, local=decision.kind == LOCAL))
     result = _result(job, found, decision, version, quality, drift)
     if not why:
         result = _with_links(result, job, found, version, clock, on_progress)
@@ -136,14 +140,32 @@ def _make_and_publish(
     )
 
 
+def _sound_version(
+    decision: Decision, job: Job, found: Situation, clock: Clock, on_progress: Progress, say: Say
+) -> tuple[Version, Decision]:
+    """Compute a version; where it cannot go on from the published points, compute it in full instead."""
+    if decision.kind != FULL:
+        try:
+            version = make_version(decision.kind, job, found, clock, on_progress)
+            check_coordinates(version.model, found.graph.n_nodes, job.coordinates)
+            return version, decision
+        except (ValueError, WriteRefused) as error:
+            fault = str(error).removesuffix(": nothing written").removesuffix("; nothing written")
+        decision = Decision(FULL, f"the published points are no start for a {decision.kind} refresh: {fault}")
+        say(f"{decision.kind}: {decision.reason}")
+    return make_version(FULL, job, found, clock, on_progress), decision
+
+
 def _quality(version: Version, kind: str, found: Situation, on_progress: Progress) -> Quality:
     """Measure a version, beside what is known of the published one."""
     model, graph, published = version.model, found.graph, found.published
-    last = None if published is None or not found.same_settings else last_auroc(published.run)
-    if kind == PLACE:
+    same = published is not None and found.same_settings
+    auroc, error = last_quality(published.run if same and published is not None else None)
+    if kind == LOCAL:
         assert published is not None
-        quality = placed_quality(model, graph, published.stored.points(), ~published.old)
-        return replace(quality, last_auroc=last)
+        assert found.shares is not None
+        quality = local_quality(model, graph, published.stored.points(), found.shares > 0)
+        return replace(quality, last_auroc=auroc, last_error=error)
     quality = held_out_quality(
         model, graph, version.law.held_out, short=kind == WARM, on_progress=on_progress
     )
@@ -152,7 +174,7 @@ def _quality(version: Version, kind: str, found: Situation, on_progress: Progres
         seed = int(model.seed_)
         known, before = (known_edges(each, graph, published.old, seed) for each in (model.embedding_, old))
         quality = replace(quality, known=known, known_before=before)
-    return replace(quality, last_auroc=last)
+    return replace(quality, last_auroc=auroc, last_error=error)
 
 
 def _result(
@@ -177,7 +199,10 @@ def _result(
         "mean_move": None if drift is None else drift.mean,
     }
     parameters: dict[str, Any] = {} if version.choice is None else {"choice": version.choice.to_dict()}
-    kept = found.published.stored if decision.kind == PLACE and found.published is not None else None
+    kept = None
+    if decision.kind == LOCAL and found.published is not None and found.shares is not None:
+        stored = found.published.stored
+        kept = replace(stored, found=stored.found & (found.shares == 0.0))
     notes = (*found.notes, *version.notes)
     return Result(version.model, job.coordinates, None, parameters, version.choice, notes, facts, kept)
 
@@ -214,5 +239,8 @@ def _lines(quality: Quality, drift: Drift | None) -> list[str]:
         lines.append("held-out AUROC: not measured, too few edges can be held out")
     if drift is not None:
         overlap = "" if drift.overlap is None else f", {drift.overlap:.0%} of the nearest nodes stayed"
-        lines.append(f"drift: {drift.nodes:,} nodes moved by {drift.mean:.3f} in the mean{overlap}")
+        lines.append(
+            f"drift: {drift.moved:,} of {drift.nodes:,} nodes moved, all by {drift.mean:.3f} in the mean, "
+            f"the farthest by {drift.quantiles['1.0']:.3f}{overlap}"
+        )
     return lines

@@ -18,11 +18,12 @@ from heat_neo4j.database.published import StoredCoordinates
 from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.fingerprint import Fingerprint, fingerprint
 from heat_neo4j.graph import Graph
+from heat_neo4j.hyperboloid import check_points
 from heat_neo4j.refresh.decision import (
     FULL,
+    LOCAL,
     MODES,
     NOTHING,
-    PLACE,
     Changed,
     Decision,
     Limits,
@@ -35,6 +36,7 @@ __all__ = ["Published", "Situation", "read_situation"]
 
 Array = NDArray[np.float64]
 AUTO = MODES[0]
+_FARTHEST = 1e150  # time coordinate; the square of a larger one is infinite
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,20 @@ class Published:
         return self.stored.found
 
     def comparable(self, points: Array) -> Array | None:
-        """Return the published points, if there are any and they are of the same dimension as others."""
+        """Return the published points, if others can be compared with them.
+
+        None if there are none, if they are of another dimension, or if one is no point of the hyperboloid, or
+        so far out that distances from it cannot be told.
+        """
         if not self.old.any():
             return None
-        published = self.stored.points()
-        return published if published.shape == points.shape else None
+        try:
+            published = self.stored.points()
+            check_points(published)
+        except ValueError:
+            return None
+        near = published[:, -1].max() < _FARTHEST
+        return published if near and published.shape == points.shape else None
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,8 @@ class Situation:
         What is published.
     changed : Changed or None
         What differs from the graph of the published run, if that is known.
+    shares : float64 array of shape (N,), or None
+        For how much of each node's neighbourhood, if that is known.
     rejected : RunRecord or None
         The latest run, if it was rejected.
     notes : tuple of str
@@ -92,6 +105,7 @@ class Situation:
     settings: Mapping[str, Any]
     published: Published | None
     changed: Changed | None
+    shares: Array | None
     rejected: RunRecord | None
     notes: tuple[str, ...]
 
@@ -126,8 +140,10 @@ class Situation:
             raise ProjectionError(
                 f"--mode {mode} needs a published version of the same settings: {found.reason}"
             )
-        if mode == PLACE and stored.found.all():
-            return Decision(NOTHING, "no node is new")
+        if mode == LOCAL and self.shares is None:
+            raise ProjectionError(f"--mode local: too much has changed to tell where: {found.reason}")
+        if mode == LOCAL and self.shares is not None and not self.shares.any():
+            return Decision(NOTHING, "no node is new or at a change")
         return Decision(mode, "asked for")
 
     def _was_rejected(self) -> bool:
@@ -147,11 +163,14 @@ def read_situation(store: Neo4jStore, job: Job, clock: Clock, on_progress: Progr
     clock.lap("read")
     published = _published(store, job.names.model, graph, runs)
     now = fingerprint(graph)
-    changed = None if published is None else what_changed(published.run, published.stored, graph, now)
+    changed, shares = None, None
+    if published is not None:
+        alpha = float(job.model.alpha)
+        changed, shares = what_changed(published.run, published.stored, graph, now, alpha)
     rejected = _last_rejected(runs, None if published is None else published.run)
     settings = settings_of(job.projection, job.model.get_params(), job.links, job.coordinates, job.choose)
     clock.lap("compare")
-    return Situation(graph, now, settings, published, changed, rejected, notes)
+    return Situation(graph, now, settings, published, changed, shares, rejected, notes)
 
 
 def _published(store: Neo4jStore, model: str, graph: Graph, runs: Sequence[RunRecord]) -> Published | None:

@@ -1,9 +1,10 @@
-"""`Version`: an embedding with the law of its links, made by placing, by a warm start or in full."""
+"""`Version`: an embedding with the law of its links, made around the changes, by a warm start or in full."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from sklearn.base import clone
 
@@ -13,9 +14,9 @@ from heat_neo4j._stages import Clock, Law, fit_law, learn, nothing_to_learn
 from heat_neo4j.alignment import fit_isometry
 from heat_neo4j.drift import Drift, measure_drift
 from heat_neo4j.estimator import HEAT, NothingToLearnError
+from heat_neo4j.local_fit import fit_local
 from heat_neo4j.pipeline import model_of
-from heat_neo4j.placement import place
-from heat_neo4j.refresh.decision import FULL, PLACE, WARM
+from heat_neo4j.refresh.decision import FULL, LOCAL, WARM
 from heat_neo4j.refresh.job import Job
 from heat_neo4j.refresh.situation import Situation
 from heat_neo4j.tuning import Choice
@@ -51,7 +52,7 @@ def make_version(kind: str, job: Job, found: Situation, clock: Clock, on_progres
 
     Parameters
     ----------
-    kind : {"place", "warm", "full"}
+    kind : {"local", "warm", "full"}
         How.
     job : Job
         What is asked for.
@@ -111,8 +112,8 @@ def _warm(job: Job, found: Situation, clock: Clock, on_progress: Progress) -> Ve
     return _continue(fit_warm, job, found, clock, on_progress)
 
 
-def _placed(job: Job, found: Situation, clock: Clock, on_progress: Progress) -> Version:
-    return _continue(place, job, found, clock, on_progress)
+def _local(job: Job, found: Situation, clock: Clock, on_progress: Progress) -> Version:
+    return _continue(partial(fit_local, changed=found.shares), job, found, clock, on_progress)
 
 
 def _continue(
@@ -136,4 +137,4 @@ def _continue(
     return Version(model, law, notes=law.notes)
 
 
-_MAKE = {PLACE: _placed, WARM: _warm, FULL: _full}
+_MAKE = {LOCAL: _local, WARM: _warm, FULL: _full}

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from heat_neo4j._output_file import write_output
 from heat_neo4j.errors import ConfigError
 
 __all__ = ["HealthFile"]
@@ -41,17 +42,14 @@ class HealthFile:
         ConfigError
             If it cannot be written.
         """
-        try:
-            self._write()
-        except OSError as error:
-            raise ConfigError(f"--health-file {self._path}: cannot be written: {error.strerror}") from error
+        self._write()
 
     def now(self, **state: Any) -> None:
         """Say what is going on; a later failure to write only lets the file grow old."""
         changed = any(self._state.get(name, self) != value for name, value in state.items())
         self._state.update(state)
         if changed or time.monotonic() - self._written >= self._seconds:
-            with suppress(OSError):
+            with suppress(ConfigError):
                 self._write()
 
     def alive(self) -> None:
@@ -62,14 +60,11 @@ class HealthFile:
         """Remove the file."""
         if self._path is not None:
             with suppress(OSError):
-                self._path.unlink(missing_ok=True)
+                self._path.resolve().unlink(missing_ok=True)
 
     def _write(self) -> None:
         if self._path is None:
             return
         self._written = time.monotonic()
         told = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
-        # A reader sees the old file or the new one, never half of it.
-        other = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        other.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        other.replace(self._path)
+        write_output(self._path, f"{json.dumps(told, indent=2)}\n".encode(), "--health-file")

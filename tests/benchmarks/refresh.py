@@ -31,8 +31,8 @@ from heat_neo4j.alignment import Isometry, boost_to_origin, fit_isometry
 from heat_neo4j.drift import measure_drift
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import distance, lift, pair_distances
+from heat_neo4j.local_fit import fit_local
 from heat_neo4j.metrics import auroc
-from heat_neo4j.placement import place
 from heat_neo4j.warm_start import fit_warm
 from tests.datasets import DATASETS, load_graph
 
@@ -117,7 +117,7 @@ def placing(graph: Graph, seed: int) -> Placed:
     full = clone(model).fit(present)
     full_seconds = perf_counter() - began
     began = perf_counter()
-    placed = place(model, present, points, new)
+    placed = fit_local(model, present, points, new)
     seconds = perf_counter() - began
     return Placed(
         seconds,

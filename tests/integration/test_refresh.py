@@ -51,16 +51,16 @@ def test_an_embedding_of_the_same_settings_is_fresh(store, papers):
     )
 
 
-def test_new_nodes_are_placed_and_all_others_keep_their_bits(store, papers):
+def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, papers):
     refresh(store, easy())
     before = papers.published()
     old = {name: papers.lists(before[f"{name}Property"]) for name in ("embedding", "radius", "vector")}
     keys = [papers.add(group=1), papers.add(group=2)]
     report = refresh(store, easy())
-    assert (report.outcome, report.decision) == ("published", "place")
+    assert (report.outcome, report.decision) == ("published", "local")
     assert report.changed.nodes_new == 2
     assert not report.changed.old_changed
-    assert (report.drift.mean, report.drift.overlap) == (0.0, 1.0)
+    assert (report.drift.moved, report.drift.mean, report.drift.overlap) == (0, 0.0, 1.0)
     node = papers.published()
     assert node["run"] != before["run"]
     for name, values in old.items():
@@ -81,17 +81,17 @@ def test_new_nodes_are_placed_and_all_others_keep_their_bits(store, papers):
     assert record.previous_run == first.run_id
 
 
-def test_placed_nodes_add_up_until_a_training(store, papers):
-    job = easy(limits=Limits(place=0.03, warm=0.5))
+def test_nodes_that_are_trained_alone_add_up_until_a_training_of_all(store, papers):
+    job = easy(limits=Limits(local=0.03, warm=0.5))
     refresh(store, job)
     decisions = []
     for _ in range(3):
         papers.add()
         report = refresh(store, job)
-        decisions.append((report.decision, report.changed.placed))
-    assert decisions == [("place", 1), ("place", 2), ("warm", 3)]
+        decisions.append((report.decision, report.changed.local))
+    assert decisions == [("local", 1), ("local", 2), ("warm", 3)]
     papers.add()
-    assert refresh(store, job).changed.placed == 1  # counted anew since the training
+    assert refresh(store, job).changed.local == 1  # counted anew since the training
 
 
 def test_a_changed_graph_is_trained_on_from_the_published_points(store, papers):
@@ -118,7 +118,7 @@ def test_a_changed_graph_is_trained_on_from_the_published_points(store, papers):
 
 
 def test_changes_add_up_until_a_full_run(store, papers):
-    job = easy(limits=Limits(place=0.1, warm=0.2))
+    job = easy(limits=Limits(local=0.1, warm=0.2))
     refresh(store, job)
     decisions = []
     for _ in range(4):
@@ -148,7 +148,7 @@ def test_another_dimension_cannot_be_compared(store, papers):
     assert report.report.run.dimension == 2
 
 
-@pytest.mark.parametrize("mode", ["place", "warm"])
+@pytest.mark.parametrize("mode", ["local", "warm"])
 def test_what_needs_a_version_before_is_refused_without_one(store, cypher, papers, mode):
     before = snapshot(cypher)
     with pytest.raises(
@@ -158,11 +158,49 @@ def test_what_needs_a_version_before_is_refused_without_one(store, cypher, paper
     assert snapshot(cypher) == before
 
 
-def test_placing_where_no_node_is_new_is_nothing(store, papers):
+def test_training_alone_where_nothing_changed_is_nothing(store, papers):
     refresh(store, easy())
+    assert refresh(store, easy(), mode="local").outcome == "nothing"
     papers.rewire()
-    assert refresh(store, easy(), mode="place").reason == "no node is new"
+    assert refresh(store, easy(), mode="local").decision == "local"
     assert refresh(store, easy(), mode="warm").outcome == "published"
+
+
+def test_a_small_change_moves_what_it_is_at_and_nothing_else(store, cypher, papers):
+    refresh(store, easy())
+    before = papers.published()
+    old = {name: papers.lists(before[f"{name}Property"]) for name in ("embedding", "radius", "vector")}
+    cypher(
+        f"MATCH (a:{LABEL} {{key: 3}}) MATCH (b:{LABEL} {{key: 40}}) "
+        f"CREATE (a)-[:{TYPE} {{weight: 1.0}}]->(b)"
+    )
+    papers.delete(50)
+    around = {46, 42, 30, 54, 58, 70} | {3, 40}
+    told = []
+    report = refresh(store, easy(), say=told.append)
+    assert (report.outcome, report.decision) == ("published", "local")
+    assert (report.changed.nodes_gone, report.changed.local, report.drift.moved) == (1, 8, 8)
+    assert any(line.startswith("drift: 8 of 79 nodes moved, all by 0.") for line in told)
+    node = papers.published()
+    for name, values in old.items():
+        now = papers.lists(node[f"{name}Property"])
+        assert {key for key in now if now[key] != values[key]} == around
+    record = store.runs(MODEL)[0]
+    assert (record.drift["moved"], record.training["changed_nodes"]) == (8, 8)
+
+
+def test_points_that_nothing_can_go_on_from_are_computed_anew_in_full(store, cypher, papers):
+    refresh(store, easy())
+    name = papers.published()["embeddingProperty"]
+    cypher(f"MATCH (n:{LABEL} {{key: 9}}) SET n[$name] = [1.0, 0.0, 0.0]", name=name)
+    papers.add()
+    told = []
+    report = refresh(store, easy(), say=told.append)
+    assert (report.outcome, report.decision) == ("published", "full")
+    line = "full: the published points are no start for a local refresh: "
+    assert told[1] == f"{line}Poincare coordinates must have norm below 1"
+    assert store.runs(MODEL)[0].reason == told[1].removeprefix("full: ")
+    assert refresh(store, easy()).outcome == "nothing"
 
 
 # --- the gate ----------------------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.doomed"])
 
 
-@pytest.mark.parametrize("kind", ["place", "warm"])
+@pytest.mark.parametrize("kind", ["local", "warm"])
 def test_a_client_killed_at_ten_points_of_a_refresh(server, cypher, store, papers, kind):
     clean = snapshot(cypher)
-    change = papers.add if kind == "place" else papers.rewire
+    change = papers.add if kind == "local" else papers.rewire
     refreshed(store)
     change()
     statements = refresh_model(server.settings)

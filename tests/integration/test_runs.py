@@ -10,7 +10,7 @@ from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database import RunRecord, WriteNames
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.errors import ConnectionFailed, WriteFailed
+from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
 from heat_neo4j.graph import Provenance
 from tests.live_graph import (
     make_ring,
@@ -314,3 +314,39 @@ def test_duplicate_model_nodes_are_made_one(store, cypher, graph):
     assert len(store.read_embedding(graph, names=NAMES)) == N
     store.write_links(graph, random_links(N, 1), names=NAMES)
     assert published_node(cypher, NAMES.model)["run"] == record.run_id
+
+
+DAMAGE = {
+    "projection": "{", "parameters": "[]", "stageSeconds": "x", "quality": "[1]", "drift": "3",
+    "nodeCount": "many", "parts": "embedding", "labels": 3, "slot": "a", "startedAt": "yesterday",
+    "lossCurve": ["a"], "heartbeat": 7, "indexes": 5, "attributeRecipe": "[" * 100_000, "seed": [1],
+    "runProperty": 5, "embeddingProperty": [1.5], "linkType": True, "versions": '{"python": 3}',
+    "dimension": 0.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*DAMAGE, "all of them", "the model", "the version"])
+def test_a_damaged_node_of_ours_never_stops_clear(store, cypher, graph, name):
+    graph = replace(graph, provenance=Provenance({"labels": [LABEL]}, {}))
+    with store.start_run(graph, names=NAMES, parts=("embedding", "links")) as run:
+        run.write_embedding(fitted(1))
+        run.write_links(random_links(N, 0))
+        run_id = run.publish().run_id
+    changed = DAMAGE if name == "all of them" else {key: DAMAGE[key] for key in (name,) if key in DAMAGE}
+    cypher("MATCH (r:HeatRun {runId: $run}) SET r += $changed", run=run_id, changed=changed)
+    if name == "the model":
+        cypher("MATCH (m:HeatModel {name: $m}) SET m.version = 'x', m.leaseUntil = 3", m=NAMES.model)
+        cypher(
+            "CREATE (:HeatModel {createdBy: 'heat_neo4j', name: [1]}), (:HeatModel {createdBy: 'heat_neo4j'})"
+        )
+    if name == "the version":
+        cypher(
+            "MATCH (v:HeatVersion {model: $m}) SET v.previous = '[', v.run = 7, v.slot = 'a'", m=NAMES.model
+        )
+    assert {each.run_id for each in store.runs(NAMES.model)} == {run_id}
+    if changed:
+        with pytest.raises(ProjectionError, match=f"the node of run {run_id} is damaged"):
+            store.published_run(NAMES.model)
+    store.clear(model=NAMES.model)
+    assert store.runs(NAMES.model) == []
+    cypher("MATCH (m:HeatModel) WHERE m.name IS NULL OR NOT m.name IS :: STRING NOT NULL DETACH DELETE m")

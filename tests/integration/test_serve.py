@@ -125,7 +125,7 @@ def test_a_request_is_done_and_answered(server, store, papers, ask):
 def test_what_cannot_be_done_is_answered_and_what_is_not_ours_left_alone(server, papers, ask):
     other, of_nobody = ask(model="other"), ask(model=None)
     with working(server):
-        assert ended(ask(mode="quick"))["message"].startswith("mode must be one of auto, place")
+        assert ended(ask(mode="quick"))["message"].startswith("mode must be one of auto, local")
         assert ended(ask(action=["refresh"]))["status"] == "failed"
         failed = ended(ask(action="rollback"))
         assert failed["status"] == "failed"
@@ -221,7 +221,7 @@ def test_a_claim_is_renewed_and_tells_of_the_progress(store, papers, ask, monkey
     with claim:
         claim.progress("train", 1, 4)
         until(lambda: read().get("stage") == "train")
-        assert read()["progress"] == 0.25
+        assert read()["progress"] == 0.125  # a quarter of what is expected to take half of the time
         until(lambda: read()["claimedUntil"] > until_first)
     assert claim.answer("done", "nothing", "as it was", None)
 
@@ -245,7 +245,7 @@ def test_the_schedule_refreshes_a_changed_graph(server, papers):
         after = papers.seen()
         until(lambda: "nothing: the graph is as it was" in told)
     assert {name: after[1][name] for name in before[1]} == before[1]
-    assert any(line.startswith("place: 1 new node, ") for line in told)
+    assert any(line.startswith("local: 1 new node, ") for line in told)
 
 
 def test_requests_are_no_part_of_a_graph_and_outlive_clear_and_prune(store, papers, cypher, ask):
@@ -337,4 +337,4 @@ def test_a_server_that_restarts_is_waited_for(throwaway_server):
             local.start()
             until(lambda: "the server answers again" in told)
             papers.add()
-            assert ended(ask())["message"].startswith("place: 1 new node, ")
+            assert ended(ask())["message"].startswith("local: 1 new node, ")

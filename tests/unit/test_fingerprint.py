@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.fingerprint import Fingerprint, changes, fingerprint
+from heat_neo4j.fingerprint import Fingerprint, changes, fingerprint, touched
 from heat_neo4j.graph import Graph
 
 N = 60
@@ -131,10 +131,41 @@ def test_how_many_edges_went_is_known_at_least():
     assert differ(graph, fewer)[1] >= graph.n_edges - fewer.n_edges > 10
 
 
+def test_where_the_changes_are_is_told():
+    graph = some_graph()
+    dense = graph.adjacency.toarray()
+    u, v = np.argwhere(np.triu(dense, 1))[3]
+    a, b = np.argwhere(np.triu(dense == 0, 1))[5]
+    dense[[u, a], [v, b]] = dense[[v, b], [u, a]] = 0.0, 2.5
+    attributes = np.array(graph.attributes)
+    attributes[7] += 1.0
+    now = changed(graph, adjacency=sparse.csr_array(dense), attributes=attributes)
+    found = touched(fingerprint(graph), fingerprint(now), now)
+    assert found.edges.tolist() == np.bincount([u, v, a, b], minlength=N).tolist()
+    assert np.flatnonzero(found.attributes).tolist() == [7]
+    same = touched(fingerprint(graph), fingerprint(graph), graph)
+    assert not same.edges.any()
+    assert not same.attributes.any()
+
+
+def test_of_nodes_that_went_the_neighbours_are_told():
+    graph = some_graph()
+    rows = np.arange(N) != 4
+    now = Graph(
+        sparse.csr_array(graph.adjacency[rows][:, rows]),
+        attributes=graph.attributes[rows],
+        node_ids=[name for name, keep in zip(graph.node_ids, rows, strict=True) if keep],
+        attribute_names=graph.attribute_names,
+    )
+    found = touched(fingerprint(graph), fingerprint(now), now)
+    assert found.edges.tolist() == (graph.adjacency[[4]].toarray()[0] != 0)[rows].astype(int).tolist()
+    assert not found.attributes.any()
+
+
 def test_it_goes_through_json():
     graph = some_graph()
     told = json.loads(json.dumps(fingerprint(graph).to_dict()))
-    assert len(json.dumps(told)) < 3000
+    assert len(json.dumps(told)) < 80_000  # whatever the graph: nearly all of it is the invertible sketch
     found = changes(Fingerprint.from_dict(told), fingerprint(graph))
     assert (found.nodes, found.edges, found.attributes) == (0, 0, 0)
 

@@ -62,7 +62,7 @@ SETTINGS = settings()
 
 def decided(before, now, limits=None, rejected=None, asked=SETTINGS, **changed):
     source, stored = record_of(before, **changed), stored_for(now, before)
-    change = what_changed(source, stored, now, fingerprint(now))
+    change, _ = what_changed(source, stored, now, fingerprint(now), alpha=0.2)
     return change, decide(asked, source, stored, change, rejected, limits or Limits())
 
 
@@ -84,11 +84,11 @@ def test_the_same_graph_is_nothing_to_do():
     assert (change.nodes_new, change.nodes_gone, change.old_changed, change.share) == (0, 0, False, 0.0)
 
 
-def test_new_nodes_with_their_edges_are_placed():
+def test_new_nodes_with_their_edges_are_trained_alone():
     now = some_graph()
     before = part_of(now, np.arange(N - 2))
     change, decision = decided(before, now)
-    assert (decision.kind, change.nodes_new, change.nodes_gone, change.placed) == ("place", 2, 0, 2)
+    assert (decision.kind, change.nodes_new, change.nodes_gone, change.local) == ("local", 2, 0, 2)
     assert not change.old_changed
     assert decision.reason.startswith("2 new nodes, ")
 
@@ -96,18 +96,69 @@ def test_new_nodes_with_their_edges_are_placed():
 def test_more_new_nodes_than_the_limit_start_warm():
     now = some_graph()
     before = part_of(now, np.arange(N - 3))
-    assert decided(before, now, Limits(place=3 / N))[1].kind == "place"
-    assert decided(before, now, Limits(place=2.9 / N))[1].kind == "warm"
-    assert decided(before, now, Limits(place=3 / N), changes={"placed": 1})[1].kind == "warm"
-    assert decided(before, now, Limits(place=2.9 / N, warm=0.01))[1].kind == "full"
+    assert decided(before, now, Limits(local=3 / N))[1].kind == "local"
+    assert decided(before, now, Limits(local=2.9 / N))[1].kind == "warm"
+    assert decided(before, now, Limits(local=3 / N), changes={"local": 1})[1].kind == "warm"
+    assert decided(before, now, Limits(local=2.9 / N, warm=0.01))[1].kind == "full"
 
 
-def test_one_new_node_of_a_tiny_graph_is_placed():
+def test_one_new_node_of_a_tiny_graph_is_trained_alone():
     now = some_graph(8)
-    assert decided(part_of(now, np.arange(7)), now)[1].kind == "place"
+    assert decided(part_of(now, np.arange(7)), now)[1].kind == "local"
 
 
-def test_changes_among_the_old_nodes_start_warm():
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("edge", {0: 0.16, 20: 0.16}),
+        ("weight", {0: 0.2, 1: 0.2}),
+        ("node", dict.fromkeys((0, 34, 38, 4), 0.8 / 3)),
+        ("attribute", {3: 0.2}),
+    ],
+)
+def test_the_shares_tell_where_the_changes_are(change, expected):
+    before = some_graph()
+    attributes = before.attributes.copy()
+    attributes[3, 1] = 77.0
+    now = {
+        "edge": part_of(before, np.arange(N), extra=[(0, 20)]),
+        "weight": some_graph(weight=2.0),
+        "node": part_of(before, np.arange(N - 1)),
+        "attribute": replace(before, attributes=attributes),
+    }[change]
+    _, shares = what_changed(record_of(before), stored_for(now, before), now, fingerprint(now), alpha=0.2)
+    assert {row: shares[row] for row in np.flatnonzero(shares)} == pytest.approx(expected)
+
+
+def test_new_nodes_change_no_other():
+    now = some_graph()
+    before = part_of(now, np.arange(N - 2))
+    _, shares = what_changed(record_of(before), stored_for(now, before), now, fingerprint(now), alpha=0.2)
+    assert shares.tolist() == [0.0] * (N - 2) + [1.0] * 2
+
+
+def test_a_node_that_is_alone_now_counts_in_full():
+    before = some_graph(8)
+    dense = before.adjacency.toarray()
+    dense[2] = dense[:, 2] = 0.0
+    now = replace(before, adjacency=sparse.csr_array(dense))
+    _, shares = what_changed(record_of(before), stored_for(now, before), now, fingerprint(now), alpha=0.2)
+    assert shares[2] == 1.0
+
+
+def test_so_many_changes_that_they_cannot_be_told_start_warm():
+    rng = np.random.default_rng(0)
+    n, edges = 5000, rng.integers(0, 5000, (2, 20_000))
+    ids = [f"4:x:{row}" for row in range(n)]
+    graphs = [
+        Graph(sparse.csr_array((np.ones(count), edges[:, :count]), shape=(n, n)), node_ids=ids)
+        for count in (20_000, 18_000)
+    ]
+    change, decision = decided(*graphs, Limits(local=1.0))
+    assert (change.local, decision.kind) == (None, "warm")
+
+
+def test_changes_among_the_old_nodes_are_trained_alone_while_they_are_few():
     before = some_graph()
     edge = part_of(before, np.arange(N), extra=[(0, 20)])
     gone = part_of(before, np.arange(N - 1))
@@ -117,7 +168,8 @@ def test_changes_among_the_old_nodes_start_warm():
     for now in (edge, gone, some_graph(weight=2.0), attribute):
         change, decision = decided(before, now)
         assert change.old_changed
-        assert decision.kind == "warm", decision
+        assert decision.kind == "local", decision
+        assert decided(before, now, Limits(local=0.01))[1].kind == ("warm" if change.local > 1 else "local")
     change, decision = decided(before, gone)
     assert (change.nodes_gone, change.nodes_new) == (1, 0)
     assert "1 node gone" in decision.reason
@@ -126,20 +178,22 @@ def test_changes_among_the_old_nodes_start_warm():
 def test_changes_add_up_to_a_full_run():
     before = some_graph()
     now = part_of(before, np.arange(N), extra=[(0, 20)])
-    change, decision = decided(before, now, changes={"since_full": 0.29})
+    few = Limits(local=0.01)
+    change, decision = decided(before, now, few, changes={"since_full": 0.29})
     assert decision.kind == "full"
     assert change.since_full == pytest.approx(0.29 + change.share)
     assert decision.reason.endswith("since the last full run 30% of the graph have changed")
     assert change.recorded("full")["since_full"] == 0.0
     assert change.recorded("warm")["since_full"] == change.since_full
-    assert decided(before, now, changes={"since_full": 0.2})[1].kind == "warm"
+    assert decided(before, now, few, changes={"since_full": 0.2})[1].kind == "warm"
+    assert decided(before, now, changes={"since_full": 0.9})[1].kind == "local"
 
 
-def test_a_training_starts_the_count_of_placed_nodes_anew():
+def test_a_training_of_all_starts_the_count_of_nodes_anew():
     now = some_graph()
-    change, _ = decided(part_of(now, np.arange(N - 1)), now, changes={"placed": 2})
-    assert change.placed == 3
-    assert [change.recorded(kind)["placed"] for kind in ("place", "warm", "full")] == [3, 0, 0]
+    change, _ = decided(part_of(now, np.arange(N - 1)), now, changes={"local": 2})
+    assert change.local == 3
+    assert [change.recorded(kind)["local"] for kind in ("local", "warm", "full")] == [3, 0, 0]
 
 
 def test_after_a_rejection_comes_a_full_run():
@@ -190,7 +244,7 @@ def test_settings_are_as_they_are_read_back():
     assert difference(json.loads(json.dumps(told)), told) is None
 
 
-@pytest.mark.parametrize("limits", [{"place": 0.0}, {"warm": -1.0}, {"place": float("nan")}])
+@pytest.mark.parametrize("limits", [{"local": 0.0}, {"warm": -1.0}, {"local": float("nan")}])
 def test_limits_are_above_zero(limits):
     with pytest.raises(ValueError, match="must be a finite number above 0"):
         Limits(**limits)

@@ -16,8 +16,9 @@ from heat_neo4j.refresh.gate import (
     Quality,
     held_out_quality,
     known_edges,
-    last_auroc,
-    placed_quality,
+    last_quality,
+    local_quality,
+    standard_error,
 )
 from heat_neo4j.splits import split_edges_of
 from tests.unit.test_link_score import clustered
@@ -36,8 +37,8 @@ def model(graph):
     return HEAT(**SMALL).fit(graph)
 
 
-def problems(quality, drift=None, *, placed=False, **limits):
-    return list(Gate(**limits).problems(quality, drift, placed=placed))
+def problems(quality, drift=None, *, local=False, **limits):
+    return list(Gate(**limits).problems(quality, drift, local=local))
 
 
 def of(**changed):
@@ -57,9 +58,28 @@ def test_a_fall_below_the_last_run_is_told():
     assert problems(of(auroc=0.879), max_auroc_drop=0.03) == []
 
 
-def test_a_fall_within_twice_its_error_is_chance():
-    assert problems(of(auroc=0.85, error=0.026)) == []
-    assert len(problems(of(auroc=0.85, error=0.024))) == 1
+def test_a_fall_within_the_error_of_both_is_chance():
+    assert len(problems(of(auroc=0.85, error=0.01, last_error=0.013))) == 1
+    assert problems(of(auroc=0.85, error=0.01, last_error=0.0135)) == []
+    assert problems(of(auroc=0.85, error=0.0135, last_error=0.01)) == []
+    assert problems(of(auroc=0.85, error=0.012)) == []  # that of the last run is not known: as large
+    assert len(problems(of(auroc=0.85, error=0.0115))) == 1
+
+
+@pytest.mark.parametrize("edges", [12, 60, 800])
+def test_of_equal_versions_at_most_one_in_a_hundred_is_rejected(edges):
+    rng = np.random.default_rng(0)
+
+    def measured():
+        area = auroc(rng.exponential(3.0, edges), rng.exponential(1.0, edges))
+        return area, standard_error(area, edges, edges)
+
+    rejected = 0
+    for _ in range(1000):
+        (last, last_error), (area, error) = measured(), measured()
+        quality = Quality(area, 0.5, edges, error, last, last_error)
+        rejected += bool(problems(quality))
+    assert rejected <= 10
 
 
 def test_degrees_must_not_be_much_better():
@@ -69,9 +89,9 @@ def test_degrees_must_not_be_much_better():
 
 
 def test_placed_nodes_may_predict_a_little_worse():
-    assert problems(of(auroc=0.81), placed=True) == []
-    assert len(problems(of(auroc=0.79), placed=True)) == 1
-    assert problems(of(auroc=0.79), placed=True, max_auroc_drop=0.2) == []
+    assert problems(of(auroc=0.81), local=True) == []
+    assert len(problems(of(auroc=0.79), local=True)) == 1
+    assert problems(of(auroc=0.79), local=True, max_auroc_drop=0.2) == []
 
 
 def test_present_edges_must_be_told_as_well_as_before():
@@ -122,13 +142,11 @@ def test_a_short_twin_is_trained_with_fewer_walks(graph, model):
     assert held_out_quality(model, graph, None, short=True) == expected
 
 
-def test_the_standard_error_is_about_that_of_repetitions():
+def test_thestandard_error_is_about_that_of_repetitions():
     """Hanley and McNeil's formula against 2,000 samples of exponential scores."""
-    from heat_neo4j.refresh.gate import _standard_error
-
     rng = np.random.default_rng(0)
     areas = [auroc(rng.exponential(3.0, 40), rng.exponential(1.0, 200)) for _ in range(2000)]
-    assert _standard_error(float(np.mean(areas)), 40, 200) == pytest.approx(np.std(areas), rel=0.1)
+    assert standard_error(float(np.mean(areas)), 40, 200) == pytest.approx(np.std(areas), rel=0.1)
 
 
 def test_too_few_edges_say_nothing():
@@ -146,12 +164,12 @@ def test_placed_nodes_are_measured_by_a_part_of_their_edges(graph):
     points[old] = HEAT(**SMALL).fit(known).embedding_
     model = HEAT(**SMALL)
     model.seed_ = 4
-    found = placed_quality(model, graph, points, new)
+    found = local_quality(model, graph, points, new)
     assert found.held_out_edges >= 10
     assert found.auroc > 0.7
     one = np.zeros(graph.n_nodes, dtype=bool)
     one[old[0]] = True
-    assert placed_quality(model, graph, points, one) == Quality()
+    assert local_quality(model, graph, points, one) == Quality()
 
 
 def test_present_edges_are_those_between_the_rows(graph, model):
@@ -167,14 +185,18 @@ def test_the_last_auroc_is_that_of_the_last_training():
     def run(**facts):
         return RunRecord("r", "heat", ("embedding",), "complete", **facts)
 
-    law = {"calibration": {"auroc": 0.8}}
-    assert last_auroc(None) is None
-    assert last_auroc(run()) is None
-    assert last_auroc(run(parameters=law)) == 0.8
-    assert last_auroc(run(parameters={"link_score": {"auroc": 0.9, "distance_auroc": 0.7}})) == 0.7
-    assert last_auroc(run(parameters=law, decision="warm", quality={"auroc": 0.85})) == 0.85
-    placed = {"auroc": 0.5, "last_auroc": 0.85}
-    assert last_auroc(run(parameters=law, decision="place", quality=placed)) == 0.85
+    counts = {"n_edges": 40, "n_non_edges": 200}
+    law = {"calibration": {"auroc": 0.8, **counts}}
+    error = standard_error(0.8, 40, 200)
+    assert last_quality(None) == (None, None)
+    assert last_quality(run()) == (None, None)
+    assert last_quality(run(parameters=law)) == (0.8, error)
+    score = {"link_score": {"auroc": 0.9, "distance_auroc": 0.8, **counts}}
+    assert last_quality(run(parameters=score)) == (0.8, error)
+    warm = {"auroc": 0.85, "error": 0.02}
+    assert last_quality(run(parameters=law, decision="warm", quality=warm)) == (0.85, 0.02)
+    placed = {"auroc": 0.5, "error": 0.1, "last_auroc": 0.85, "last_error": 0.02}
+    assert last_quality(run(parameters=law, decision="local", quality=placed)) == (0.85, 0.02)
 
 
 # --- edges of some nodes -----------------------------------------------------------------------------------

@@ -113,13 +113,13 @@ def perform(monkeypatch, effect, action=None, mode=None):
 
 
 def report(outcome, run=None):
-    return SimpleNamespace(outcome=outcome, decision="place", reason="2 nodes are new", report=run)
+    return SimpleNamespace(outcome=outcome, decision="local", reason="2 nodes are new", report=run)
 
 
 def test_a_refresh_is_what_is_asked_for_when_nothing_is_said(monkeypatch):
     run = SimpleNamespace(run=SimpleNamespace(run_id="r1", error=None))
     answer, asked, _ = perform(monkeypatch, report("published", run))
-    assert answer == tasks.Answer("done", "published", "place: 2 nodes are new", "r1")
+    assert answer == tasks.Answer("done", "published", "local: 2 nodes are new", "r1")
     assert asked == ["auto"]
     answer, asked, _ = perform(monkeypatch, report("nothing"), "refresh", "warm")
     assert (answer.status, answer.run, asked) == ("done", None, ["warm"])
@@ -128,7 +128,7 @@ def test_a_refresh_is_what_is_asked_for_when_nothing_is_said(monkeypatch):
 def test_a_rejected_run_is_named(monkeypatch):
     run = SimpleNamespace(run=SimpleNamespace(run_id="r2", error="AUROC fell"))
     answer, _, _ = perform(monkeypatch, report("rejected", run))
-    assert answer == tasks.Answer("rejected", "rejected", "place: 2 nodes are new; AUROC fell", "r2")
+    assert answer == tasks.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
     assert perform(monkeypatch, QualityRejected("as before"))[0].status == "rejected"
 
 
@@ -136,7 +136,7 @@ def test_a_rejected_run_is_named(monkeypatch):
     ("action", "mode", "told"),
     [
         ("delete", None, "action must be one of refresh, rollback, prune, got 'delete'"),
-        (None, "quick", "mode must be one of auto, place, warm, full, got 'quick'"),
+        (None, "quick", "mode must be one of auto, local, warm, full, got 'quick'"),
         (["refresh"], None, "action must be one of refresh, rollback, prune, got ['refresh']"),
         (7, "x", "action must be one of refresh, rollback, prune, got 7"),
     ],

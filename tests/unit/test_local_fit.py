@@ -1,4 +1,4 @@
-"""New nodes among the others: where they begin, where they end, and that nothing else moves."""
+"""New and changed nodes among the others: where they begin and end, and that nothing else moves."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._newcomers import with_newcomers
 from heat_neo4j.hyperboloid import check_points, distance, lift, radius
-from heat_neo4j.placement import place
+from heat_neo4j.local_fit import fit_local
 from heat_neo4j.similarity import make_similarity
 from heat_neo4j.training import START_WIDTH
 from heat_neo4j.walks import make_walks
@@ -57,7 +57,7 @@ def points(graph):
 
 @pytest.fixture(scope="module")
 def placed(graph, points):
-    return place(HEAT(**SMALL), graph, points, NEW).embedding_
+    return fit_local(HEAT(**SMALL), graph, points, NEW).embedding_
 
 
 def nearest_group(embedding, row):
@@ -76,7 +76,7 @@ def test_new_nodes_come_to_lie_among_their_like(placed):
 
 def test_a_node_of_which_nothing_is_known_stays_near_the_origin(graph, points):
     bare = Graph(graph.adjacency)  # the one that was only like others has nothing now
-    placed = place(HEAT(**SMALL), bare, points, NEW).embedding_
+    placed = fit_local(HEAT(**SMALL), bare, points, NEW).embedding_
     assert radius(placed[ALIKE]) < 0.5  # pushed a little, as a negative of other new nodes
     assert nearest_group(placed, JOINED) == 1
     start = begun(bare, points, NEW)
@@ -85,14 +85,14 @@ def test_a_node_of_which_nothing_is_known_stays_near_the_origin(graph, points):
 
 @pytest.mark.parametrize("n_threads", [2, 3])
 def test_threads_change_no_bit(graph, points, placed, n_threads):
-    other = place(HEAT(**{**SMALL, "n_threads": n_threads}), graph, points, NEW)
+    other = fit_local(HEAT(**{**SMALL, "n_threads": n_threads}), graph, points, NEW)
     assert other.embedding_.tobytes() == placed.tobytes()
 
 
 def test_what_stood_in_the_rows_of_new_nodes_does_not_matter(graph, points, placed):
     other = points.copy()
     other[NEW] = lift(np.full((5, 3), 0.7))
-    assert place(HEAT(**SMALL), graph, other, NEW).embedding_.tobytes() == placed.tobytes()
+    assert fit_local(HEAT(**SMALL), graph, other, NEW).embedding_.tobytes() == placed.tobytes()
 
 
 def test_one_new_node_is_trained_too(graph, points, placed):
@@ -100,33 +100,79 @@ def test_one_new_node_is_trained_too(graph, points, placed):
     one = Graph(graph.adjacency[rows][:, rows], attributes=graph.attributes[: N + 1])
     calls = []
     model = HEAT(**SMALL)
-    found = place(model, one, points[: N + 1], NEW[: N + 1], on_progress=lambda *call: calls.append(call))
+    found = fit_local(model, one, points[: N + 1], NEW[: N + 1], on_progress=lambda *call: calls.append(call))
     assert nearest_group(found.embedding_, N) == 1
-    assert found.training_["placed"] == 1
+    assert found.training_["new_nodes"] == 1
     assert found.n_pairs_ == found.training_["pairs"] > 100
-    assert calls[-1][0] == "place"
+    assert calls[-1][0] == "local"
     assert calls[-1][1] == calls[-1][2]
     assert found.get_params() == model.get_params()
     assert not hasattr(model, "embedding_")
 
 
 def test_without_refinement_too(graph, points):
-    found = place(HEAT(**SMALL, refine=False), graph, points, NEW).embedding_
+    found = fit_local(HEAT(**SMALL, refine=False), graph, points, NEW).embedding_
     assert found[:N].tobytes() == points[:N].tobytes()
     assert nearest_group(found, JOINED) == 1
 
 
+def test_changed_nodes_move_by_the_share_that_changed_and_no_other(graph, points):
+    shares = np.zeros(N + 5)
+    moved = {}
+    for share in (0.1, 1.0):
+        shares[[3, 50]] = share
+        found = fit_local(HEAT(**SMALL), graph, points, NEW, shares)
+        still = (shares == 0.0) & ~NEW
+        assert found.embedding_[still].tobytes() == points[still].tobytes()
+        assert (found.training_["new_nodes"], found.training_["changed_nodes"]) == (5, 2)
+        check_points(found.embedding_)
+        moved[share] = distance(found.embedding_[[3, 50]], points[[3, 50]])
+    assert (moved[1.0] > 0.0).all()
+    np.testing.assert_allclose(moved[0.1], 0.1 * moved[1.0], rtol=1e-6)
+
+
+def test_changed_nodes_move_without_new_ones_too(graph, points):
+    shares = np.zeros(N + 5)
+    shares[7] = 1.0
+    none = np.zeros(N + 5, dtype=bool)
+    one, two = (
+        fit_local(HEAT(**{**SMALL, "n_threads": threads}), graph, points, none, shares).embedding_
+        for threads in (1, 2)
+    )
+    assert one.tobytes() == two.tobytes()
+    assert np.flatnonzero((one != points).any(axis=1)).tolist() == [7]
+
+
+def test_a_node_moves_to_its_new_neighbours(graph, points):
+    """One of group 0 whose relationships all lead to group 1 now."""
+    dense = graph.adjacency.toarray()
+    dense[5] = dense[:, 5] = 0.0
+    dense[5, group(1)[:8]] = 1.0
+    other = Graph(sparse.csr_array(np.maximum(dense, dense.T)), attributes=graph.attributes)
+    shares = np.where(np.arange(N + 5) == 5, 1.0, 0.0)
+    model = HEAT(**{**SMALL, "alpha": 0.0, "walks_per_node": 10})
+    found = fit_local(model, other, points, NEW, shares).embedding_
+    near = [distance(each[group(1)], each[5]).mean() for each in (points, found)]
+    assert near[1] < 0.8 * near[0]
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
+def test_shares_are_shares(graph, points, share):
+    with pytest.raises(ValueError, match="changed must hold shares, from 0 to 1"):
+        fit_local(HEAT(**SMALL), graph, points, NEW, np.where(NEW, 0.0, share))
+
+
 @pytest.mark.parametrize("new", [np.zeros(N + 5, dtype=bool), np.ones(N + 5, dtype=bool)])
 def test_some_nodes_must_be_new_and_not_all(graph, points, new):
-    with pytest.raises(ValueError, match="some nodes must be new, and not all"):
-        place(HEAT(**SMALL), graph, points, new)
+    with pytest.raises(ValueError, match="some nodes must be new or changed, and not all new"):
+        fit_local(HEAT(**SMALL), graph, points, new)
 
 
 def test_shapes_that_do_not_fit_are_refused(graph, points):
     with pytest.raises(ValueError, match=f"must be of {N + 5} nodes"):
-        place(HEAT(**SMALL), graph, points[:-1], NEW)
+        fit_local(HEAT(**SMALL), graph, points[:-1], NEW)
     with pytest.raises(ValueError, match=f"must be of {N + 5} nodes"):
-        place(HEAT(**SMALL), graph, points, NEW[:-1])
+        fit_local(HEAT(**SMALL), graph, points, NEW[:-1])
 
 
 # --- where they begin ---------------------------------------------------------------------------------------
@@ -185,6 +231,28 @@ def test_a_warm_start_draws_a_seed_and_tells_it(graph, points):
     assert model.get_params() == warm.get_params()
     again = fit_warm(HEAT(**{**SMALL, "random_state": warm.seed_}), graph, points, NEW)
     assert again.embedding_.tobytes() == warm.embedding_.tobytes()
+
+
+def test_radii_do_not_grow_from_one_warm_start_to_the_next():
+    """With nodes without any pair, pairs, and triangles beside what hangs together."""
+    n = 130
+    rng = np.random.default_rng(3)
+    dense = np.zeros((n, n))
+    dense[:100, :100] = rng.random((100, 100)) < 0.06
+    for first in range(100, 110, 2):
+        dense[first, first + 1] = 1.0
+    for first in range(110, 119, 3):
+        dense[first, [first + 1, first + 2]] = dense[first + 1, first + 2] = 1.0
+    alone = np.arange(n) >= 119
+    model = HEAT(3, alpha=0.0, walks_per_node=4, walk_length=20, random_state=0, n_threads=1)
+    graph = Graph(sparse.csr_array(dense))
+    begun = points = model.fit(graph).embedding_
+    for _ in range(6):
+        dense[rng.integers(100), rng.integers(100)] = 1.0
+        points = fit_warm(model, Graph(sparse.csr_array(dense)), points, np.zeros(n, dtype=bool)).embedding_
+    assert points[alone].tobytes() == begun[alone].tobytes()
+    for kind in (slice(0, 100), slice(100, 110), slice(110, 119)):
+        assert radius(points[kind]).mean() < 1.1 * radius(begun[kind]).mean()
 
 
 def test_a_fit_begins_where_it_is_told(graph, points):

@@ -1,0 +1,148 @@
+"""An invertible Bloom lookup table: from two of them follows which items only one of two sets has.
+
+Every item is added to one cell of each of three tables, chosen by its key. Tables are linear: those of two
+sets subtracted, what both have is gone. A cell in which one item is left tells its key; that item is taken
+out of its other cells, and so on (Goodrich and Mitzenmacher, "Invertible Bloom lookup tables", 2011; Eppstein
+et al., "What's the difference? Efficient set reconciliation without prior context", 2011).
+
+Here keys are pairs of 62-bit numbers and every key has a value, and what is found is the keys whose values
+differ. Numbers are counted modulo the prime 2^31 - 1, in which every difference has an inverse: a cell holds
+the sums of value, value times each half of the key, and value times a check of the key.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["InvertibleSketch", "mixed", "shortened"]
+
+Hashes = NDArray[np.uint64]
+
+_PRIME = np.uint64(2**31 - 1)
+_TABLES, _CELLS = 3, 640  # in each table; some 1,500 differences can be found in all
+_FIELDS = 6
+_31 = np.uint64(31)
+
+
+def mixed(values: Hashes) -> Hashes:
+    """Return each value mixed by the finaliser of SplitMix64: one bit changed changes half of the others."""
+    z = values + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> _31)
+
+
+def shortened(hashes: Hashes) -> Hashes:
+    """Return 62-bit numbers of 64-bit hashes, in the form in which sketches tell keys."""
+    return (((hashes >> np.uint64(32)) % _PRIME) << _31) | ((hashes & np.uint64(0xFFFFFFFF)) % _PRIME)
+
+
+@dataclass(frozen=True, eq=False)
+class InvertibleSketch:
+    """A set of keys with values.
+
+    Parameters
+    ----------
+    cells : uint64 array of shape (6, 1920)
+        Sums modulo 2^31 - 1.
+    """
+
+    cells: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, first: Hashes, second: Hashes, values: Hashes) -> Self:
+        """Return the sketch of keys with values.
+
+        Parameters
+        ----------
+        first, second : uint64 arrays of shape (n,)
+            The keys, from `shortened`, each at most once.
+        values : uint64 array of shape (n,)
+            Hashes of the values.
+        """
+        places, fields = _entries(first, second, values % (_PRIME - np.uint64(1)) + np.uint64(1))
+        return cls(_summed(places, fields) % _PRIME)
+
+    def differences(self, other: Self) -> tuple[Hashes, Hashes] | None:
+        """Return the keys whose values differ, or that only one of the two has; None if they are too many."""
+        left = (self.cells + _PRIME - other.cells) % _PRIME
+        firsts, seconds = [_NONE], [_NONE]
+        for _ in range(_TABLES * _CELLS):
+            filled = np.flatnonzero(left.any(axis=0))
+            if not filled.size:
+                return np.concatenate(firsts), np.concatenate(seconds)
+            value = left[0, filled]
+            key = left[1:5, filled] * _inverse(value) % _PRIME
+            first, second = key[1] << _31 | key[0], key[3] << _31 | key[2]
+            places, fields = _entries(first, second, value)
+            alone = (places == filled).any(axis=0) & (fields == left[:, filled]).all(axis=0)
+            _, once = np.unique(np.stack((first[alone], second[alone])), axis=1, return_index=True)
+            chosen = np.flatnonzero(alone)[once]
+            if not chosen.size:
+                return None
+            taken = _summed(places[:, chosen], fields[:, chosen]) % _PRIME
+            left = (left + _PRIME - taken) % _PRIME
+            firsts.append(first[chosen])
+            seconds.append(second[chosen])
+        return None
+
+    def to_text(self) -> str:
+        """Return the sketch as text."""
+        return b64encode(zlib.compress(self.cells.astype("<u4").tobytes(), 9)).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Return the sketch that `to_text` described.
+
+        Raises
+        ------
+        TypeError, ValueError, zlib.error
+            If it is damaged.
+        """
+        cells = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<u4").astype(np.uint64)
+        if cells.shape != (_FIELDS * _TABLES * _CELLS,) or (cells >= _PRIME).any():
+            raise ValueError(f"{len(cells)} cells, or such as cannot be")
+        return cls(cells.reshape(_FIELDS, -1))
+
+
+_NONE = np.zeros(0, dtype=np.uint64)
+
+
+def _entries(first: Hashes, second: Hashes, values: Hashes) -> tuple[NDArray[np.int64], Hashes]:
+    """Return in which cells keys with values are, shape (3, n), and what they add there, shape (6, n)."""
+    key = mixed(mixed(first) + second)
+    low = (np.uint64(1) << _31) - np.uint64(1)
+    parts = np.stack((first & low, first >> _31, second & low, second >> _31, key % _PRIME))
+    places = [
+        table * _CELLS + (mixed(key ^ np.uint64(table + 1)) % np.uint64(_CELLS)).astype(np.int64)
+        for table in range(_TABLES)
+    ]
+    return np.stack(places), np.concatenate((values[None], parts % _PRIME * values % _PRIME))
+
+
+def _summed(places: NDArray[np.int64], fields: Hashes) -> Hashes:
+    """Return the sums of the fields in each cell, shape (6, 1920); exact, as each is far below 2^53."""
+    sums = [
+        sum(
+            np.bincount(each, weights=field.astype(np.float64), minlength=_TABLES * _CELLS) for each in places
+        )
+        for field in fields
+    ]
+    return np.asarray(sums).astype(np.uint64)
+
+
+def _inverse(values: Hashes) -> Hashes:
+    """Return the inverse of each value modulo the prime, by Fermat; of 0 it is 0."""
+    result, power, exponent = np.ones_like(values), values.copy(), int(_PRIME) - 2
+    while exponent:
+        if exponent & 1:
+            result = result * power % _PRIME
+        power = power * power % _PRIME
+        exponent >>= 1
+    return result

@@ -12,9 +12,6 @@ nodes at most. The exit code is 1 if a bar is missed.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,7 +29,7 @@ from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.graph import Graph
 from heat_neo4j.splits import split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
-from tests.benchmarks.live import server_settings
+from tests.benchmarks.live import heat, server_settings
 
 __all__ = ["Growth", "main"]
 
@@ -112,28 +109,13 @@ def _batches(graph: Graph) -> Iterator[list[list[Any]]]:
         yield ends[begin : begin + BATCH].tolist()
 
 
-def heat(command: str, *options: str, settings: tuple[str, str, str]) -> tuple[dict[str, Any], int]:
-    """Run a command of ours; return its JSON and its peak memory in bytes."""
-    uri, user, password = settings
-    projection = ["--labels", LABEL, "--relationships", TYPE, "--attributes", "topics", "--key", "key"]
-    known = {**os.environ, "NEO4J_URI": uri, "NEO4J_USERNAME": user, "NEO4J_PASSWORD": password}
-    program = [sys.executable, "-m", "heat_neo4j", command, *projection, *options, "--json"]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, env=known) as process:
-        assert process.stdout is not None
-        told = process.stdout.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"heat {command} ended with exit code {process.returncode}")
-    return json.loads(told), usage.ru_maxrss * 1024
-
-
 def grow(driver: neo4j.Driver, settings: tuple[str, str, str], n_nodes: int, k: int) -> Growth:
     """Load, estimate and embed a graph of so many nodes."""
     split = split_edges(hyperbolic_graph(n_nodes), HELD_OUT)
     began = perf_counter()
     options = ["--links-k", str(k), "--source-label", ASKED, "--target-label", ASKED, "--no-probability"]
     options += ["--seed", "0"]
+    options += ["--labels", LABEL, "--relationships", TYPE, "--attributes", "topics", "--key", "key"]
     with loaded(driver, split.train):
         print(f"{n_nodes} nodes loaded in {perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         needed, _ = heat("estimate", *options, settings=settings)

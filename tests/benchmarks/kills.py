@@ -40,16 +40,16 @@ from tests.refresh_toy import Papers
 
 __all__ = ["main"]
 
-KINDS = ("place", "warm", "full")
+KINDS = ("local", "warm", "full")
 _processes = multiprocessing.get_context("forkserver")
 
 
 def change(papers: Papers, kind: str) -> None:
     """Change the graph so that a refresh is of some kind."""
-    if kind == "place":
+    if kind == "local":
         papers.add()
     else:
-        papers.rewire(4 if kind == "warm" else 80)
+        papers.rewire(16 if kind == "warm" else 80)
 
 
 def kill_client(settings: tuple[str, str, str], after: float | None) -> bool:

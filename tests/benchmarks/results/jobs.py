@@ -197,11 +197,14 @@ def _unparametrised(method: Features) -> Callable[[Graph, int, Mapping[str, Any]
     return lambda graph, seed, given: method(graph, seed)
 
 
-BASELINES: Mapping[str, Method] = {**link_methods(10), "paths of three": Unseeded(paths_of_three)}
+BASELINES: Mapping[str, Method] = {
+    **link_methods(10, gensim=True),
+    "paths of three": Unseeded(paths_of_three),
+}
 """What HEAT is compared with in link prediction."""
 FEATURES = {
     HEAT_ROW: _heat_features,
-    **{name: _unparametrised(method) for name, method in feature_methods(10).items()},
+    **{name: _unparametrised(method) for name, method in feature_methods(10, gensim=True).items()},
 }
 """What nodes are classified by."""
 

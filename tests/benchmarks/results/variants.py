@@ -44,9 +44,11 @@ def _rare_attributes() -> Patch:
     usual = similarity.scaled
 
     def changed(attributes: Any) -> Any:
-        e, m = usual(attributes)
-        weights = np.log(e.shape[0] / np.bincount(e.indices, minlength=e.shape[1]))
-        return sparse.csr_array(e @ sparse.diags_array(weights)), m * weights
+        d, background = usual(attributes)
+        x = sparse.csc_array(attributes)
+        varied = x.max(axis=0).toarray().ravel() != x.min(axis=0).toarray().ravel()
+        weights = np.log(x.shape[0] / x.count_nonzero(axis=0)[varied])
+        return sparse.csr_array(d @ sparse.diags_array(weights)), background * weights
 
     return mock.patch.object(similarity, "scaled", changed)
 

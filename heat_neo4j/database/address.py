@@ -50,7 +50,10 @@ def address_of(version: Address) -> dict[str, Any]:
 
 def previous_address(version: Address) -> dict[str, Any]:
     """Return what a version is rolled back to, without anything if that is not kept."""
-    kept: dict[str, Any] = json.loads(version.get("previous", "{}"))
+    try:
+        kept: dict[str, Any] = dict(json.loads(version.get("previous", "{}")))
+    except (TypeError, ValueError, RecursionError):  # somebody has changed it: there is no way back
+        return {}
     # Where only links came since, the index of the same coordinates may have come or gone.
     if kept.get("run") and kept["run"] == version.get("run"):
         links = {name: kept[name] for name in _LINKS if name in kept}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from heat_neo4j._progress import Progress, no_progress
-from heat_neo4j.attributes import Attribute, Attributes, AttributeTable, RecipeError, described
+from heat_neo4j.attributes import Attribute, Attributes, AttributeTable, RecipeError, described, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.counts import count_by_type
 from heat_neo4j.database.nodes import NodeTable, Positions, rows_by_key
@@ -19,6 +20,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.reader import read_properties, read_relationships
 from heat_neo4j.database.relationships import RelationshipTable
 from heat_neo4j.database.scope import Scope
+from heat_neo4j.database.statements import quote_identifier
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["ProjectionReport", "check_projection"]
@@ -50,6 +52,8 @@ class ProjectionReport:
     attributes : tuple of mappings
         One entry per readable attribute: "property", "label" if it is of one, "kind", "columns" (how many),
         "missing" (on how many nodes) and "holds" (what its recipe holds, in a few words).
+    advice : tuple of str
+        What would stop nothing, but is probably not what was meant, one line each: dates that are texts.
     recipe_problem : str, optional
         Why the recipe given does not fit, so that another was learnt; None if it fits or none was given.
     """
@@ -63,6 +67,7 @@ class ProjectionReport:
     types: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     attributes: tuple[Mapping[str, Any], ...] = ()
+    advice: tuple[str, ...] = ()
     recipe_problem: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +128,7 @@ def check_projection(
         types=count_by_type(connection, scope),
         counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
+        advice=tuple(properties.advice),
         recipe_problem=properties.recipe_problem,
     )
 
@@ -144,6 +150,7 @@ class _PropertyCheck:
             for attribute in projection.all_attributes
         }
         self.counts: dict[str, int] = {}
+        self.advice: list[str] = []
         self.recipe_problem: str | None = None
 
     def add(self, positions: Positions, values: Mapping[str, Sequence[Any]]) -> None:
@@ -167,6 +174,9 @@ class _PropertyCheck:
         if self._key is not None:
             self._note(None, partial(rows_by_key, self._key, self._keys))
         attributes = [self._facts(attribute, each.recipe[0]) for attribute, each in found.items()]
+        self.advice = [
+            line for attribute, each in found.items() for line in _advice(attribute, each.recipe[0])
+        ]
         return attributes, list(self._problems.values())
 
     def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
@@ -213,6 +223,20 @@ class _PropertyCheck:
         problem = _problem(attempt)
         if problem is not None:
             self._problems[about] = problem
+
+
+def _advice(attribute: Attribute, entry: Mapping[str, Any]) -> Iterator[str]:
+    """Say so if an attribute holds dates as texts, and what to do."""
+    if entry["kind"] != "category" or not entry["values"]:
+        return
+    dates = [parse_date(text) for text in entry["values"]]
+    if None not in dates:
+        of = f"n.{quote_identifier(attribute.key)}"
+        function = "datetime" if any(isinstance(each, datetime) for each in dates) else "date"
+        yield (
+            f"{attribute.name} holds texts that are written as dates, each a category of its own: "
+            f"make them dates in Cypher with SET {of} = {function}({of})"
+        )
 
 
 def _problem(attempt: Callable[[], object]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -12,6 +12,7 @@ import neo4j
 
 from heat_neo4j import __version__
 from heat_neo4j.database.failures import checked_address, is_deleted_meanwhile, translated
+from heat_neo4j.database.patience import CONNECT_SECONDS, PATIENCE_SECONDS, Patience
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError, WriteFailed
 
@@ -22,10 +23,6 @@ Auth = tuple[str, str] | neo4j.Auth | None
 Parameters = Mapping[str, Any]
 Tracer = Callable[[str, Parameters], None]
 
-_CONNECT_SECONDS = 15.0
-_RETRY_SECONDS = (
-    120.0  # a server that restarts meanwhile is waited for, and work goes on with the batch it was at
-)
 _ATTEMPTS = 4
 # Names that the database has not met are normal on a first run, or reported by us with a suggestion.
 # Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
@@ -115,6 +112,8 @@ class Connection:
         self.address = address
         self._owns_driver = owns_driver
         self.tracer: Tracer | None = None
+        # A driver of somebody else's repeats as its owner wants it to.
+        self._patience = Patience(address, PATIENCE_SECONDS if owns_driver else 0.0)
 
     @classmethod
     def open(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
@@ -130,12 +129,14 @@ class Connection:
             address,
             auth=auth,
             user_agent=f"heat_neo4j/{__version__}",
-            connection_timeout=_CONNECT_SECONDS,
-            max_transaction_retry_time=_RETRY_SECONDS,
+            connection_timeout=CONNECT_SECONDS,
+            # With the handshake: a server may accept a connection and then say nothing.
+            connection_acquisition_timeout=CONNECT_SECONDS,
+            max_transaction_retry_time=0.0,  # `Patience` repeats
         )
         connection = cls(driver, database, address=address, owns_driver=True)
         try:
-            with translated(address, "connecting", database):
+            with translated(address, "connecting", database), connection._patience.watched("connecting"):
                 driver.verify_connectivity()
             _ = connection.server
         except BaseException:
@@ -226,24 +227,36 @@ class Connection:
         def run(inner: neo4j.ManagedTransaction) -> T:
             return work(Transaction(inner, self.tracer))
 
-        with self._session(access, database, doing) as session:
-            return session.execute_read(run) if access == neo4j.READ_ACCESS else session.execute_write(run)
+        def attempt() -> T:
+            with self._driver_session(access, database) as session:
+                execute = session.execute_read if access == neo4j.READ_ACCESS else session.execute_write
+                return execute(run)
+
+        with self._translated(access, database, doing):
+            return self._patience.repeated(attempt, doing)
 
     @contextmanager
     def _session(self, access: str, database: str | None, doing: str) -> Iterator[neo4j.Session]:
-        quiet: dict[str, Any] = {_QUIET_OPTION: ["UNRECOGNIZED"]}
-        refusal = ProjectionError if access == neo4j.READ_ACCESS else WriteFailed
         with (
-            translated(self.address, doing, database, refusal),
-            self._driver.session(
-                database=database,
-                default_access_mode=access,
-                # Later sessions see what earlier ones wrote, on a cluster too.
-                bookmark_manager=self._driver.execute_query_bookmark_manager,
-                **quiet,
-            ) as session,
+            self._translated(access, database, doing),
+            self._patience.watched(doing),
+            self._driver_session(access, database) as session,
         ):
             yield session
+
+    def _translated(self, access: str, database: str | None, doing: str) -> AbstractContextManager[None]:
+        refusal = ProjectionError if access == neo4j.READ_ACCESS else WriteFailed
+        return translated(self.address, doing, database, refusal)
+
+    def _driver_session(self, access: str, database: str | None) -> neo4j.Session:
+        quiet: dict[str, Any] = {_QUIET_OPTION: ["UNRECOGNIZED"]}
+        return self._driver.session(
+            database=database,
+            default_access_mode=access,
+            # Later sessions see what earlier ones wrote, on a cluster too.
+            bookmark_manager=self._driver.execute_query_bookmark_manager,
+            **quiet,
+        )
 
 
 def _metadata(doing: str) -> dict[str, str]:

@@ -31,6 +31,8 @@ class ProjectionCounts:
         Nodes that match.
     relationships : int
         Relationships that leave them; those to other nodes, too, so an upper bound.
+    isolated : int
+        Nodes that none of these leaves or reaches.
     attribute_columns : int
         Columns that the attributes of the sampled nodes take. Strings and texts may take more over all nodes.
     attribute_share : float
@@ -39,6 +41,7 @@ class ProjectionCounts:
 
     nodes: int
     relationships: int
+    isolated: int
     attribute_columns: int
     attribute_share: float
 
@@ -58,12 +61,15 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     n_nodes: int = connection.read(statement, scope.parameters(), doing="counting nodes")[0]["nodes"]
     if not n_nodes:
         raise scope.nothing_matches()
+    alone = load_statement("read/isolated_count", **scope.nodes(), **scope.relationships())
+    doing = "counting nodes without relationships"
+    n_isolated: int = connection.read(alone, scope.parameters(), doing=doing)[0]["nodes"]
     n_relationships = sum(count_by_type(connection, scope).values())
     found = _sampled_attributes(connection, scope, n_nodes)
     columns = sum(len(each.names) for each in found)
     filled = sum(each.filled for each in found)
     share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in found), 1)
-    return ProjectionCounts(n_nodes, n_relationships, columns, share)
+    return ProjectionCounts(n_nodes, n_relationships, n_isolated, columns, share)
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:

@@ -27,7 +27,7 @@ def lock_model(transaction: Transaction, model: str) -> str | None:
     that was made in between and that nobody holds.
     """
     rows = transaction.run(load_statement("write/models_lock")).records
-    mine = [row for row in rows if row["model"]["name"] == model]
+    mine = [row for row in rows if row["model"].get("name") == model]
     mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.graph import earliest_times
+from heat_neo4j.graph import check_weights, earliest_times
 
 __all__ = ["RelationshipTable"]
 
@@ -157,7 +157,9 @@ class RelationshipTable:
             )
 
     def matrix(self, row_of: Positions, n_rows: int) -> sparse.csr_array:
-        """Return the directed matrix: what goes from row i to row j, parallel relationships aggregated.
+        """Return the undirected matrix: parallel relationships aggregated, then both directions summed.
+
+        They are summed for every pair, so that one more relationship changes the weight of no other pair.
 
         Parameters
         ----------
@@ -169,7 +171,12 @@ class RelationshipTable:
         Returns
         -------
         csr_array of shape (n_rows, n_rows)
-            float64. The same bits for any order of the relationships.
+            float64, symmetric. The same bits for any order of the relationships.
+
+        Raises
+        ------
+        ProjectionError
+            If a weight is too small or too large to be reckoned with.
         """
         weights = np.concatenate(self._weights) if self._weights else np.ones(self.kept)
         rows, columns, weights = self._in_rows(row_of, weights)
@@ -181,7 +188,13 @@ class RelationshipTable:
         values = self._aggregate(weights, starts)
         self.counts["relationships_parallel"] = pairs.size - starts.size
         rows, columns = np.divmod(pairs[starts], n_rows)
-        return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+        directed = sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+        undirected = sparse.csr_array(directed + directed.T)
+        try:
+            check_weights(undirected.data[undirected.data != 0])
+        except ValueError as error:
+            raise ProjectionError(f"weight {self._projection.weight!r} is not usable: {error}") from error
+        return undirected
 
     def edge_times(self, row_of: Positions, n_rows: int) -> NDArray[np.float64] | None:
         """Return the earliest time of each edge, as `Graph.edge_times`; None if none were asked for.

@@ -153,6 +153,8 @@ class _Counter:
 
 
 def _count(connection: Connection, run: RunRecord, part: str) -> int:
+    if not _is_named(run, part):
+        return 0
     found = connection.read(
         _statement(run, part, "count"), {"run": run.run_id}, doing="counting what a run wrote"
     )
@@ -161,6 +163,10 @@ def _count(connection: Connection, run: RunRecord, part: str) -> int:
 
 def _remove(connection: Connection, run: RunRecord, part: str, progress: _Counter) -> int:
     """Remove one part of a run's values; return how many nodes or relationships lost them."""
+    noted = _held(run, part, load_statement("write/part_removed"), {"run": run.run_id, "part": part})
+    if not _is_named(run, part):
+        write(connection, noted, doing="removing what a run wrote")
+        return 0
     if part == EMBEDDING and write(connection, _held(run, part), doing="removing what a run wrote") == 0:
         drop_indexes(connection, run)  # first: values under an index take longer to remove
     find, remove = _statement(run, part, "of_run"), _statement(run, part, "remove")
@@ -177,9 +183,14 @@ def _remove(connection: Connection, run: RunRecord, part: str, progress: _Counte
             progress.add(count)
         if len(ids) < _IDS_PER_SCAN:
             break
-    noted = _held(run, part, load_statement("write/part_removed"), {"run": run.run_id, "part": part})
     write(connection, noted, doing="removing what a run wrote")
     return removed
+
+
+def _is_named(run: RunRecord, part: str) -> bool:
+    """Return whether the run's node still says under which names the part lies in the graph."""
+    names = (run.run_property, run.embedding_property, run.radius_property)
+    return all(names) if part == EMBEDDING else bool(run.link_type)
 
 
 def _held(

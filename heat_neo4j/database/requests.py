@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
+from heat_neo4j._progress import Overall
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.renewal import Renewal
 from heat_neo4j.database.statements import load_statement
@@ -94,6 +95,7 @@ class Claim:
     def __init__(self, connection: Connection, request: str) -> None:
         self._connection = connection
         self._held = {"id": request, "claim": secrets.token_hex(8)}
+        self._overall = Overall()
         self._progress: dict[str, Any] = {"stage": None, "progress": 0.0}
         self._renewal = Renewal(self._renew, _REPORT_SECONDS)
 
@@ -122,7 +124,7 @@ class Claim:
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Take note of the progress (a `Progress` callback); the node shows it a moment later."""
-        self._progress = {"stage": stage, "progress": done / total if total else 1.0}
+        self._progress = {"stage": stage, "progress": self._overall(stage, done, total)}
 
     def answer(self, status: str, outcome: str, message: str, run: str | None) -> bool:
         """Write the answer on the request; return whether it was still ours.

@@ -18,7 +18,8 @@ from heat_neo4j.errors import ProjectionError
 __all__ = ["Scope"]
 
 _NAMES_SHOWN = 8
-_LOOKED_AT = 1000
+_NAMES_LOOKED_AT = 50  # labels or types, if the projection chooses none
+_LOOKED_AT = 1000  # nodes or relationships of each
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Scope:
         known = connection.read(load_statement("read/names"), doing="reading names")[0]
         predicted = connection.read(load_statement("read/predicted_types"), doing="reading runs")[0]["types"]
         problems = [
-            *_unknown_names(connection, projection, known),
+            *_unknown_names(connection, projection, known, predicted),
             *_bad_filters(connection, projection),
         ]
         return cls(projection, tuple(problems), tuple(sorted(predicted)))
@@ -110,39 +111,63 @@ class Scope:
         return f":{except_names(self.predicted_types)}" if self.predicted_types else ""
 
 
-def _unknown_names(connection: Connection, projection: Projection, known: Mapping[str, Any]) -> Iterator[str]:
+def _unknown_names(
+    connection: Connection, projection: Projection, known: Mapping[str, Any], predicted: Sequence[str]
+) -> Iterator[str]:
     labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes])
     types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
-    attributes = dict.fromkeys(attribute.key for attribute in projection.all_attributes)
-    wanted = (
-        ("node label", labels, "labels"),
-        ("relationship type", types, "types"),
-        ("weight property", [projection.weight] if projection.weight else (), "relationships"),
-        ("time property", [projection.time] if projection.time else (), "relationships"),
-        ("key property", [projection.key] if projection.key else (), "nodes"),
-        ("attribute property", attributes, "nodes"),
-    )
-    missing = [
-        (kind, name, where)
-        for kind, names, where in wanted
-        for name in names
-        if name not in known[where if where in ("labels", "types") else "keys"]
+    names = _Names(connection, known, predicted)
+    unknown = [
+        *(("node label", name, names.labels) for name in labels if name not in known["labels"]),
+        *(("relationship type", name, names.types) for name in types if name not in known["types"]),
     ]
-    there = _names_of_users(connection, known) if missing else {}
-    for kind, name, where in missing:
-        hint = did_you_mean(name, there[where]) or _there_are(there[where])
+    of_relationships = (("weight property", projection.weight), ("time property", projection.time))
+    for kind, name in of_relationships:
+        if name is not None and name not in known["keys"]:
+            unknown.append((kind, name, names.keys_of_relationships(projection.relationships)))
+    if projection.key is not None and projection.key not in known["keys"]:
+        unknown.append(("key property", projection.key, names.keys_of_nodes(projection.labels)))
+    for key, label in {attribute.key: attribute.label for attribute in projection.all_attributes}.items():
+        if key not in known["keys"]:
+            of = projection.labels if label is None else [label]
+            unknown.append(("attribute property", key, names.keys_of_nodes(of)))
+    for kind, name, there in unknown:
+        hint = did_you_mean(name, there) or _there_are(there)
         yield f"no {kind} {name!r} in database {connection.server.database!r}{hint}"
 
 
-def _names_of_users(connection: Connection, known: Mapping[str, Any]) -> dict[str, Sequence[str]]:
-    """Return the names of what is not our bookkeeping; property keys as far as a look at some tells them."""
-    statement = load_statement("read/keys", labels=except_names(BOOKKEEPING_LABELS))
-    keys = connection.read(statement, {"limit": _LOOKED_AT}, doing="reading names")[0]
-    return {
-        "labels": [label for label in known["labels"] if label not in BOOKKEEPING_LABELS],
-        "types": [kind for kind in known["types"] if kind not in BOOKKEEPING_TYPES],
-        **keys.data(),
-    }
+class _Names:
+    """The names of what is not our bookkeeping; property keys as far as a look at some nodes tells them."""
+
+    def __init__(self, connection: Connection, known: Mapping[str, Any], predicted: Sequence[str]) -> None:
+        self._connection = connection
+        self.labels = [label for label in known["labels"] if label not in BOOKKEEPING_LABELS]
+        self.types = [kind for kind in known["types"] if kind not in (*BOOKKEEPING_TYPES, *predicted)]
+
+    def keys_of_nodes(self, chosen: Sequence[str] | None) -> list[str]:
+        """Return the property keys of nodes with one of the chosen labels, or of all."""
+        labels = [label for label in self.labels if label in chosen] if chosen else []
+        users = except_names(BOOKKEEPING_LABELS)
+        of_one = [
+            Fragment(f"{quote_identifier(label)}&{users}")
+            for label in labels or self.labels[:_NAMES_LOOKED_AT]
+        ]
+        return self._keys("read/node_keys", "labels", of_one if labels else [users, *of_one])
+
+    def keys_of_relationships(self, chosen: Sequence[str] | None) -> list[str]:
+        """Return the property keys of relationships of the chosen types, or of all."""
+        types = [kind for kind in self.types if kind in chosen] if chosen else []
+        types = types or self.types[:_NAMES_LOOKED_AT]
+        return self._keys("read/relationship_keys", "types", types)
+
+    def _keys(self, statement: str, placeholder: str, names: Sequence[str]) -> list[str]:
+        keys: set[str] = set()
+        for name in names:
+            filled = load_statement(statement, **{placeholder: name})
+            keys.update(
+                self._connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"]
+            )
+        return sorted(keys)
 
 
 def _there_are(there: Sequence[str]) -> str:

@@ -125,7 +125,7 @@ def doomed(throwaway_server, monkeypatch):
         monkeypatch.setattr(_Killer, "stage", stage)
         monkeypatch.setattr(_Killer, "kill", staticmethod(lambda: (process.kill(), process.wait(30))))
         monkeypatch.setattr(embed_module, "Reporter", _Killer)
-        monkeypatch.setattr(connection, "_RETRY_SECONDS", 2.0)
+        monkeypatch.setattr(connection, "PATIENCE_SECONDS", 2.0)
 
     server.kill_at, server.restart = kill_at, throwaway_server.start
     return server

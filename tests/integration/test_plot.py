@@ -190,25 +190,46 @@ def test_labels_decide_about_colours_unless_told_otherwise(invoke, cypher, publi
     assert axes.get_title(loc="left") == ""
 
 
-def test_relationships_that_changed_are_a_note_and_nodes_an_error(invoke, cypher, published, tmp_path):
+def test_relationships_that_changed_are_a_note(invoke, cypher, published):
     cypher("MATCH (a:PlotPaper {key: 0}) MATCH (b:PlotPaper {key: 59}) CREATE (a)-[:PLOT_CITES]->(b)")
     then, now = published.edge_count, published.edge_count + 1
-    assert (
-        f"Note          the graph has {now} edges now and had {then} when it was embedded\n"
-        in invoke("degree").stdout
-    )
-    (tmp_path / "heat-degree.png").unlink()
+    note = f"Note          the graph has {now} edges now and had {then} when it was embedded\n"
+    assert note in invoke("degree").stdout
+
+
+def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
+    before = picture_data.read_published(store, "plot")
     cypher("CREATE (:PlotPaper {key: 60})")
-    changed = (
-        f"heat: the graph has changed since run {published.run_id}: "
-        "it has 61 nodes now and had 60: run `heat embed` again"
+    cypher("MATCH (n:PlotPaper {key: 5}) DETACH DELETE n")
+    now = picture_data.read_published(store, "plot")
+    kept = np.flatnonzero(np.isin(before.graph.node_ids, now.graph.node_ids))
+    assert len(kept) == now.graph.n_nodes == 59
+    np.testing.assert_array_equal(now.embedding, before.embedding[kept])
+    assert (now.graph.adjacency != before.graph.adjacency[kept][:, kept]).nnz == 0
+    assert now.notes[:2] == (
+        f"1 node is newer than run {published.run_id} and left out",
+        f"1 of the 60 nodes of run {published.run_id} are no longer in the graph",
     )
     for picture in ("disk", "distances", "reliability", "degree"):
-        assert invoke(picture, code=4).stderr.splitlines()[-1] == changed
-    cypher("MATCH (n:PlotPaper {key: 5}) DETACH DELETE n")
+        assert "1 node is newer than run" in invoke(picture).stdout
+    assert len(picture_data.read_predicted(store, now, 10_000)) > 20
+    cypher("CREATE (:PlotPaper {key: 61})-[:PLOT_CITES]->(:PlotPaper {key: 62})")
+    cypher("MATCH (n:PlotPaper) WHERE n.key < 60 DETACH DELETE n")
     line = invoke("degree", code=4).stderr.splitlines()[-1]
-    assert line.startswith("heat: 1 of 60 nodes have no coordinates of model 'plot'")
-    assert list(tmp_path.iterdir()) == []
+    assert line.startswith(f"heat: no node of run {published.run_id} is left in the graph: run `heat embed`")
+
+
+def test_attributes_are_encoded_as_those_of_the_run(store, cypher):
+    projection = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"], attributes=["field"])
+    embed(store, projection, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    before = picture_data.read_published(store, "plot")
+    cypher("MATCH (n:PlotPaper {key: 5}) SET n.field = 'astronomy'")
+    now = picture_data.read_published(store, "plot")
+    assert now.graph.attribute_names == before.graph.attribute_names
+    assert sum("unknown to the recipe" in note for note in now.notes) == 1
+    cypher("MATCH (n:PlotPaper) SET n.field = n.key")
+    others = picture_data.read_published(store, "plot")
+    assert any("encoded anew" in note for note in others.notes)
 
 
 def test_what_is_not_there_is_one_line(invoke, cypher, store):

@@ -63,6 +63,24 @@ BAD = {
         "no relationship type 'READER_LINKS' .* 'READER_LINK'",
     ),
     "unknown weight": (PLAIN, {"weight": "wieght"}, "no weight property 'wieght' .* did you mean 'weight'"),
+    "unknown weight, of a type that is rare": (
+        f"UNWIND range(0, 1100) AS i CREATE (:{NODE} {{ratio: i}})-[:READER_OTHER {{ratin: i}}]->(:{NODE}) "
+        f"WITH count(*) AS _ CREATE (:{NODE})-[:{LINK} {{rating: 1}}]->(:{NODE})",
+        {"relationships": [LINK], "weight": "ratng"},
+        "no weight property 'ratng' .* did you mean 'rating'",
+    ),
+    "unknown weight, of any type": (
+        f"UNWIND range(0, 1100) AS i CREATE (:{NODE})-[:READER_OTHER {{since: i}}]->(:{NODE}) "
+        f"WITH count(*) AS _ CREATE (:{NODE})-[:{LINK} {{rating: 1}}]->(:{NODE})",
+        {"weight": "ratng"},
+        "no weight property 'ratng' .* did you mean 'rating'",
+    ),
+    "unknown key, of a label that is rare": (
+        f"UNWIND range(0, 1100) AS i CREATE (:{NODE} {{titel: i}}) "
+        f"WITH count(*) AS _ CREATE (:{OTHER} {{title: 'a'}})",
+        {"labels": [OTHER], "key": "tilte"},
+        "no key property 'tilte' .* did you mean 'title'",
+    ),
     "unknown attribute": (
         PLAIN,
         {"attributes": ["x", "no such thing"]},
@@ -295,8 +313,11 @@ def test_counts(cypher, store, server):
     counts = store.count(Projection([NODE], [LINK], attributes=["x", "w"]))
     assert (counts.nodes, counts.relationships, counts.attribute_columns) == (30, 30, 3)
     assert counts.attribute_share == pytest.approx(2 / 3)
+    assert counts.isolated == 0
+    assert store.count(Projection([NODE], node_filter="n.x > 1")).isolated == 0  # all are reached
     assert store.count(Projection([NODE])).attribute_columns == 0
-    assert store.count(Projection([NODE], relationship_filter="r.weight > 1")).relationships == 0
+    light = store.count(Projection([NODE], relationship_filter="r.weight > 1"))
+    assert (light.relationships, light.isolated) == (0, 30)
     with pytest.raises(ProjectionError, match="there is no node"):
         store.count(Projection([NODE], node_filter="n.x > 100"))
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from heat_neo4j.database import Projection
 from heat_neo4j.database.relationships import RelationshipTable
+from heat_neo4j.fingerprint import changes, fingerprint
+from heat_neo4j.graph import Graph
 
 N = 5
 WEIGHTS = st.one_of(st.none(), st.just(0), st.integers(1, 3), st.floats(1e-9, 1e9))
@@ -52,15 +54,28 @@ def test_any_order_gives_the_same_bits_and_what_the_slow_twin_gives(relationship
     expected = np.zeros((N, N))
     for pair, values in found.items():
         expected[pair] = COMBINE[aggregation](values)
-    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-15 * 40)
-    assert matrix.nnz == len(found)
+    np.testing.assert_allclose(matrix.toarray(), expected + expected.T, rtol=1e-15 * 40)
+    assert matrix.nnz == len({*found, *((target, source) for source, target in found)})
 
 
 def test_nodes_that_have_gone_take_their_relationships_along():
     table = RelationshipTable(Projection(), str)
     table.add(np.array([0, 1, 2]), np.array([1, 2, 0]))
     matrix = table.matrix(np.array([0, -1, 1]), 2)
-    assert matrix.toarray().tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    assert matrix.toarray().tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_a_one_way_relationship_in_a_graph_stored_both_ways_changes_one_edge():
+    ids = [f"4:x:{row}" for row in range(N)]
+    ring = [(row, (row + 1) % N, None) for row in range(N)]
+    both = ring + [(target, source, None) for source, target, _ in ring]
+    before, now = (
+        Graph(read(Projection(), [found])[0], node_ids=ids) for found in (both, [*both, (0, 2, None)])
+    )
+    gained = now.adjacency - before.adjacency
+    gained.eliminate_zeros()
+    assert gained.nnz == 2
+    assert changes(fingerprint(before), fingerprint(now)).edges == 1
 
 
 @pytest.mark.parametrize("aggregation", ["sum", "single"])

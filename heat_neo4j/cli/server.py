@@ -8,14 +8,15 @@ from urllib.parse import urlsplit
 
 import click
 
+from heat_neo4j._display import format_bytes
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, json_option, option
-from heat_neo4j.cli.output import Reporter, facts, print_json
-from heat_neo4j.local_server import DEFAULT_SERIES, RELEASES, LocalServer, ServerStatus
+from heat_neo4j.cli.options import Count, Decorator, common_options, json_option, option
+from heat_neo4j.cli.output import Reporter, facts, print_json, print_line, table
+from heat_neo4j.local_server import DEFAULT_SERIES, RELEASES, LocalServer, ServerStatus, local_servers
 
 __all__ = ["server"]
 
-PORT = click.IntRange(1024, 65535)
+PORT = Count(1024, 65535)
 OUTCOMES = {
     "stopped": "stopped",
     "killed": "did not stop in time and was killed; no committed data is lost, the next start takes longer",
@@ -82,7 +83,7 @@ def start(as_json: bool, verbose: int, **options: Any) -> None:
         if as_json:
             print_json({"running": False, "neo4j_uri": address})
         else:
-            click.echo(f"NEO4J_URI is set: heat uses the server at {address}, no local server is started")
+            print_line(f"NEO4J_URI is set: heat uses the server at {address}, no local server is started")
         return
     with Reporter(quiet=as_json) as reporter:
         status = _server(on_progress=reporter, **options).start()
@@ -105,7 +106,7 @@ def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
         return
     worth_saying = {release: what for release, what in found.items() if what != "not running"} or found
     for release, what in worth_saying.items():
-        click.echo(f"local server {name!r}, Neo4j {release}: {OUTCOMES[what]}")
+        print_line(f"local server {name!r}, Neo4j {release}: {OUTCOMES[what]}")
 
 
 @server.command(cls=HeatCommand, example='heat server status\nheat server status --json | jq -r ".[].uri"')
@@ -120,12 +121,33 @@ def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
         print_json([status.to_dict() for status in found])
         return
     if not found:
-        click.echo(f"there is no local server {name!r} yet: heat server start")
+        print_line(f"there is no local server {name!r} yet: heat server start")
     for place, status in enumerate(found):
-        click.echo("\n" * bool(place), nl=False)
+        if place:
+            print_line()
         _show(status)
     if (chosen := os.environ.get("NEO4J_URI")) is not None:
-        click.echo(f"NEO4J_URI is set: the other commands use the server at {_without_login(chosen)}")
+        print_line(f"NEO4J_URI is set: the other commands use the server at {_without_login(chosen)}")
+
+
+@server.command("list", cls=HeatCommand, example="heat server list\nheat server list --json")
+@json_option
+@common_options
+def list_servers(as_json: bool, verbose: int) -> None:
+    """List every local server: release, state, address, size and folder of its data."""
+    found = [(local.status(), local.folder.size) for local in local_servers()]
+    if as_json:
+        print_json([{**status.to_dict(), "bytes": size} for status, size in found])
+    elif found:
+        header = ("Name", "Release", "State", "Address", "Size", "Data")
+        table(header, [_row(status, size) for status, size in found])
+    else:
+        print_line("there is no local server yet: heat server start")
+
+
+def _row(status: ServerStatus, size: int) -> tuple[str, ...]:
+    state = "running" if status.running else "not running"
+    return status.name, status.version, state, status.uri or "-", format_bytes(size), str(status.folder)
 
 
 def _servers(name: str, version: str | None) -> list[LocalServer]:
@@ -153,7 +175,7 @@ def _show(status: ServerStatus) -> None:
     ]
     facts((name, text) for name, text in rows if text)
     for line in status.environment():
-        click.echo(line)
+        print_line(line)
 
 
 def _without_login(uri: str) -> str:

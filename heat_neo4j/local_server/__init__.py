@@ -6,6 +6,20 @@ reports nothing to anybody.
 """
 
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
-from heat_neo4j.local_server.server import LocalServer, ServerStatus, StopOutcome, running_server
+from heat_neo4j.local_server.server import (
+    LocalServer,
+    ServerStatus,
+    StopOutcome,
+    local_servers,
+    running_server,
+)
 
-__all__ = ["DEFAULT_SERIES", "RELEASES", "LocalServer", "ServerStatus", "StopOutcome", "running_server"]
+__all__ = [
+    "DEFAULT_SERIES",
+    "RELEASES",
+    "LocalServer",
+    "ServerStatus",
+    "StopOutcome",
+    "local_servers",
+    "running_server",
+]

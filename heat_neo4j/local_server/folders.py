@@ -18,13 +18,14 @@ import json
 import os
 import re
 import secrets
-import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from heat_neo4j._output_file import replace_file
 from heat_neo4j.errors import LocalServerError
 
-__all__ = ["ServerFolder", "ServerRecord", "heat_home", "private_file"]
+__all__ = ["ServerFolder", "ServerRecord", "heat_home", "private_file", "server_folders"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -41,17 +42,7 @@ def heat_home() -> Path:
 
 def private_file(path: Path, text: str) -> None:
     """Put `text` into `path` so that only the owner can ever read it and nobody sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")  # created with mode 0600
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    replace_file(path, text.encode(), 0o600)
 
 
 @dataclass(frozen=True)
@@ -128,6 +119,16 @@ class ServerFolder:
     def debug_log(self) -> Path:
         """Neo4j's own log with causes."""
         return self.path / "logs" / "debug.log"
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files in it; those that a running server removes meanwhile do not count."""
+        total = 0
+        for folder, _, files in os.walk(self.path):
+            for file in files:
+                with contextlib.suppress(FileNotFoundError):
+                    total += os.lstat(os.path.join(folder, file)).st_size
+        return total
 
     @property
     def has_data(self) -> bool:
@@ -210,3 +211,11 @@ class ServerFolder:
     def write_record(self, record: ServerRecord) -> None:
         """Keep `record` as what was started here last."""
         private_file(self.path / "server.json", json.dumps(asdict(record)) + "\n")
+
+
+def server_folders(home: Path, series: Sequence[str]) -> list[ServerFolder]:
+    """Return the folders of servers of some release series that are there, by name, then as `series` goes."""
+    root = home / "servers"
+    names = sorted(path.name for path in root.iterdir() if NAME.fullmatch(path.name)) if root.is_dir() else []
+    folders = [ServerFolder(home, name, each) for name in names for each in series]
+    return [folder for folder in folders if folder.path.is_dir()]

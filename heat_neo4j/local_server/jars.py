@@ -134,13 +134,15 @@ def _digest(path: Path) -> str | None:
 def _download(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: Progress) -> None:
     """Fetch `jars` into a folder beside the cache, check them, and move them in one by one."""
     try:
-        from jgo.maven import MavenContext, PythonResolver
+        from jgo.maven import MavenContext
+
+        from heat_neo4j.local_server.downloads import Downloader
     except ImportError as error:
         raise LocalServerError(
             "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
         ) from error
     with tempfile.TemporaryDirectory(dir=cache, prefix=".download-") as staging:
-        repository = MavenContext(resolver=PythonResolver(), repo_cache=Path(staging), timeout=60)
+        repository = MavenContext(resolver=Downloader(DOWNLOADS), repo_cache=Path(staging), timeout=60)
         on_progress(stage, 0, len(jars))
         with ThreadPoolExecutor(max_workers=DOWNLOADS) as pool:
             waiting = [pool.submit(_fetch, repository, jar, cache) for jar in jars]
@@ -166,7 +168,7 @@ def _fetch(repository: Any, jar: LockedJar, cache: Path) -> None:
                 continue
             raise LocalServerError(
                 f"cannot download {artifact.filename} from Maven Central: {error}; "
-                "check the network, and HTTPS_PROXY if there is a proxy"
+                "check the network, and if there is a proxy HTTPS_PROXY and the system's certificates"
             ) from error
         digest = _digest(found)
         if digest == jar.sha256:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home
+from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, server_folders
 from heat_neo4j.local_server.jars import install_jars
 from heat_neo4j.local_server.java import find_java
 from heat_neo4j.local_server.launch import arguments_path, launch
@@ -19,7 +19,7 @@ from heat_neo4j.local_server.process import end_process, find_process
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
 from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_memory, machine_memory
 
-__all__ = ["LocalServer", "ServerStatus", "StopOutcome", "running_server"]
+__all__ = ["LocalServer", "ServerStatus", "StopOutcome", "local_servers", "running_server"]
 
 USER = "neo4j"
 START_TIMEOUT = 180.0
@@ -250,6 +250,14 @@ class LocalServer:
                 raise LocalServerError(
                     f"the server already runs, with port {actual} and not {wanted}; stop it first"
                 )
+
+
+def local_servers(home: Path | None = None) -> list[LocalServer]:
+    """Return every local server that has a folder, by name and release, running or not."""
+    return [
+        LocalServer(folder.series, name=folder.name, home=home)
+        for folder in server_folders((home or heat_home()).resolve(), list(RELEASES))
+    ]
 
 
 def running_server(name: str = "default", home: Path | None = None) -> LocalServer | None:

@@ -40,10 +40,31 @@ def pretended(heat_home_folder):
 def test_before_the_first_start_there_is_nothing(heat_home_folder):
     assert run("status").output == "there is no local server 'default' yet: heat server start\n"
     assert json.loads(run("status", "--json").output) == []
+    assert run("list").output == "there is no local server yet: heat server start\n"
+    assert json.loads(run("list", "--json").output) == []
     assert run("stop", "--name", "other").output.splitlines() == [
         f"local server 'other', Neo4j {release.version}: does not run" for release in RELEASES.values()
     ]
     assert not (heat_home_folder / "servers").exists(), "looking must not leave traces"
+
+
+def test_list_shows_every_server_of_every_release(pretended):
+    another = LocalServer("2026", name="another")
+    another.folder.create()
+    (another.folder.path / "data" / "store").write_bytes(bytes(3 << 20))
+    (another.folder.home / "servers" / "not a name").mkdir()
+    shown, size = lines(run("list").output), pretended.folder.size
+    assert shown == [
+        "Name Release State Address Size Data",
+        f"another {another.release.version} not running - 3.0 MiB {another.folder.path}",
+        f"default 5.26.30 running bolt://127.0.0.1:1234 {size} bytes {pretended.folder.path}",
+    ]
+    document = json.loads(run("list", "--json").output)
+    assert [(each["name"], each["running"], each["bytes"]) for each in document] == [
+        ("another", False, 3 << 20),
+        ("default", True, size),
+    ]
+    assert pretended.connection()[2] not in run("list").output + run("list", "--json").output
 
 
 def test_status_says_all_there_is_to_know_but_not_the_password(pretended):

@@ -3,12 +3,17 @@
 import gc
 import hashlib
 import http.server
+import ssl
+import subprocess
 import threading
 
 import pytest
+import requests
+import truststore
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server import RELEASES, jars
+from heat_neo4j.local_server.downloads import Downloader, SystemTrust
 
 
 class Repository:
@@ -92,6 +97,46 @@ def test_a_download_that_breaks_off_is_tried_again(repository, monkeypatch, tmp_
     with pytest.raises(LocalServerError, match=r"cannot download one-1\.0\.jar from Maven Central"):
         install(monkeypatch, [jar], tmp_path)
     assert stored(tmp_path) == []
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    """A certificate authority that no list of certificates knows, and a certificate of it for 127.0.0.1."""
+    folder = tmp_path_factory.mktemp("tls")
+    options = ("-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
+    extensions = ("-addext", "subjectAltName=IP:127.0.0.1")
+    files = ("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem"))
+    subprocess.run(["openssl", "req", *options, *extensions, *files], check=True, capture_output=True)
+    return folder
+
+
+def test_certificates_are_checked_by_the_system_store(authority, monkeypatch):
+    adapter = Downloader(2).session.get_adapter("https://example.org")
+    assert isinstance(adapter, SystemTrust)
+    for pool in (adapter.poolmanager, adapter.proxy_manager_for("http://127.0.0.1:9")):
+        context = pool.connection_pool_kw["ssl_context"]
+        assert isinstance(context, truststore.SSLContext)
+        assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority / "certificate.pem", authority / "key.pem")
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    url = f"https://127.0.0.1:{server.server_port}/"
+    try:
+        with pytest.raises(requests.exceptions.SSLError), Downloader(1).session as session:
+            session.get(url, timeout=10)
+        monkeypatch.setenv(
+            "SSL_CERT_FILE", str(authority / "certificate.pem")
+        )  # the system's store, on Linux
+        with Downloader(1).session as session, session.get(url, timeout=10) as answer:
+            assert answer.status_code == 501  # trusted, and answered
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def test_a_file_that_is_not_the_locked_one_is_not_kept(repository, monkeypatch, tmp_path):

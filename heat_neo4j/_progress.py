@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Progress", "no_progress", "prefixed"]
+__all__ = ["Overall", "Progress", "no_progress", "prefixed"]
 
 Progress = Callable[[str, int, int], None]
 """Called as ``on_progress(stage, done, total)``: the stage's name, units done so far, units in all.
@@ -20,3 +20,30 @@ def no_progress(stage: str, done: int, total: int) -> None:
 def prefixed(on_progress: Progress, prefix: str) -> Progress:
     """Return a callback that tells `on_progress` every stage with a prefix before its name."""
     return lambda stage, done, total: on_progress(prefix + stage, done, total)
+
+
+class Overall:
+    """How much of a whole job is done, 0 to 1: it never falls, whatever stages come, and however often.
+
+    Which stages are still to come is not known. So each takes a share of what is left when it begins: half of
+    it where stages mostly take long, a tenth elsewhere.
+    """
+
+    _LONG = frozenset(("choose", "links", "place", "train"))
+
+    def __init__(self) -> None:
+        self.share = 0.0
+        self._stage: str | None = None
+        self._done = 0
+        self._begin = self._end = 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> float:
+        """Take note of the progress of a stage, as a `Progress` callback; return the share of the whole."""
+        if stage != self._stage or done < self._done:
+            kind = stage.rpartition(": ")[2].partition(" ")[0]
+            self._begin = self.share
+            self._end = self.share + (1.0 - self.share) * (0.5 if kind in self._LONG else 0.1)
+        self._stage, self._done = stage, done
+        fraction = min(max(done / total, 0.0), 1.0) if total > 0 else 1.0
+        self.share = max(self.share, min(self._begin + (self._end - self._begin) * fraction, 1.0))
+        return self.share

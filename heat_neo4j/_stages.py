@@ -19,7 +19,17 @@ from heat_neo4j.link_score import LinkScore, link_score
 from heat_neo4j.links import PredictedLinks
 from heat_neo4j.tuning import Choice, TuningError, choose_parameters
 
-__all__ = ["Clock", "Law", "Learnt", "fit_law", "learn", "notes_on", "nothing_to_learn", "recorded_links"]
+__all__ = [
+    "Clock",
+    "Law",
+    "Learnt",
+    "fit_law",
+    "known_law",
+    "learn",
+    "notes_on",
+    "nothing_to_learn",
+    "recorded_links",
+]
 
 
 class Clock:
@@ -167,13 +177,10 @@ def fit_law(
 
     A law that is `known`, from the parameters of a run, is not fitted again.
     """
+    law_of_run = known_law(links, known)
+    if law_of_run is not None:
+        return law_of_run
     combined = links.score == "combined"
-    if combined and "link_score" in known:
-        return Law({"score": LinkScore.from_dict(known["link_score"])})
-    if not combined and not links.probability:
-        return Law({})
-    if not combined and "calibration" in known:
-        return Law({"probability": LinkProbability(**known["calibration"])})
     held_out = None
     try:
         held_out = embed_without(model, graph, on_progress=prefixed(on_progress, "probability: "))
@@ -182,6 +189,18 @@ def fit_law(
         ranked = "; links are ranked by distance" if combined else ""
         return Law({}, (f"{error}{ranked}",), held_out)
     return Law(law, held_out=held_out)
+
+
+def known_law(links: LinkOptions, parameters: Mapping[str, Any]) -> Law | None:
+    """Return the law that the parameters of a run hold, or that is none; None if it takes a training."""
+    combined = links.score == "combined"
+    if combined and "link_score" in parameters:
+        return Law({"score": LinkScore.from_dict(parameters["link_score"])})
+    if not combined and not links.probability:
+        return Law({})
+    if not combined and "calibration" in parameters:
+        return Law({"probability": LinkProbability(**parameters["calibration"])})
+    return None
 
 
 def notes_on(found: PredictedLinks) -> tuple[str, ...]:

@@ -9,36 +9,44 @@ from typing import Any
 __all__ = ["check_integer", "check_positive", "check_probability"]
 
 
-def check_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return `value` as an int that is at least `minimum`.
+_LARGEST_COUNT = 2**31 - 1
+_SMALLEST, _LARGEST = 1e-12, 1e12
+
+
+def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = _LARGEST_COUNT) -> int:
+    """Return `value` as an int that is at least `minimum`, and at most `maximum` if there is one.
 
     Raises
     ------
     TypeError
         If `value` is not an integer (booleans are refused).
     ValueError
-        If it is below `minimum`.
+        If it is out of that range.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value}")
+    if maximum is not None and int(value) > maximum:
+        raise ValueError(f"{name} must be at most {maximum:,}, got {_check_real(name, value):.6g}")
     return int(value)
 
 
 def check_positive(name: str, value: Any) -> float:
-    """Return `value` as a finite float above 0.
+    """Return `value` as a float above 0, of a size that can be reckoned with: 1e-12 to 1e12.
 
     Raises
     ------
     TypeError
         If `value` is not a real number.
     ValueError
-        If it is 0, negative, NaN or infinite.
+        If it is 0, negative, NaN, infinite or of another size.
     """
     number = _check_real(name, value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a finite number above 0, got {value}")
+    if not _SMALLEST <= number <= _LARGEST:
+        raise ValueError(f"{name} must lie in [{_SMALLEST:g}, {_LARGEST:g}], got {number:g}")
     return number
 
 
@@ -61,4 +69,8 @@ def check_probability(name: str, value: Any) -> float:
 def _check_real(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    number: Any = value
+    try:
+        return float(number)
+    except OverflowError:  # a whole number too large for that
+        return math.inf if number > 0 else -math.inf

@@ -42,8 +42,15 @@ def degree_product(graph: Graph) -> NodeScorer:
     return NodeScorer(graph.degrees.astype(np.float64), np.multiply)
 
 
-def adamic_adar(graph: Graph) -> SparseProductScorer:
+def adamic_adar(graph: Graph, *, most_neighbours: int | None = None) -> SparseProductScorer:
     """Score by the common neighbours w, each counted 1 / ln deg(w).
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph.
+    most_neighbours : int, optional
+        Common neighbours with more neighbours than that do not count; all count if None.
 
     References
     ----------
@@ -52,7 +59,11 @@ def adamic_adar(graph: Graph) -> SparseProductScorer:
     links = _unweighted(graph)
     # A common neighbour of two nodes has two neighbours at least; those of one never count.
     weights = 1.0 / np.log(np.maximum(graph.degrees, 2))
-    return SparseProductScorer(sparse.csr_array(links @ sparse.diags_array(weights)), links)
+    if most_neighbours is not None:
+        weights[graph.degrees > most_neighbours] = 0.0
+    left = sparse.csr_array(links @ sparse.diags_array(weights))
+    left.eliminate_zeros()
+    return SparseProductScorer(left, links)
 
 
 def paths_of_three(graph: Graph) -> SparseProductScorer:

@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from heat_neo4j._blas import one_blas_thread
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._random import draw_seed
 from heat_neo4j.graph import Graph
@@ -151,6 +152,7 @@ def embed_without(
     return HeldOut(split, twin.embedding_)
 
 
+@one_blas_thread()
 def link_probability(held_out: HeldOut) -> LinkProbability:
     """Fit the probability of a link at a given distance to edges that are held out already.
 

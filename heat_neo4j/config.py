@@ -72,7 +72,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "choose": {"seconds": "a number"},
     "refresh": {
-        "place_limit": "a number",
+        "local_limit": "a number",
         "warm_limit": "a number",
         "max_auroc_drop": "a number",
         "max_below_degree": "a number",
@@ -149,13 +149,17 @@ def read_config(path: Path | None = None) -> dict[str, Any]:
 
 def _parse(source: Path) -> dict[str, Any]:
     try:
+        if source.exists() and not source.is_file():  # to open a named pipe could take for ever
+            raise ConfigError(f"{source}: cannot be read: it is not a regular file")
         with source.open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
         raise ConfigError(f"{source}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{source}: is not UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise ConfigError(f"{source}: is nested too deeply") from error
+    except ValueError as error:
         raise ConfigError(f"{source}: is not TOML: {error}") from error
 
 

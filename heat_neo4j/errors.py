@@ -11,7 +11,8 @@
     ├── LocalServerError         7   the local Neo4j did not install, start or stop
     ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
     ├── LeaseHeld                9   another process refreshes the model; nothing was done
-    └── QualityRejected         10   the new version did not pass the quality gate; the old one stays
+    ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
+    └── OutputFailed            11   the work is done, but what there is to say cannot be written to stdout
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.
@@ -26,6 +27,7 @@ __all__ = [
     "LeaseHeld",
     "LocalServerError",
     "MemoryExceeded",
+    "OutputFailed",
     "ProjectionError",
     "QualityRejected",
     "ServerUnreachable",
@@ -96,3 +98,9 @@ class QualityRejected(HeatError):
     """The new version did not pass the quality gate: it was recorded, and the old one stays published."""
 
     exit_code = 10
+
+
+class OutputFailed(HeatError):
+    """What there is to say cannot be written to stdout, as on a full disk; the work itself is done."""
+
+    exit_code = 11

@@ -32,6 +32,7 @@ _READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetri
 _READ_VALUE = 46  # an attribute entry while columns are put together
 _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
 _SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
+_SIMILARITY_NODE = 61  # a node there: norm, base, weights, order, where its list begins
 _NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and the program that finds it
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _HELD_OUT = 0.1  # of the edges, by the second training
@@ -57,6 +58,8 @@ class Rates:
         coordinate of these, on a graph whose points are in the fastest caches.
     walk_step : float
         Time of a step of a walk when the pairs are collected, likewise.
+    teleport, teleport_value : float
+        What a step along attributes takes more, and each attribute value of a node in it.
     growth : float
         What each tenfold of the nodes beyond `small` adds to these times, as a share: memory is farther away.
     small : float
@@ -65,6 +68,8 @@ class Rates:
         What a thread more adds to the speed of one.
     table_entry : float
         Time of an entry of the table of similarities, per attribute that the row has.
+    similarity_value : float
+        Time of an attribute value while the sampler by rejection is prepared.
     near_compiling, near_node : float
         Time until the search for nodes with similar attributes is compiled, and for each that is listed.
     link_node, link_coordinate, link_tile : float
@@ -89,10 +94,13 @@ class Rates:
     candidate: float = 49e-9
     coordinate: float = 2.1e-9
     walk_step: float = 200e-9
+    teleport: float = 300e-9
+    teleport_value: float = 30e-9
     growth: float = 0.55
     small: float = 2000.0
     second_thread: float = 0.6
     table_entry: float = 4e-9
+    similarity_value: float = 200e-9
     near_compiling: float = 25.0
     near_node: float = 8e-6
     link_node: float = 40e-6
@@ -124,6 +132,8 @@ class RunSize:
         Number of attribute columns F.
     attribute_share : float
         Share of attribute values that are not 0, in [0, 1].
+    isolated_share : float
+        Share of nodes without a relationship, in [0, 1]: they have no walks, unless they have attributes.
     n_components, walks_per_node, walk_length, window_size, n_negatives, n_epochs : int
         Parameters of `HEAT`.
     alpha : float
@@ -148,6 +158,7 @@ class RunSize:
     relationships: int
     attribute_columns: int = 0
     attribute_share: float = 0.0
+    isolated_share: float = 0.0
     n_components: int = 10
     walks_per_node: int = 10
     walk_length: int = 80
@@ -174,10 +185,16 @@ class RunSize:
         return self.attribute_columns > 0 and self.alpha > 0.0
 
     @property
+    def walks(self) -> int:
+        """Walks of an epoch that go anywhere."""
+        walking = self.nodes if self.attribute_columns > 0 else self.nodes * (1.0 - self.isolated_share)
+        return round(walking) * self.walks_per_node
+
+    @property
     def pairs(self) -> int:
         """Training pairs, if no walk ends early or meets a node twice."""
         length, window = self.walk_length, min(self.window_size, self.walk_length - 1)
-        return self.n_epochs * self.nodes * self.walks_per_node * window * (2 * length - window - 1)
+        return self.n_epochs * self.walks * window * (2 * length - window - 1)
 
     @property
     def links(self) -> int:
@@ -255,7 +272,7 @@ def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
     exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
     return Estimate(
         memory={stage: round(PROGRAM + needed) for stage, needed in _memory(size).items()},
-        seconds={stage: round(took, 1) for stage, took in _seconds(size, rates).items()},
+        seconds={stage: round(took, 3) for stage, took in _seconds(size, rates).items()},
         stored_bytes=_stored_bytes(size),
         pairs=size.pairs,
         links=size.links,
@@ -306,7 +323,7 @@ def _similarity_bytes(size: RunSize) -> float:
         return _NEAR_PROGRAM + _NEAR * size.nodes * size.attribute_neighbours
     if size.nodes <= TABLE_LIMIT:
         return 4 * size.nodes**2 + 36 * size.attribute_entries
-    return _SIMILARITY_VALUE * size.attribute_entries + 57 * size.nodes
+    return _SIMILARITY_VALUE * size.attribute_entries + _SIMILARITY_NODE * size.nodes
 
 
 def _scoring_bytes(size: RunSize) -> float:
@@ -332,13 +349,14 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
         + size.relationships / rates.read_relationships
         + values / rates.read_values
     )
-    steps = size.nodes * size.walks_per_node * size.walk_length
+    steps = size.walks * size.walk_length
     contexts = 2 * min(size.window_size, size.walk_length - 1)
     candidate = rates.candidate + rates.coordinate * size.n_components
     position = rates.position + (contexts + size.n_negatives) * candidate
     pace = _slower(size.nodes, rates) / (1.0 + rates.second_thread * (size.threads - 1))
-    training = size.n_epochs * steps * position * pace
-    prepared = steps * rates.walk_step * pace + _similarity_seconds(size, rates)
+    teleport = _teleport_seconds(size, rates)
+    training = size.n_epochs * steps * (position + teleport) * pace
+    prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
         if size.probability:
@@ -350,6 +368,15 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     stages["write"] = first + size.nodes / rates.write_nodes + links / rates.write_links
     stages["index"] = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
     return stages
+
+
+def _teleport_seconds(size: RunSize, rates: Rates) -> float:
+    """Return what steps along attributes add to a step, on average."""
+    if not size.teleports:
+        return 0.0
+    rejects = size.nodes > TABLE_LIMIT and size.attribute_neighbours is None
+    values = 2.0 * size.attribute_entries / max(size.nodes, 1) if rejects else 0.0  # of two rows
+    return size.alpha * (rates.teleport + rates.teleport_value * values)
 
 
 def _slower(nodes: int, rates: Rates) -> float:
@@ -375,7 +402,7 @@ def _similarity_seconds(size: RunSize, rates: Rates) -> float:
     if size.attribute_neighbours is not None:
         return rates.near_compiling + rates.near_node * size.nodes * size.attribute_neighbours
     if size.nodes > TABLE_LIMIT:
-        return 0.0
+        return rates.similarity_value * size.attribute_entries
     return size.nodes * size.attribute_entries * rates.table_entry / size.threads
 
 

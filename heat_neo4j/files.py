@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._file_tables import Table, read_edges, read_table
+from heat_neo4j.attributes import parse_date
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.graph import Graph, Provenance, earliest_times
+from heat_neo4j.graph import Graph, Provenance, check_weights, earliest_times
 
 __all__ = ["FileGraph", "read_graph_files"]
 
@@ -59,7 +60,8 @@ class FileGraph:
     has_features : bool array of shape (N,)
         Which nodes have a line in the attribute file.
     columns : mapping of str to sequence
-        The attribute file read column by column: a bool, int, float, str or None for every node.
+        The attribute file read column by column: a bool, int, float, date, datetime, str or None for every
+        node.
     labels : sequence of tuple of str, optional
         The labels of each node.
     several_labels : bool
@@ -116,6 +118,10 @@ class FileGraph:
         directed = sparse.csr_array((self.weight, (self.source, self.target)), shape=(n, n))
         found = self.labels or ()
         names = sorted({name for labels in found for name in labels})
+        try:
+            check_weights(directed.data[directed.data != 0])
+        except ValueError as error:
+            raise ProjectionError(f"the edges cannot be used: {error}") from error
         return Graph(
             adjacency=sparse.csr_array(directed + directed.T),
             attributes=self.features,
@@ -150,7 +156,7 @@ def read_graph_files(
         ``.tsv`` or ``.csv`` files, plain or gzipped; the table at the top of this module says what
         they hold.
     as_columns : bool
-        Read each attribute column as a property of its own (numbers, true/false or text) instead of
+        Read each attribute column as a property of its own (numbers, true/false, dates or text) instead of
         all of them as one list of numbers.
 
     Raises
@@ -260,6 +266,9 @@ def _typed(cells: Sequence[str]) -> list[Any]:
         return [_TRUTH[cell.lower()] if cell else None for cell in cells]
     if all(_is_integer(cell) for cell in present):
         return [int(cell) if cell else None for cell in cells]
+    dates = {cell: parse_date(cell) for cell in present}
+    if len({type(value) for value in dates.values()}) == 1 and None not in dates.values():
+        return [dates[cell] if cell else None for cell in cells]
     try:
         numbers = [float(cell) if cell else None for cell in cells]
     except ValueError:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Graph", "Provenance", "earliest_times"]
+__all__ = ["Graph", "Provenance", "check_weights", "earliest_times"]
+
+_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Graph:
     Parameters
     ----------
     adjacency : sparse matrix or array of shape (N, N)
-        Non-negative finite weights W. A matrix that is not symmetric is made so by adding its
-        transpose. Zero weights and self-relationships are dropped (a walk learns nothing from them).
+        Non-negative finite weights W. A symmetric matrix holds the weights of undirected edges; any other
+        holds those of directed ones, and both directions of each pair are summed. (A scale common to all
+        weights changes no embedding.) Zero weights and self-relationships are dropped (a walk learns nothing
+        from them).
         Stored as `scipy.sparse.csr_array`, float64, sorted indices.
     attributes : sparse or dense array of shape (N, F), optional
         Finite attribute values X, raw: `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
@@ -117,6 +121,25 @@ class Graph:
         """Number of distinct neighbours of each node, shape (N,)."""
         return np.diff(self.adjacency.indptr).astype(np.int64)
 
+    def among(self, nodes: NDArray[np.int64]) -> Graph:
+        """Return the graph of some nodes and of the edges between them.
+
+        Parameters
+        ----------
+        nodes : int64 array of shape (M,)
+            Rows of this graph, rising; those of the new graph in this order.
+        """
+        edges, inside = self.edges, np.isin(np.arange(self.n_nodes), nodes)
+        kept = inside[edges.row] & inside[edges.col]
+        return replace(
+            self,
+            adjacency=self.adjacency[nodes][:, nodes],
+            attributes=None if self.attributes is None else self.attributes[nodes],
+            node_ids=[self.node_ids[row] for row in nodes.tolist()] if self.node_ids else (),
+            labels={label: carries[nodes] for label, carries in self.labels.items()},
+            edge_times=None if self.edge_times is None else self.edge_times[kept],
+        )
+
     def __repr__(self) -> str:
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"
 
@@ -148,6 +171,24 @@ def earliest_times(
     return earliest
 
 
+def check_weights(weights: NDArray[np.float64]) -> None:
+    """See that weights can be summed and divided by each other.
+
+    Parameters
+    ----------
+    weights : float64 array
+        All above 0.
+
+    Raises
+    ------
+    ValueError
+        If one is smaller than 1e-290, or larger than 1e290.
+    """
+    odd = weights[(weights < _SMALLEST_WEIGHT) | (weights > _LARGEST_WEIGHT)]
+    if odd.size:
+        raise ValueError(f"a weight is {odd[0]:g}: other than 0, it must lie between 1e-290 and 1e290")
+
+
 def _is_sparse(values: Any) -> bool:
     """Tell it as a plain bool: `issparse` would narrow the type to a base class that has no shape."""
     return bool(sparse.issparse(values))
@@ -171,6 +212,7 @@ def _symmetric(matrix: Any) -> sparse.csr_array:
         csr = sparse.csr_array(csr + transpose)
     entries = csr.tocoo()
     keep = (entries.row != entries.col) & (entries.data != 0)
+    check_weights(entries.data[keep])
     indices = (entries.row[keep], entries.col[keep])
     csr = sparse.csr_array((entries.data[keep], indices), shape=csr.shape)
     csr.sort_indices()

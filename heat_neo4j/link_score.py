@@ -21,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from heat_neo4j._blas import one_blas_thread
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
 from heat_neo4j.calibration import HeldOut, embed_without
@@ -30,7 +31,7 @@ from heat_neo4j.hyperboloid import centroids, radius
 from heat_neo4j.metrics import auroc
 from heat_neo4j.refinement import with_neighbours
 from heat_neo4j.scorers import DistanceScorer, NodeScorer, PairScorer, SparseProductScorer
-from heat_neo4j.similarity import scaled
+from heat_neo4j.similarity import over_deviation
 
 __all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "fit_link_score", "link_score"]
 
@@ -202,6 +203,7 @@ def fit_link_score(
     return link_score(embed_without(model, graph, share=share, on_progress=on_progress))
 
 
+@one_blas_thread()
 def link_score(held_out: HeldOut) -> LinkScore:
     """Fit the score to edges that are held out already.
 
@@ -229,7 +231,7 @@ def _columns(embedding: Array, graph: Graph) -> dict[str, _Column]:
         columns["attributes"] = _Column(cosine, log=False)
     columns["neighbourhood_distance"] = _Column(DistanceScorer(centroids(around, embedding)), log=False)
     if graph.attributes is not None and cosine is not None:
-        smooth = unit_rows(around @ unit_rows(scaled(graph.attributes)[0]))
+        smooth = unit_rows(around @ unit_rows(over_deviation(graph.attributes)))
         columns["neighbourhood_attributes"] = _Column(SparseProductScorer(smooth, smooth), log=False)
     return columns
 

@@ -44,6 +44,9 @@ __all__ = [
 SCORED_NODES = 20_000
 """Up to so many nodes a combined score is taken of all pairs; of more it would take hours."""
 
+_COMMON_NEIGHBOURS = 1_000
+"""A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many."""
+
 
 @dataclass(frozen=True, eq=False)
 class PredictedLinks:
@@ -118,8 +121,8 @@ def predict_links(
         From `fit_link_probability`; fills in the probabilities.
     score : LinkScore, optional
         From `fit_link_score`; ranks the pairs and fills in the probabilities. Not with `probability`. Between
-        more than `SCORED_NODES` nodes only the 200 nearest partners of a node and the 200 with most in
-        common are scored.
+        more than `SCORED_NODES` nodes only the 200 nearest partners of a node are scored, and the 200 with
+        most neighbours in common, of those that have 1,000 neighbours at most.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     on_progress : callable
@@ -175,7 +178,7 @@ def _by_score(
     scorer = score.scorer(embedding, graph)
     shortlisted = len(nodes) > SCORED_NODES
     if shortlisted:
-        common = adamic_adar(graph)
+        common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
         found = best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
     else:
         found = best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._display import display_text
+from heat_neo4j._known_recipe import KnownRecipe, read_by_recipe
 from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.calibration import CalibrationError, LinkProbability, fit_link_probability
-from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
+from heat_neo4j.database import Neo4jStore, Projection, RunRecord
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.estimator import HEAT, NothingToLearnError
 from heat_neo4j.graph import Graph
@@ -41,12 +42,14 @@ Pairs = NDArray[np.int64]
 class PublishedModel:
     """A published embedding with the graph that its run's projection matches today.
 
+    Nodes that are newer than the run have no coordinates and are left out, with their relationships.
+
     Parameters
     ----------
     run : RunRecord
         The run that wrote the coordinates.
     graph : Graph
-        Read now; its nodes are those of the run.
+        Read now, its attributes encoded by the run's recipe; those nodes of the run that are still there.
     embedding : float64 array of shape (N, d + 1)
         Points of the hyperboloid, rows as in `graph`.
     notes : tuple of str
@@ -82,7 +85,7 @@ class HeldOut:
 def read_published(
     store: Neo4jStore, model: str = "heat", *, on_progress: Progress = no_progress
 ) -> PublishedModel:
-    """Read the published coordinates of a model, and the graph again by its run's projection.
+    """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
 
     Parameters
     ----------
@@ -100,26 +103,35 @@ def read_published(
     Raises
     ------
     ProjectionError
-        If the model has no published coordinates, the graph cannot be read, its nodes are no longer those
-        of the run, or another run was published meanwhile.
+        If the model has no published coordinates, the graph cannot be read, no node of the run is left, or
+        another run was published meanwhile.
     ConnectionFailed
         If the server is lost or refuses.
     """
     run = published_run(store, model)
-    graph = store.read_graph(Projection.from_dict(run.projection), on_progress=on_progress)
-    if graph.n_nodes != run.nodes_written:
-        raise ProjectionError(
-            f"the graph has changed since run {run.run_id}: it has {graph.n_nodes:,} nodes now and had "
-            f"{run.nodes_written:,}: run `heat embed` again"
-        )
-    embedding = store.read_embedding(graph, names=WriteNames(model=model))
+    recipe = KnownRecipe(run.run_id, run.attribute_recipe or None)
+    graph, notes = read_by_recipe(store, Projection.from_dict(run.projection), recipe, on_progress)
+    stored = store.read_stored(graph, model)
     _check_still_published(store, run)
-    notes: tuple[str, ...] = ()
+    if stored is None or not stored.found.any():
+        raise ProjectionError(f"no node of run {run.run_id} is left in the graph: run `heat embed` again")
+    rows = np.flatnonzero(stored.found)
+    notes += tuple(_changes(run, graph, len(rows)))
+    if len(rows) == graph.n_nodes:
+        return PublishedModel(run, graph, stored.points(), notes)
+    return PublishedModel(run, graph.among(rows), stored.points()[rows], notes)
+
+
+def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
+    """Yield how the graph differs from the one that was embedded, `n_found` of whose nodes are left."""
+    new, gone = graph.n_nodes - n_found, run.nodes_written - n_found
+    if new:
+        are = "1 node is" if new == 1 else f"{new:,} nodes are"
+        yield f"{are} newer than run {run.run_id} and left out"
+    if gone:
+        yield f"{gone:,} of the {run.nodes_written:,} nodes of run {run.run_id} are no longer in the graph"
     if graph.n_edges != run.edge_count:
-        notes = (
-            f"the graph has {graph.n_edges:,} edges now and had {run.edge_count:,} when it was embedded",
-        )
-    return PublishedModel(run, graph, embedding, notes)
+        yield f"the graph has {graph.n_edges:,} edges now and had {run.edge_count:,} when it was embedded"
 
 
 def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks | None:

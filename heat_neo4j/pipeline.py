@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from heat_neo4j._checkpoint import Checkpoint
+from heat_neo4j._compiling import begin_compiling
 from heat_neo4j._known_recipe import KnownRecipe, known_recipe, read_by_recipe
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._publishing import LinkOptions, Result, RunReport, Target
 from heat_neo4j._settings import settings_of
-from heat_neo4j._stages import Clock, fit_law, learn, notes_on, recorded_links
+from heat_neo4j._stages import Clock, fit_law, known_law, learn, notes_on, recorded_links
 from heat_neo4j.capacity import check_memory, run_size
 from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
 from heat_neo4j.database.payload import COORDINATES
@@ -109,6 +110,7 @@ def embed(
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
     kept = Checkpoint(checkpoint)
+    begin_compiling()
     asked = model.get_params()
     if memory_limit is not None:
         check_memory(run_size(store, projection, model, links), memory_limit)
@@ -161,6 +163,7 @@ def predict(
     links: LinkOptions = _DEFAULT_LINKS,
     link_type: str | None = None,
     n_threads: int | None = None,
+    memory_limit: int | None = None,
     overwrite: bool = False,
     dry_run: bool = False,
     on_progress: Progress = no_progress,
@@ -183,6 +186,8 @@ def predict(
         Relationship type to write; the type of the model's last links if not given.
     n_threads : int, optional
         Threads to use; all cores when None.
+    memory_limit : int, optional
+        Bytes that a training for the probabilities may use, if there is to be one; no limit when None.
     overwrite, dry_run, on_progress
         As for `embed`.
 
@@ -193,27 +198,36 @@ def predict(
     Raises
     ------
     ProjectionError
-        If the model has no published coordinates, or nodes without them.
+        If the model has no published coordinates, or nodes without them, or its run's node is damaged.
+    MemoryExceeded
+        If a training would need more memory than `memory_limit`.
     WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
     clock = Clock()
     source = published_run(store, model)
+    twin = model_of(source).set_params(n_threads=n_threads)
     names = _names_for_links(store.runs(model), model, link_type)
     recipe = KnownRecipe(source.run_id, source.attribute_recipe or None)
-    graph, told = read_by_recipe(store, Projection.from_dict(source.projection), recipe, on_progress)
+    projection = Projection.from_dict(source.projection)
+    graph, told = read_by_recipe(store, projection, recipe, on_progress)
     target = Target(store, graph, ("links",), names, overwrite, False, dry_run, on_progress)
     target.check(links)
     points = store.read_embedding(graph, names=names)
     clock.lap("read")
-    twin = model_of(source).set_params(n_threads=n_threads)
     if links.score is None and "link_score" in source.parameters:
         if links.probability:
             links = replace(links, score="combined")
         else:
             why = "links are ranked by distance: the combined score of the run comes with probabilities"
             told = (*told, why)
-    law, notes, _ = fit_law(twin, graph, links, on_progress, source.parameters)
+    try:
+        known = known_law(links, source.parameters)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise source.damage("parameters") from error
+    if known is None and memory_limit is not None:
+        check_memory(run_size(store, projection, twin, links), memory_limit)
+    law, notes, _ = known or fit_law(twin, graph, links, on_progress)
     clock.lap("calibrate")
     found = predict_links(
         points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
@@ -239,9 +253,20 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
 
 
 def model_of(run: RunRecord) -> HEAT:
-    """Return an unfitted estimator with the parameters and the seed of a run."""
+    """Return an unfitted estimator with the parameters and the seed of a run.
+
+    Raises
+    ------
+    ProjectionError
+        If the run's node has been changed, and says what no run could have had.
+    """
     known = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
-    return HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})
+    try:
+        model = HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})
+        model.check_parameters()
+    except (TypeError, ValueError) as error:
+        raise run.damage("parameters") from error
+    return model
 
 
 def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:

@@ -23,6 +23,7 @@ Means are of the values present. What has means takes one more column if it is m
 """
 
 from heat_neo4j.attributes.column import RecipeError
+from heat_neo4j.attributes.dates import parse_date
 from heat_neo4j.attributes.describing import described
 from heat_neo4j.attributes.plain import Date, Duration, Point, TimeOfDay
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, encode
@@ -38,4 +39,5 @@ __all__ = [
     "TimeOfDay",
     "described",
     "encode",
+    "parse_date",
 ]

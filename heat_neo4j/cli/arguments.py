@@ -71,6 +71,7 @@ def heat_from(options: Mapping[str, Any]) -> HEAT:
 
     chosen = chosen_from(options)
     model: HEAT = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
+    made(model.check_parameters)
     return model
 
 
@@ -107,7 +108,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
         memory_limit=free_memory() if limit is None else limit,
         overwrite=options["overwrite"],
         index=options["index"],
-        limits=made(Limits, place=options["place_limit"], warm=options["warm_limit"]),
+        limits=made(Limits, local=options["local_limit"], warm=options["warm_limit"]),
         gate=made(Gate, **gate),
         lease_seconds=options["lease_seconds"],
         records=options["records"],

@@ -72,6 +72,8 @@ def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
     if report.attributes:
         yield "Recipe", recipe
         yield from (("", f"{_name(attribute)}: {attribute['holds']}") for attribute in report.attributes)
+    for place, advice in enumerate(report.advice):
+        yield "" if place else "Advice", advice
     for place, problem in enumerate(report.problems):
         yield "" if place else "Problems", problem
     if not report.problems:

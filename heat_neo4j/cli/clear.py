@@ -10,7 +10,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import Reporter, plural, print_json
+from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
 
 if TYPE_CHECKING:
     from heat_neo4j.database.removal import ClearReport
@@ -81,9 +81,9 @@ def clear(
     if as_json:
         print_json(report.to_dict())
     elif not _something(report):
-        click.echo("nothing to remove")
+        print_line("nothing to remove")
     else:
-        click.echo(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
+        print_line(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
 
 
 def _something(report: ClearReport) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from heat_neo4j._display import printable
+from heat_neo4j.cli.log import print_log_line
 from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,7 +70,7 @@ def _password(username: str, file: Path | None) -> str:
     if file is not None:
         return _read_password(file)
     if _at_terminal():
-        entered: str = click.prompt(f"Password of {username}", hide_input=True, err=True)
+        entered: str = click.prompt(printable(f"Password of {username}"), hide_input=True, err=True)
         return entered
     raise ConfigError(f"no password for user {username!r}: set NEO4J_PASSWORD or give --password-file")
 
@@ -76,10 +81,21 @@ def _at_terminal() -> bool:
 
 def _read_password(file: Path) -> str:
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        with file.open(encoding="utf-8") as opened:
+            lines = opened.read().splitlines()
+            read_by_all = os.fstat(opened.fileno()).st_mode & stat.S_IROTH
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise ConfigError(f"password file {file}: cannot be read: {reason}") from error
     if len(lines) != 1 or not lines[0]:
         raise ConfigError(f"password file {file}: must hold one line, the password; it has {len(lines)}")
+    if read_by_all:
+        _warn_of_readers(file)
     return lines[0]
+
+
+@cache
+def _warn_of_readers(file: Path) -> None:
+    """Say once that other users of the machine can read the password."""
+    advice = f"chmod 600 {shlex.quote(str(file))}"
+    print_log_line(f"warning: every user of this machine can read password file {file}: {advice}")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._display import printable
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, print_json
-from heat_neo4j.cli.pictures import FORMATS, check_output
+from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, print_json, print_line, print_lines
+from heat_neo4j.cli.pictures import check_picture
 from heat_neo4j.local_server import DEFAULT_SERIES, RELEASES
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def demo(picture: Path, version: str | None, as_json: bool, verbose: int, **opti
     from heat_neo4j.demo.stdlib import read_import_graph
 
     if not as_json:
-        click.echo(INTRODUCTION)
+        print_lines(f"{INTRODUCTION}\n")
     with Reporter(quiet=as_json) as progress:
         imports = read_import_graph(on_progress=progress)
         with _server(version, options, progress) as (store, status):
@@ -90,7 +91,7 @@ def _check(picture: Path, version: str | None, options: Mapping[str, Any]) -> No
 
     check_installed()
     context = click.get_current_context()
-    check_output("--picture", picture, FORMATS)
+    check_picture(picture, "--picture")
     if version is not None and options["uri"] is not None:
         raise click.UsageError("--version is for the local server, but --uri or NEO4J_URI names one", context)
 
@@ -147,7 +148,7 @@ def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> Non
     if report.calibration is not None:
         links += f"; imports held back are told from other pairs with AUROC {report.calibration.auroc:.3f}"
     pairs = f"{run.pair_count:,} pairs of modules met in walks" if run.pair_count else ""
-    click.echo()
+    print_line()
     facts(
         [
             ("Graph", f"the standard library of Python {imports.version}, read from its source"),
@@ -162,7 +163,7 @@ def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> Non
 
 def _show_answer(number: int, answer: Answer) -> None:
     """Print a question, where its query is, and the rows of the answer, numbers to the right."""
-    click.echo(f"\n{number}. {answer.question.text}\n   {answer.question.file}\n")
+    print_lines(f"\n{number}. {answer.question.text}\n   {answer.question.file}\n\n")
     rows = answer.rows
     lines = [list(row) for row in rows[:1]] + [[_cell(*entry) for entry in row.items()] for row in rows]
     numeric = [isinstance(value, int | float) for row in rows[:1] for value in row.values()]
@@ -170,11 +171,11 @@ def _show_answer(number: int, answer: Answer) -> None:
     for line in lines:
         cells = zip(line, widths, numeric, strict=True)
         text = "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells)
-        click.echo(f"   {text}".rstrip())
+        print_line(f"   {text}".rstrip())
     if not rows:
-        click.echo("   none")
+        print_line("   none")
     if answer.question.query == "missing_links":
-        click.echo(PROBABILITY)
+        print_lines(PROBABILITY)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -182,12 +183,12 @@ def _cell(name: str, value: Any) -> str:
         return ">99.9%" if value > 0.999 else f"{value:.1%}"
     if isinstance(value, float):
         return f"{value:.2f}"
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    return printable(", ".join(value) if isinstance(value, list) else str(value))
 
 
 def _show_end(picture: Path, status: ServerStatus | None) -> None:
     """Print where the picture is, how to look around in the graph, and how to be rid of it."""
-    click.echo()
+    print_line()
     facts([("Picture", str(picture.absolute()))])
     if status is not None:
         login = f"connect to {status.uri} as neo4j; the password is in {status.password_file}"

@@ -21,9 +21,9 @@ from heat_neo4j.cli.evaluate_input import (
     split_options,
     splitter_of,
 )
-from heat_neo4j.cli.evaluate_report import show
+from heat_neo4j.cli.evaluate_report import RowPrinter, show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import option
+from heat_neo4j.cli.options import Number, option
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.run_options import choose_option
 from heat_neo4j.errors import ProjectionError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+SHARE = Number(0, 1, min_open=True, max_open=True)
 GROUP_EXAMPLE = """
 heat evaluate links --labels Paper --relationships CITES --attributes words
 heat evaluate classes --labels Paper --relationships CITES --classes field
@@ -70,7 +70,7 @@ def evaluate() -> None:
 @baselines_option
 @options_of_all
 def reconstruction(
-    baselines: bool, picture: Path | None, as_json: bool, verbose: int, **options: Any
+    baselines: bool, gensim: bool, picture: Path | None, as_json: bool, verbose: int, **options: Any
 ) -> None:
     """Tell all edges of the graph from all other pairs.
 
@@ -80,11 +80,12 @@ def reconstruction(
     with _working(as_json, verbose) as progress, opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_reconstruction
 
+        methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
         found = evaluate_reconstruction(
             source.graph,
             model,
             seeds=seeds_of(options),
-            methods=source.link_methods(model.n_components, progress) if baselines else {},
+            methods=methods,
             on_progress=progress,
         )
     show(found, as_json=as_json, picture=picture)
@@ -108,6 +109,7 @@ def links(
     temporal: bool,
     combined: bool,
     baselines: bool,
+    gensim: bool,
     picture: Path | None,
     as_json: bool,
     verbose: int,
@@ -118,26 +120,28 @@ def links(
     AUROC and AP: held-out edges against as many pairs that are no edges. Mean rank and mAP: where the
     held-out partners of a node stand among all nodes it is not linked to. P@k: the share of held-out edges
     among the k likeliest of all pairs. ECE: by how much predicted probabilities miss the share that comes
-    true, among these pairs and, restated, among all pairs of the graph.
+    true, among these pairs and, restated, among all pairs of the graph. Each row is printed when it is done.
     """
     model, picture = heat_from(options), picture_checked(picture)
     check_choose_seconds(options["choose_seconds"], options)
     with _working(as_json, verbose) as progress, opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_links
 
+        methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
         found = evaluate_links(
             source.graph,
             model,
             share=share,
             seeds=seeds_of(options),
-            methods=source.link_methods(model.n_components, progress) if baselines else {},
+            methods=methods,
             combined=combined,
             choose=chosen_from(options),
             choose_seconds=options["choose_seconds"],
             splitter=splitter_of(source.graph, temporal=temporal),
             on_progress=progress,
+            on_row=(lambda table: None) if as_json else RowPrinter(methods),
         )
-    show(found, as_json=as_json, picture=picture)
+    show(found, as_json=as_json, picture=picture, rows_shown=True)
 
 
 @evaluate.command(cls=HeatCommand, example=CLASSES_EXAMPLE)
@@ -158,6 +162,7 @@ def links(
 def classes(
     label_shares: tuple[float, ...],
     baselines: bool,
+    gensim: bool,
     picture: Path | None,
     as_json: bool,
     verbose: int,
@@ -172,6 +177,7 @@ def classes(
     model, picture = _model(options), picture_checked(picture)
     with _working(as_json, verbose) as progress, opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_classes
+        from heat_neo4j.evaluation.methods import feature_methods
 
         found = evaluate_classes(
             source.graph,
@@ -179,7 +185,7 @@ def classes(
             source.classes(options),
             shares=tuple(dict.fromkeys(label_shares)),
             seeds=seeds_of(options),
-            methods=None if baselines else {},
+            methods=feature_methods(model.n_components, progress, gensim=gensim) if baselines else {},
             on_progress=progress,
         )
     show(found, as_json=as_json, picture=picture)
@@ -190,7 +196,7 @@ def classes(
     "--alphas",
     key=None,
     heading="Evaluation",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     multiple=True,
     default=(0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     show_default=True,

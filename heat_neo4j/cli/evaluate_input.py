@@ -14,7 +14,9 @@ from click.core import ParameterSource
 from heat_neo4j.cli.arguments import projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.options import (
+    Count,
     Decorator,
+    Number,
     common_options,
     connection_options,
     json_option,
@@ -22,7 +24,7 @@ from heat_neo4j.cli.options import (
     projection_options,
     stack,
 )
-from heat_neo4j.cli.pictures import FORMATS, check_output
+from heat_neo4j.cli.pictures import check_picture
 from heat_neo4j.cli.run_options import heat_options
 from heat_neo4j.errors import ProjectionError
 
@@ -56,11 +58,11 @@ options_of_all: Decorator[Any] = stack(
         "--seeds",
         key=None,
         heading=HEADING,
-        type=click.IntRange(min=1),
+        type=Count(min=1),
         metavar="N",
-        default=5,
+        default=1,
         show_default=True,
-        help="Repeat so many times, with seeds from --random-state (else 0) on.",
+        help="Repeat so many times, with seeds from --random-state (else 0) on, and show the spread.",
     ),
     option(
         "--picture",
@@ -88,7 +90,7 @@ split_options: Decorator[Any] = stack(
         "--share",
         key=None,
         heading=HEADING,
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=Number(0, 1, min_open=True, max_open=True),
         metavar="X",
         default=0.15,
         show_default=True,
@@ -102,13 +104,22 @@ split_options: Decorator[Any] = stack(
         help="Hold out the latest edges, by the property that --time names (or a column time in --edges).",
     ),
 )
-baselines_option: Decorator[Any] = option(
-    "--baselines/--no-baselines",
-    key=None,
-    heading=HEADING,
-    default=True,
-    show_default=True,
-    help="Compare with simpler methods on the same data.",
+baselines_option: Decorator[Any] = stack(
+    option(
+        "--baselines/--no-baselines",
+        key=None,
+        heading=HEADING,
+        default=True,
+        show_default=True,
+        help="Compare with simpler methods on the same data.",
+    ),
+    option(
+        "--gensim",
+        key=None,
+        heading=HEADING,
+        is_flag=True,
+        help="With gensim's Poincaré embedding among these; it takes longer than all others together.",
+    ),
 )
 classes_options: Decorator[Any] = stack(
     option(
@@ -143,14 +154,14 @@ class Source:
     graph: Graph
     store: Neo4jStore | None
 
-    def link_methods(self, n_components: int, progress: Progress) -> dict[str, Method]:
+    def link_methods(self, n_components: int, progress: Progress, *, gensim: bool) -> dict[str, Method]:
         """Return the baselines for tasks on pairs, with those of Graph Data Science if the server has it."""
         import numpy as np
 
         from heat_neo4j.evaluation.methods import link_methods
         from heat_neo4j.scorers import EuclideanScorer, VectorScorer
 
-        methods = link_methods(n_components, progress)
+        methods = link_methods(n_components, progress, gensim=gensim)
         store = self.store
         if store is None or store.gds_version() is None:
             return methods
@@ -244,7 +255,7 @@ def picture_checked(path: Path | None) -> Path | None:
     from heat_neo4j.plots import check_installed
 
     check_installed()
-    check_output("--picture", path, FORMATS)
+    check_picture(path, "--picture")
     return path
 
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from heat_neo4j.cli.output import facts, format_seconds, plural, print_json, table
+from heat_neo4j.cli.output import facts, format_seconds, plural, print_json, print_line, table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
 
-__all__ = ["show"]
+__all__ = ["RowPrinter", "show"]
 
 COLUMNS = (
     "auroc", "average_precision", "mean_rank", "mean_average_precision",
@@ -31,25 +29,78 @@ TITLES = {
 }
 
 
-def show(found: Evaluation, *, as_json: bool, picture: Path | None) -> None:
-    """Draw the picture if one is wanted, and print the table, or all of it as JSON."""
+class RowPrinter:
+    """Prints the table of link prediction row by row.
+
+    Parameters
+    ----------
+    baselines : iterable of str
+        Names of the rows that follow ours.
+    """
+
+    def __init__(self, baselines: Iterable[str]) -> None:
+        from heat_neo4j.evaluation.own import COMBINED_ROW
+
+        self._first = max(map(len, (COMBINED_ROW, *baselines)))
+        self._columns: list[str] = []
+        self._widths: list[int] = []
+
+    def __call__(self, found: Evaluation) -> None:
+        """Print the last row, and before the first one what stands above the table."""
+        row = found.rows[-1]
+        if len(found.rows) == 1:
+            facts(_head(found))
+            print_line()
+            self._begin(row)
+        if row.missing:
+            self._line([row.method, row.missing])
+        else:
+            self._line([row.method, *(_cell(row, key) for key in self._columns), _seconds(row)])
+
+    def _begin(self, row: Row) -> None:
+        """Print the header. Ours is the first row, and no other has more figures."""
+        from heat_neo4j.evaluation.report import METRIC_NAMES
+
+        self._columns = [key for key in COLUMNS if key in row.figures]
+        names = [METRIC_NAMES[key] for key in self._columns]
+        cells = [_cell(row, key) for key in self._columns]
+        wider = [2 if key == "mean_rank" else 0 for key in self._columns]  # for those of thousands
+        self._widths = [
+            self._first,
+            *(max(len(name), len(cell) + more) for name, cell, more in zip(names, cells, wider, strict=True)),
+        ]
+        self._line(["method", *names, "seconds"])
+
+    def _line(self, cells: Sequence[str]) -> None:
+        widths = [*self._widths[: len(cells) - 1], 0]
+        line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        print_line(line.rstrip())
+
+
+def show(found: Evaluation, *, as_json: bool, picture: Path | None, rows_shown: bool = False) -> None:
+    """Draw the picture if one is wanted, and print the table, unless its rows are, or all of it as JSON."""
     if picture is not None:
         _draw(found, picture)
     if as_json:
         print_json({**found.to_dict(), "picture": None if picture is None else str(picture)})
         return
-    facts(_head(found))
-    click.echo()
+    if not rows_shown:
+        facts(_head(found))
+        print_line()
+        _show_table(found)
+    notes = [*found.notes, *([] if picture is None else [f"picture in {picture}"])]
+    if notes:
+        print_line()
+        facts(("" if place else "Notes", note) for place, note in enumerate(notes))
+
+
+def _show_table(found: Evaluation) -> None:
     if found.task == "classes":
         _show_classes(found)
     elif found.task == "alpha":
         _show_rows(found, "alpha", lambda row: f"{row.at:g}")
     else:
         _show_rows(found, "method", lambda row: row.method)
-    notes = [*found.notes, *([] if picture is None else [f"picture in {picture}"])]
-    if notes:
-        click.echo()
-        facts(("" if place else "Notes", note) for place, note in enumerate(notes))
 
 
 def _head(found: Evaluation) -> Iterator[tuple[str, str]]:
@@ -67,7 +118,8 @@ def _head(found: Evaluation) -> Iterator[tuple[str, str]]:
         values = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
         yield "", f"chosen for seed {seed}: {values}"
     several = f"mean ± standard deviation of {plural(len(found.seeds), 'seed')}, from {found.seeds[0]} on"
-    yield "Figures", several if len(found.seeds) > 1 else f"of seed {found.seeds[0]}"
+    single = f"of seed {found.seeds[0]}; --seeds 5 shows how far they vary"
+    yield "Figures", several if len(found.seeds) > 1 else single
 
 
 def _task(found: Evaluation) -> str:
@@ -106,7 +158,7 @@ def _show_classes(found: Evaluation) -> None:
     width = max(map(len, names))
     for place, metric in enumerate(("f1_micro", "f1_macro")):
         if place:
-            click.echo()
+            print_line()
         rows = []
         for name in names:
             by_share = [found.row(name, share) for share in shares]
@@ -124,7 +176,7 @@ def _show_classes(found: Evaluation) -> None:
 def _show_missing(rows: Iterable[tuple[str, Row]], width: int) -> None:
     for name, row in rows:
         if row.missing:
-            click.echo(f"{name:<{width}}  {row.missing}")
+            print_line(f"{name:<{width}}  {row.missing}")
 
 
 def _cell(row: Row, metric: str) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from heat_neo4j._display import format_bytes
+from heat_neo4j._output_file import check_output, write_output
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
-from heat_neo4j.cli.pictures import check_output
 from heat_neo4j.cli.run_options import model_option, threads_option
-from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:
     from heat_neo4j.explore import PageData
@@ -83,7 +81,7 @@ def explore(
     neighbours and predicted links. It shows a published model; if that has more than two dimensions, its
     graph is embedded once more in the plane for the picture, while neighbours and links remain the model's.
     """
-    check_output("--output", output)
+    check_output(output, "--output")
     from heat_neo4j.explore import read_page_data
     from heat_neo4j.explore.library import check_library
 
@@ -98,22 +96,10 @@ def explore(
             n_threads=n_threads,
             on_progress=progress,
         )
-    _save(output, data.page(title))
+    write_output(output, data.page(title).encode(), "--output")
     _report(data, output.absolute(), as_json=as_json)
     if open_it:
         click.launch(output.absolute().as_uri())
-
-
-def _save(output: Path, page: str) -> None:
-    """Write the page beside its place and move it there when it is whole."""
-    part = output.with_name(f".{output.name}.{os.getpid()}.part")
-    try:
-        part.write_text(page, encoding="utf-8")
-        part.replace(output)
-    except OSError as error:
-        raise ConfigError(f"--output {output}: cannot be written: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _report(data: PageData, output: Path, *, as_json: bool) -> None:

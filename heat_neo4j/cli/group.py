@@ -10,7 +10,10 @@ from typing import Any
 
 import click
 
+from heat_neo4j._display import printable
 from heat_neo4j.cli import interrupts
+from heat_neo4j.cli.log import log_lines
+from heat_neo4j.cli.output import print_line, print_lines
 from heat_neo4j.errors import HeatError
 
 __all__ = ["VERBOSITY", "Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
@@ -31,7 +34,7 @@ class Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the line."""
-        click.echo(f"heat: {self.format_message()}", file=file, err=file is None)
+        print_line(f"heat: {self.format_message()}", file=file, err=file is None)
 
 
 class Option(click.Option):
@@ -63,6 +66,10 @@ class HeatCommand(click.Command):
     def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.example = example
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help, in which defaults come from heat.toml."""
+        return "\n".join(map(printable, super().get_help(ctx).split("\n")))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading, in the order in which the headings first appear."""
@@ -138,13 +145,13 @@ class HeatGroup(LazyGroup):
         # The driver tells its log of every attempt that it repeats; we tell what came of it.
         logging.getLogger("neo4j").addHandler(logging.NullHandler())
         try:
-            with interrupts.remembered():
+            with log_lines(), interrupts.remembered():
                 return super().invoke(ctx)
         except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, BrokenPipeError):
             raise  # not errors: help is shown as it is, or the reader of our output has gone
         except (Exception, KeyboardInterrupt) as error:
             if ctx.meta.get(VERBOSITY, 0) >= 2:
-                click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+                print_lines("".join(traceback.format_exception(error)), err=True)
             raise _failure(error) from error
 
 

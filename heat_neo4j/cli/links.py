@@ -10,11 +10,12 @@ from heat_neo4j.cli.arguments import links_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option
-from heat_neo4j.cli.output import Reporter
+from heat_neo4j.cli.output import Reporter, free_memory
 from heat_neo4j.cli.report import show_run
 from heat_neo4j.cli.run_options import (
     link_options,
     link_type_option,
+    memory_option,
     model_option,
     threads_option,
     write_options,
@@ -30,6 +31,7 @@ heat links --k 20 --source-label Author --target-label Paper
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @link_options
 @threads_option
+@memory_option
 @model_option
 @link_type_option
 @write_options
@@ -40,6 +42,7 @@ def links(
     model: str,
     link_type: str | None,
     n_threads: int | None,
+    memory_limit: int | None,
     dry_run: bool,
     overwrite: bool,
     as_json: bool,
@@ -62,6 +65,7 @@ def links(
             links=wanted,
             link_type=link_type,
             n_threads=n_threads,
+            memory_limit=free_memory() if memory_limit is None else memory_limit,
             overwrite=overwrite,
             dry_run=dry_run,
             on_progress=progress,

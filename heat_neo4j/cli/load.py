@@ -41,7 +41,7 @@ def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
     "--as-columns",
     key=None,
     is_flag=True,
-    help="Make each attribute column a property of its own, text allowed, instead of one list 'features'.",
+    help="Make each attribute column a property of its own, dates and text too, not one list 'features'.",
 )
 @_name_option("--label", "Node", "Label of the nodes.")
 @_name_option("--relationship", "LINK", "Type of the relationships.")

@@ -6,6 +6,7 @@ is not imported here: ``heat embed --help`` must not wait for numba.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,8 +19,10 @@ from heat_neo4j.config import read_config
 
 __all__ = [
     "AGGREGATIONS",
+    "Count",
     "Decorator",
     "Duration",
+    "Number",
     "common_options",
     "connection_options",
     "json_option",
@@ -43,6 +46,8 @@ HEADINGS = {
     "links": "Predicted links",
 }
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+_LONGEST = 3_650 * 86_400.0  # a date so far from now there still is
+_SMALLEST, _LARGEST = 1e-12, 1e12
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd])")
 AGGREGATIONS = ("sum", "min", "max", "count", "single")
 
@@ -102,6 +107,39 @@ class _Pair(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.
         return name, self._value_type.convert(rest, param, ctx)
 
 
+class Count(click.IntRange):
+    """A whole number in a range, of a size that can be reckoned with."""
+
+    def __init__(self, min: int, max: int | None = None, *, largest: int | None = 2**31 - 1) -> None:
+        super().__init__(min, max)
+        self._largest = largest
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if self._largest is not None and number > self._largest:
+            self.fail(f"it must be at most {self._largest:,}", param, ctx)
+        return number
+
+
+class Number(click.FloatRange):
+    """A finite number in a range, 1e12 at most; above 0, it is at least 1e-12."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(_number(value), param, ctx)
+        if not (number == 0 or _SMALLEST <= abs(number) <= _LARGEST):  # not-a-number is refused by this too
+            self.fail(f"{number!r} is no finite number from {_SMALLEST:g} to {_LARGEST:g}", param, ctx)
+        return number
+
+
+def _number(value: Any) -> Any:
+    """Return a number of heat.toml that no float can hold as an infinite one."""
+    if isinstance(value, int) and abs(value) > 10**300:
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
 class Duration(click.ParamType):  # type: ignore[type-arg]
     """A time such as 90s, 15m, 2h or 1d, above 0; in seconds."""
 
@@ -114,7 +152,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg]
         found = _DURATION.fullmatch(value.strip())
         if found is None or not float(found[1]):
             self.fail(f"{value!r} is not a time such as 90s, 15m, 2h or 1d", param, ctx)
-        return float(found[1]) * _UNIT_SECONDS[found[2]]
+        seconds = float(found[1]) * _UNIT_SECONDS[found[2]]
+        if not _SMALLEST <= seconds <= _LONGEST:
+            self.fail("it must be at most 3650d", param, ctx)
+        return seconds
 
 
 def _use_verbosity(context: click.Context, _: click.Parameter, count: int) -> int:
@@ -201,7 +242,7 @@ projection_options: Decorator[Any] = stack(
     option(
         "--default-weight",
         key="projection.default_weight",
-        type=click.FloatRange(min=0),
+        type=Number(min=0),
         metavar="X",
         default=1.0,
         show_default=True,
@@ -248,14 +289,14 @@ projection_options: Decorator[Any] = stack(
         "type_weights",
         key="projection.type_weights",
         multiple=True,
-        type=_Pair(click.FloatRange(min=0, min_open=True)),
+        type=_Pair(Number(min=0, min_open=True)),
         metavar="TYPE=X",
         help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]",
     ),
     option(
         "--max-categories",
         key="projection.max_categories",
-        type=click.IntRange(min=1),
+        type=Count(min=1),
         metavar="N",
         default=10_000,
         show_default=True,

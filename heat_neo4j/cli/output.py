@@ -7,16 +7,29 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from heat_neo4j._display import printable, printable_json
 from heat_neo4j.cli import interrupts
+from heat_neo4j.errors import OutputFailed
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-__all__ = ["Reporter", "facts", "format_seconds", "free_memory", "plural", "print_json", "table"]
+__all__ = [
+    "Reporter",
+    "facts",
+    "format_seconds",
+    "free_memory",
+    "plural",
+    "print_json",
+    "print_line",
+    "print_lines",
+    "table",
+]
 
 LINE_INTERVAL = 5.0
 """Least seconds between two plain progress lines of one stage."""
@@ -88,36 +101,69 @@ class Reporter:
             from tqdm import tqdm
 
             self._bar = tqdm(
-                desc=f"{stage:<22}", total=total, file=self._stream, unit="", unit_scale=True, mininterval=0.2
+                desc=f"{printable(stage):<22}",
+                total=total,
+                file=self._stream,
+                unit="",
+                unit_scale=True,
+                mininterval=0.2,
             )
 
     def _say(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if done >= total:
             what = f"{total:,}" if total != 1 else "done"  # a stage of one step has nothing to count
-            click.echo(f"{stage}: {what} in {format_seconds(now - self._started)}", file=self._stream)
+            print_line(f"{stage}: {what} in {format_seconds(now - self._started)}", file=self._stream)
         elif now - self._spoken >= LINE_INTERVAL:
             self._spoken = now
-            click.echo(f"{stage}: {done:,} of {total:,} ({done / total:.0%})", file=self._stream)
+            print_line(f"{stage}: {done:,} of {total:,} ({done / total:.0%})", file=self._stream)
+
+
+def print_line(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
+    """Print one line, on stdout unless told otherwise, of which a terminal takes nothing for a command.
+
+    All that the command line says goes through here or `print_json`: names and values come out of
+    databases and files that others write.
+    """
+    _echo(printable(text), err=err, file=file)
+
+
+def print_lines(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines, each as `print_line` does."""
+    for line in text.removesuffix("\n").split("\n"):
+        print_line(line, err=err)
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON document on stdout; numbers that are not finite become null."""
-    click.echo(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False, default=str))
+    text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    _echo(printable_json(text))
+
+
+def _echo(text: str, *, err: bool = False, file: TextIO | None = None) -> None:
+    try:
+        click.echo(text, err=err, file=file)
+    except BrokenPipeError:
+        raise  # the reader has gone: click ends the program
+    except OSError as error:
+        if not err:
+            with suppress(OSError):
+                sys.stdout.close()  # or Python tries again at its end, and says so in words of its own
+        raise OutputFailed(f"the output cannot be written: {error.strerror}") from error
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> None:
     """Print lines of a name and what is known about it; an empty name continues the line above."""
     for name, text in rows:
-        click.echo(f"{name:<14}{text}".rstrip())
+        print_line(f"{name:<14}{text}".rstrip())
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under a header, columns as wide as their widest entry."""
-    lines = [header, *rows]
+    lines = [[printable(cell) for cell in line] for line in (header, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
-        click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+        print_line("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def plural(count: int, noun: str) -> str:

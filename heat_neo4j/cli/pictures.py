@@ -1,27 +1,29 @@
-"""Files that a command will write at its end, checked at its beginning."""
+"""Pictures that a command will draw at its end, checked at its beginning."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-__all__ = ["FORMATS", "check_output"]
+from heat_neo4j._output_file import check_output
+
+__all__ = ["FORMATS", "check_picture"]
 
 FORMATS = (".png", ".svg", ".pdf")
 
 
-def check_output(option: str, path: Path, endings: Sequence[str] = ()) -> None:
+def check_picture(path: Path, option: str) -> None:
     """Find out now what would otherwise go wrong at the end.
 
     Raises
     ------
     click.UsageError
-        If the file has none of the `endings` (any will do if none is given), or there is no such folder.
+        If the file has none of the endings.
+    ConfigError
+        If it cannot be written.
     """
-    context = click.get_current_context()
-    if endings and path.suffix.lower() not in endings:
-        raise click.UsageError(f"{option} must end in {', '.join(endings)}, got {path.name!r}", context)
-    if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"{option}: there is no folder {str(path.parent)!r}", context)
+    if path.suffix.lower() not in FORMATS:
+        message = f"{option} must end in {', '.join(FORMATS)}, got {path.name!r}"
+        raise click.UsageError(message, click.get_current_context())
+    check_output(path, option)

@@ -11,6 +11,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import (
+    Count,
     Decorator,
     common_options,
     connection_options,
@@ -19,7 +20,7 @@ from heat_neo4j.cli.options import (
     stack,
 )
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
-from heat_neo4j.cli.pictures import FORMATS, check_output
+from heat_neo4j.cli.pictures import check_picture
 from heat_neo4j.cli.run_options import model_option, threads_option
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ MOST_EDGES = 50_000
 
 def _checked_output(context: click.Context, _: click.Parameter, path: Path) -> Path:
     with context.scope(cleanup=False):
-        check_output("--output", path, FORMATS)
+        check_picture(path, "--output")
     return path
 
 
@@ -97,7 +98,7 @@ def plot() -> None:
     "--links",
     key=None,
     heading="Picture",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     metavar="N",
     default=0,
     show_default=True,

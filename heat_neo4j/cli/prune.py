@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, option
-from heat_neo4j.cli.output import Reporter, plural, print_json
+from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
 from heat_neo4j.cli.refresh_options import records_option
 from heat_neo4j.cli.run_options import model_option
 
@@ -42,4 +42,4 @@ def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int,
     if as_json:
         print_json({"model": model, "records_removed": forgotten})
     else:
-        click.echo(f"model {model!r}: pruned; {plural(forgotten, 'record')} of earlier runs removed")
+        print_line(f"model {model!r}: pruned; {plural(forgotten, 'record')} of earlier runs removed")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["describe", "show_run"]
 
 STAGES = (
-    "read", "compare", "choose", "similarity", "walks", "train", "place", "calibrate", "align", "check",
+    "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
     "links", "write coordinates", "write links", "build index",
 )  # fmt: skip
 COUNTS = {
@@ -65,7 +65,12 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
     if run.pair_count is not None and run.final_loss is not None:
         yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
     yield from _written(run)
-    yield from _judged(run)
+    try:
+        yield from _judged(run)
+    except (KeyError, TypeError, ValueError):
+        yield "Quality", "the run's node has been changed: what it says of its quality cannot be read"
+    if run.damaged:
+        yield "Damaged", f"properties of the run's node that cannot be read: {', '.join(run.damaged)}"
     if run.error is not None:
         yield ("Rejected" if run.status == "rejected" else "Error"), run.error
     if run.stage_seconds:
@@ -112,7 +117,8 @@ def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
         )
     if drift:
         stayed = "" if drift["overlap"] is None else f", {drift['overlap']:.0%} of nearest nodes stayed"
-        yield "Drift", f"mean move {drift['mean']:.3f} of {plural(drift['nodes'], 'node')}{stayed}"
+        moved = f"{drift['moved']:,} of {plural(drift['nodes'], 'node')} moved"
+        yield "Drift", f"{moved}, all by {drift['mean']:.3f} in the mean{stayed}"
 
 
 def _in_order(seconds: Mapping[str, float]) -> list[tuple[str, float]]:

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option
-from heat_neo4j.cli.output import print_json
+from heat_neo4j.cli.output import print_json, print_line
 from heat_neo4j.cli.run_options import model_option
 
 __all__ = ["rollback"]
@@ -32,4 +32,4 @@ def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
         print_json({"model": model, "run": run, "link_run": link_run})
         return
     links = "" if link_run in (None, run) else f", with the links of run {link_run}"
-    click.echo(f"model {model!r}: run {run} is published again{links}")
+    print_line(f"model {model!r}: run {run} is published again{links}")

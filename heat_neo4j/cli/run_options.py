@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from heat_neo4j.cli.options import Decorator, option, stack
+from heat_neo4j.cli.options import Count, Decorator, Number, option, stack
 
 __all__ = [
     "checkpoint_option",
@@ -31,6 +31,7 @@ Function = TypeVar("Function", bound=Any)
 
 AUTO = "auto"
 CHOOSABLE = ("alpha", "window_size", "negative_exponent", "sigma", "learning_rate")
+_LARGEST_SIZE = 2**60
 COORDINATES = ("poincare", "hyperboloid", "klein")
 
 
@@ -64,7 +65,10 @@ class _Bytes(click.ParamType):  # type: ignore[type-arg]
         parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?|B)?\s*", str(value), re.IGNORECASE)
         if parts is None or float(parts[1]) == 0:
             self.fail(f"{value!r} is not a size: give a number above 0 with KB, MB, GB or TB", param, ctx)
-        return int(float(parts[1]) * 1024 ** ("KMGT".index(parts[2].upper()) + 1 if parts[2] else 0))
+        size = float(parts[1]) * 1024 ** ("KMGT".index(parts[2].upper()) + 1 if parts[2] else 0)
+        if size > _LARGEST_SIZE:
+            self.fail(f"it must be at most {_LARGEST_SIZE // 1024**4:,} TB", param, ctx)
+        return int(size)
 
 
 def _heat_option(*names: str, default: Any, kind: Any, text: str) -> Decorator[Function]:
@@ -72,18 +76,22 @@ def _heat_option(*names: str, default: Any, kind: Any, text: str) -> Decorator[F
     if name in CHOOSABLE:
         kind, text = _OrAuto(kind), f"{text} Or auto."
     show: dict[str, Any] = {"show_default": True} if default is not None else {}
-    metavar = "N" if isinstance(kind, click.IntRange) or name == "window_size" else "X"
+    metavar = "N" if isinstance(kind, Count) or name == "window_size" else "X"
     return option(
         *names, name, key=f"heat.{name}", type=kind, metavar=metavar, default=default, help=text, **show
     )
 
 
-_COUNT = click.IntRange(min=1)
-_ABOVE_0 = click.FloatRange(min=0, min_open=True)
-_SHARE = click.FloatRange(0, 1)
+_COUNT = Count(min=1)
+_ABOVE_0 = Number(min=0, min_open=True)
+_SHARE = Number(0, 1)
 
 threads_option: Decorator[Any] = _heat_option(
-    "--n-threads", "--threads", default=None, kind=_COUNT, text="Threads to use.  [default: all cores]"
+    "--n-threads",
+    "--threads",
+    default=None,
+    kind=_COUNT,
+    text="Threads to use.  [default: the processors it may use]",
 )
 
 heat_options: Decorator[Any] = stack(
@@ -103,14 +111,19 @@ heat_options: Decorator[Any] = stack(
     ),
     _heat_option("--sigma", default=1.0, kind=_ABOVE_0, text="Gaussian width on the hyperbolic distance."),
     _heat_option("--walks-per-node", default=10, kind=_COUNT, text="Walks from every node."),
-    _heat_option("--walk-length", default=80, kind=click.IntRange(min=2), text="Nodes in a walk."),
+    _heat_option("--walk-length", default=80, kind=Count(min=2), text="Nodes in a walk."),
     _heat_option("--window-size", default=3, kind=_COUNT, text="Most steps between the nodes of a pair."),
     _heat_option("--n-negatives", default=10, kind=_COUNT, text="Negative samples for a pair."),
     _heat_option(
         "--negative-exponent", default=0.5, kind=_SHARE, text="Exponent on counts when negatives are drawn."
     ),
     _heat_option("--learning-rate", default=0.05, kind=_ABOVE_0, text="First learning rate; falls to 0."),
-    _heat_option("--batch-size", default=320, kind=_COUNT, text="Source positions in a batch."),
+    _heat_option(
+        "--batch-size",
+        default=None,
+        kind=_COUNT,
+        text="Source positions in a batch.  [default: 320, or N / 96 up to 1,280]",
+    ),
     _heat_option("--n-epochs", default=1, kind=_COUNT, text="Passes over the walks."),
     option(
         "--refine/--no-refine",
@@ -130,7 +143,7 @@ heat_options: Decorator[Any] = stack(
         "--random-state",
         "--seed",
         default=None,
-        kind=click.IntRange(min=0),
+        kind=Count(min=0, largest=None),
         text="Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]",
     ),
 )
@@ -203,7 +216,7 @@ link_options: Decorator[Any] = stack(
     option(
         "--min-degree",
         key="links.min_degree",
-        type=click.IntRange(min=0),
+        type=Count(min=0),
         metavar="N",
         default=0,
         show_default=True,

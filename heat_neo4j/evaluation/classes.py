@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
+from heat_neo4j._blas import one_blas_thread
 from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.errors import ProjectionError
@@ -26,7 +27,6 @@ from heat_neo4j.evaluation.settings import (
     EvaluationError,
     check_seeds,
     described,
-    one_blas_thread,
     sizes_of,
 )
 from heat_neo4j.graph import Graph

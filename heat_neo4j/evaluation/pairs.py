@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from heat_neo4j._blas import one_blas_thread
 from heat_neo4j._progress import Progress, no_progress, prefixed
 from heat_neo4j.baselines import BaselineUnavailableError
 from heat_neo4j.estimator import HEAT
@@ -29,7 +30,6 @@ from heat_neo4j.evaluation.settings import (
     EvaluationError,
     check_seeds,
     described,
-    one_blas_thread,
     sizes_of,
 )
 from heat_neo4j.graph import Graph
@@ -55,6 +55,7 @@ def evaluate_links(
     splitter: Splitter = split_edges,
     limits: Limits = DEFAULT_LIMITS,
     on_progress: Progress = no_progress,
+    on_row: Callable[[Evaluation], None] = lambda table: None,
 ) -> Evaluation:
     """Hold out edges and see who finds them; see `ranking.measure_links` for the figures.
 
@@ -87,6 +88,8 @@ def evaluate_links(
         What is exact and what is sampled.
     on_progress : callable
         Called with stages such as "seed 0: HEAT train" and "seed 0: Adamic-Adar".
+    on_row : callable
+        Called as soon as a row has its last seed, with the table of all such rows, yet without notes.
 
     Returns
     -------
@@ -104,22 +107,27 @@ def evaluate_links(
         If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
     """
     baselines = link_methods(model.n_components, on_progress) if methods is None else methods
-    table, chosen = _Table(on_progress, limits), []
-    for seed in check_seeds(seeds):
+    table, own_rows = _Table(on_progress, limits), list[OwnRows]()
+    seeds = check_seeds(seeds)
+
+    def evaluation(rows: Sequence[Row], notes: Sequence[str] = ()) -> Evaluation:
+        settings = {"share": share, **table.splits, **described(model)}
+        if choose:
+            choices = [own.choice for own in own_rows]
+            settings["chosen"] = [{} if each is None else dict(each.parameters) for each in choices]
+        return Evaluation("links", tuple(rows), seeds, sizes_of(graph), settings, tuple(notes), table.curves)
+
+    for seed in seeds:
         split = _split(splitter, graph, share, seed)
         table.note_split(split)
-        own = OwnRows(model, choose, choose_seconds, on_progress)
-        for name, method in own.methods(combined=combined).items():
-            table.score_links(name, method, split, seed, is_ours=True)
-        for name, method in baselines.items():
-            table.score_links(name, method, split, seed, is_ours=False)
-        chosen.append({} if own.choice is None else dict(own.choice.parameters))
+        own_rows.append(OwnRows(model, choose, choose_seconds, on_progress))
+        ours = own_rows[-1].methods(combined=combined)
+        for done, (name, method) in enumerate({**ours, **baselines}.items(), start=1):
+            table.score_links(name, method, split, seed, is_ours=name in ours)
+            if seed == seeds[-1]:
+                on_row(evaluation(table.rows()[:done]))
     rows = table.rows()
-    settings = {"share": share, **table.splits, **described(model)}
-    if choose:
-        settings["chosen"] = chosen
-    notes = (*comparison_notes(rows, ("auroc",)), *table.notes(graph))
-    return Evaluation("links", rows, tuple(seeds), sizes_of(graph), settings, notes, table.curves)
+    return evaluation(rows, (*comparison_notes(rows, ("auroc",)), *table.notes(graph)))
 
 
 def evaluate_reconstruction(

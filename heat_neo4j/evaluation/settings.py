@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
-
-from threadpoolctl import threadpool_limits
 
 from heat_neo4j._validation import check_integer
 from heat_neo4j.estimator import HEAT
@@ -19,7 +16,6 @@ __all__ = [
     "EvaluationError",
     "check_seeds",
     "described",
-    "one_blas_thread",
     "sizes_of",
 ]
 
@@ -40,7 +36,7 @@ def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     TypeError, ValueError
         If there is none, one is repeated, or one is not an integer of at least 0.
     """
-    checked = tuple(check_integer("seed", seed, minimum=0) for seed in seeds)
+    checked = tuple(check_integer("seed", seed, minimum=0, maximum=None) for seed in seeds)
     if not checked or len(set(checked)) < len(checked):
         raise ValueError(f"seeds must be given, each once, got {list(seeds)}")
     return checked
@@ -50,16 +46,6 @@ def described(model: HEAT) -> dict[str, Any]:
     """Return the estimator's parameters; the seeds stand elsewhere, and threads change nothing."""
     parameters: dict[str, Any] = model.get_params()
     return {name: value for name, value in parameters.items() if name not in ("random_state", "n_threads")}
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread: its sums depend on the number, and on small arrays more threads are slower.
-
-    Numba's threads, on which HEAT trains, are others.
-    """
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield
 
 
 def sizes_of(graph: Graph) -> dict[str, int]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._display import printable
 from heat_neo4j.explore.library import LICENCE, NAME, SCRIPT, VERSION, check_library, read_pinned
 from heat_neo4j.explore.neighbours import Neighbours
 from heat_neo4j.explore.payload import html_safe_json, payload
@@ -90,7 +91,7 @@ def build_page(
         neighbours=neighbours,
         predicted=predicted,
     )
-    data |= {"title": title or "Hyperbolic embedding", "note": note}
+    data |= {"title": printable(title) or "Hyperbolic embedding", "note": printable(note)}
     style = _asset("page.css")
     library, program = _inline(read_pinned(SCRIPT)), _inline(_program())
     pieces = {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._display import display_text
+from heat_neo4j._display import display_text, printable
 from heat_neo4j.explore.neighbours import Neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.links import PredictedLinks
@@ -52,11 +52,12 @@ def payload(
     data: dict[str, Any] = {
         "count": graph.n_nodes,
         "points": _packed(embedding[:, :2], "<f8"),
-        "names": list(names),
+        "names": [printable(name) for name in names],
         "legend": legend,
         "group": _packed(codes, "<u1"),
         "properties": [
-            [name, [display_text(value) for value in values]] for name, values in properties.items()
+            [printable(name), [display_text(value) for value in values]]
+            for name, values in properties.items()
         ],
         "edges": _edges(graph),
     }
@@ -84,7 +85,7 @@ def _legend(groups: Sequence[str | None], n_nodes: int) -> tuple[list[dict[str, 
     """Return the largest groups (ties by name) with the rest as one, and the group of each node."""
     counts = sorted(Counter(group or "" for group in groups).items(), key=lambda entry: (-entry[1], entry[0]))
     own = counts if len(counts) <= N_GROUPS else counts[:N_GROUPS]
-    legend = [{"name": name or "(none)", "count": count, "other": False} for name, count in own]
+    legend = [{"name": printable(name) or "(none)", "count": count, "other": False} for name, count in own]
     rest = sum(count for _, count in counts[len(own) :])
     if rest:
         what = f"{len(counts) - len(own):,} others"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._display import printable
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import check_points, from_klein, radius, to_klein, to_poincare
 from heat_neo4j.plots.labels import Box, by_importance, draw_labels
@@ -230,7 +231,7 @@ def _dash() -> Any:
 
 def _draw_text(ax: Axes, title: str, caption: str, entries: Sequence[tuple[str, Any]]) -> None:
     """Write the title above, and below the disk the legend, in as many rows as it needs, and the caption."""
-    heading = ax.set_title(title, loc="left", fontsize=18, color=INK, fontweight="bold", pad=8)
+    heading = ax.set_title(printable(title), loc="left", fontsize=18, color=INK, fontweight="bold", pad=8)
     heading.set_parse_math(False)
     rows = -(-sum(len(name) + 6 for name, _ in entries) // _LEGEND_WIDTH)
     if entries:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._display import printable
 from heat_neo4j.plots.style import INK, REST
 
 if TYPE_CHECKING:
@@ -52,7 +53,13 @@ def draw_labels(
             break
         size = 10.5 - 2.5 * rank / (4 * most)
         text = ax.text(
-            0, 0, names[row], fontsize=size, color=_dark(colours[row]), va="center", path_effects=halo
+            0,
+            0,
+            printable(names[row]),
+            fontsize=size,
+            color=_dark(colours[row]),
+            va="center",
+            path_effects=halo,
         )
         text.set(zorder=5, parse_math=False)
         extent = text.get_window_extent()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from heat_neo4j._display import printable
+from heat_neo4j._output_file import write_output
 from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def add_legend(ax: Axes, entries: Mapping[str, Artist], **layout: Any) -> None:
 def name_legend(legend: Any, names: Sequence[str]) -> None:
     """Write names as they are: as a label, ``_ast`` would be taken for hidden and ``$`` for a formula."""
     for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(name)
+        text.set_text(printable(name))
         text.set_parse_math(False)
         text.set_color(INK)
 
@@ -141,7 +141,9 @@ def _columns(lengths: Sequence[int], inches: float) -> int:
 def add_title(ax: Axes, title: str) -> None:
     """Write a title over a diagram that has a figure of its own."""
     if title:
-        text = ax.figure.suptitle(title, x=0.015, ha="left", fontsize=14, color=INK, fontweight="bold")
+        text = ax.figure.suptitle(
+            printable(title), x=0.015, ha="left", fontsize=14, color=INK, fontweight="bold"
+        )
         text.set_parse_math(False)
 
 
@@ -156,8 +158,8 @@ def save_picture(ax: Axes, path: str | Path) -> None:
     ax : matplotlib.axes.Axes
         Any axes of the figure.
     path : str or Path
-        Where to. The ending (`FORMATS`) decides about the format; a file that is there is replaced, and
-        nothing is left half-written.
+        Where to. The ending (`FORMATS`) decides about the format; a regular file that is there is
+        replaced, and nothing is left half-written.
 
     Raises
     ------
@@ -167,19 +169,7 @@ def save_picture(ax: Axes, path: str | Path) -> None:
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise ConfigError(f"a picture's name must end in {', '.join(FORMATS)}, got {target.name!r}")
-    picture = _rendered(ax, target.suffix.lower()[1:])
-    part: Path | None = None
-    try:
-        with NamedTemporaryFile(dir=target.absolute().parent, prefix=".heat-", delete=False) as file:
-            part = Path(file.name)
-            file.write(picture)
-        part.chmod(0o666 & ~_mask())
-        part.replace(target)
-    except OSError as error:
-        raise ConfigError(f"picture {str(target)!r} cannot be written: {error.strerror or error}") from error
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
+    write_output(target, _rendered(ax, target.suffix.lower()[1:]), "picture")
 
 
 def _rendered(ax: Axes, kind: str) -> bytes:
@@ -220,10 +210,3 @@ def _tints() -> NDArray[np.float64]:
     tints = [np.ones((1, 3)), face[None], *(strength * paints + (1.0 - strength) * face)]
     tints += [0.6 * paints, 0.3 * paints + 0.5 * face]
     return np.asarray(np.round(255.0 * np.concatenate(tints)))
-
-
-def _mask() -> int:
-    """Return the process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

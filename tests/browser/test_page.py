@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j._display import printable
 from heat_neo4j.explore import build_page, nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import distance, lift, to_poincare
@@ -394,14 +395,14 @@ def test_hostile_names_stay_text(open_page, points):
     walk = open_page(page)
     for row in range(n):
         walk.select(row)
-        assert walk.page.text_content("#panel h2") == HOSTILE[row]
+        assert walk.page.text_content("#panel h2") == printable(HOSTILE[row])
         node = walk.node(row)
         walk.page.mouse.move(node["x"] + 1, node["y"])
         walk.until(lambda: walk.page.is_visible("#tooltip"))
-        assert walk.page.text_content("#tooltip b") == HOSTILE[row]
+        assert walk.page.text_content("#tooltip b") == printable(HOSTILE[row])
     walk.page.fill("#search", "<")
     assert len(walk.page.query_selector_all("#matches li")) == 3
-    assert walk.page.text_content("h1") == HOSTILE[0]
+    assert walk.page.text_content("h1") == printable(HOSTILE[0])
     assert walk.page.query_selector_all("img, iframe, body > script:not([type]) ~ script ~ *") == []
     assert walk.complaints == []
 

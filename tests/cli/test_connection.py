@@ -113,3 +113,19 @@ def test_no_server_at_all(opened):
     assert result.stderr == (
         "heat: no server given: set NEO4J_URI, give --uri, or start a local one with `heat server start`\n"
     )
+
+
+@pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o440, False), (0o604, True), (0o644, True)])
+def test_a_password_file_that_all_can_read_is_said_once(opened, tmp_path, mode, warned):
+    file = tmp_path / "pass word"
+    file.write_text("secret\n")
+    file.chmod(mode)
+    for turn in range(2):
+        result = run("--password-file", str(file), **URI)
+        assert result.exit_code == 0
+        assert result.stderr == (
+            f"heat: warning: every user of this machine can read password file {file}: chmod 600 '{file}'\n"
+            if warned and not turn
+            else ""
+        )
+    assert opened[-1][1] == ("neo4j", "secret")

@@ -48,9 +48,8 @@ def named(files, *names):
 
 def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
     picture = files / "links.png"
-    result = run(
-        "links", *named(files, "edges", "attributes"), *QUICK, "--seeds", "2", "--picture", str(picture)
-    )
+    more = ("--seeds", "2", "--gensim", "--picture", str(picture))
+    result = run("links", *named(files, "edges", "attributes"), *QUICK, *more)
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Graph         60 nodes, ")
     assert lines[1].startswith("Task          link prediction: ")
@@ -81,6 +80,30 @@ def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
     assert "seed 1: gensim: 2 in " in result.stderr
 
 
+def test_every_row_is_printed_when_it_is_finished(files, monkeypatch):
+    def slow(graph):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heat_neo4j.evaluation.methods.adamic_adar", slow)
+    shown = CliRunner().invoke(heat, ["evaluate", "links", *named(files, "edges"), *QUICK], prog_name="heat")
+    lines = shown.stdout.splitlines()
+    assert lines[3] == "Figures       of seed 0; --seeds 5 shows how far they vary"
+    assert [line.split("  ")[0] for line in lines[5:]] == [
+        "method", "HEAT", "HEAT, combined score", "degree product",
+    ]  # fmt: skip
+
+
+def test_columns_stand_under_each_other_and_gensim_is_left_out(files):
+    shown = run("links", *named(files, "edges"), *QUICK).stdout
+    header, *rows = shown.splitlines()[5 : shown.splitlines().index("", 5)]
+    place = header.index("AP ")
+    assert all(row[place : place + 2] in ("0.", "1.") for row in rows if "no attributes" not in row)
+    assert [row[:20].rstrip() for row in rows] == [
+        "HEAT", "HEAT, combined score", "degree product", "Adamic-Adar", "attribute cosine",
+        "SVD of the adjacency",
+    ]  # fmt: skip
+
+
 def test_a_run_that_loses_says_so(files):
     weak = ("--walks-per-node", "1", "--walk-length", "2", "--learning-rate", "1e-9", *QUICK[:2])
     result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1")
@@ -108,7 +131,7 @@ def test_json_is_one_document_with_every_seed(files):
 def test_a_baseline_that_is_not_there_is_a_line_of_the_table(files, monkeypatch):
     monkeypatch.setattr(baselines, "find_spec", lambda name: None)
     for command, more in (("links", ()), ("classes", named(files, "labels"))):
-        shown = run(command, *named(files, "edges"), *more, *QUICK, "--seeds", "1").stdout
+        shown = run(command, *named(files, "edges"), *more, *QUICK, "--gensim").stdout
         line = "Nickel & Kiela (gensim)  not installed: pip install 'heat-neo4j[baselines]'"
         assert line in shown.splitlines()
 
@@ -135,7 +158,14 @@ def test_reconstruction(files):
 
 def test_classes(files):
     picture = files / "c.pdf"
-    arguments = ("classes", *named(files, "edges", "attributes", "labels"), *QUICK, "--seeds", "2")
+    arguments = (
+        "classes",
+        *named(files, "edges", "attributes", "labels"),
+        *QUICK,
+        "--seeds",
+        "2",
+        "--gensim",
+    )
     result = run(*arguments, "--label-shares", "0.1", "--label-shares", "0.3", "--picture", str(picture))
     assert "node classification: 3 classes, one for each of 60 nodes" in result.stdout
     assert "F1 micro                 10 % " in result.stdout

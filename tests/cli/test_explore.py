@@ -1,9 +1,7 @@
 """``heat explore`` as a user meets it before any server is asked."""
 
-import pytest
 from click.testing import CliRunner
 
-from heat_neo4j.cli import explore as explore_module
 from heat_neo4j.cli import heat
 from heat_neo4j.explore import library
 
@@ -42,17 +40,3 @@ def test_no_server_is_one_line_and_leaves_no_file(tmp_path):
     assert result.exit_code == 3
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
-    target = tmp_path / "page.html"
-    target.write_text("old")
-
-    def full(self, *_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(explore_module.ConfigError, match=r"page\.html: cannot be written: No space left"):
-        explore_module._save(target, "new")
-    assert target.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [target]

@@ -126,6 +126,21 @@ def test_check_lists_what_matches(invoke, cypher):
     assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
 
 
+def test_check_says_that_texts_are_dates_and_what_to_do(invoke, cypher):
+    asked = ("check", "--labels", "CliPaper", "--attributes", "the day", "--attributes", "since")
+    cypher("MATCH (n:CliPaper) SET n.`the day` = '2024-05-1' + n.year % 10, n.since = '2024-05-17T08:30'")
+    shown = invoke(*asked).stdout
+    what = "holds texts that are written as dates, each a category of its own: make them dates in Cypher with"
+    assert f"Advice        the day {what} SET n.`the day` = date(n.`the day`)\n" in shown
+    assert f"              since {what} SET n.`since` = datetime(n.`since`)\n" in shown
+    assert len(documents(invoke(*asked, "--json"))["advice"]) == 2
+    for statement in shown.split("SET ")[1:]:
+        cypher(f"MATCH (n:CliPaper) SET {statement.splitlines()[0]}")
+    shown = invoke(*asked).stdout
+    assert "Advice" not in shown
+    assert "since: date, 1 column" in shown
+
+
 def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
     cypher("MATCH (n:CliPaper) SET n.title = 'word' + (n.key % 3) + ' paper'")
     asked = ("--label-attributes", "CliPaper=year", "--text", "title")

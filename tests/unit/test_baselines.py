@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from heat_neo4j import baselines
 from heat_neo4j.graph import Graph
 from heat_neo4j.hyperboloid import check_points, from_poincare, radius
+from tests.shapes import make_shape
 
 
 def a_graph(n: int = 30, n_edges: int = 90, seed: int = 0, attributes: bool = True) -> Graph:
@@ -27,6 +28,13 @@ def a_graph(n: int = 30, n_edges: int = 90, seed: int = 0, attributes: bool = Tr
 
 def dense(scorer) -> np.ndarray:
     return scorer.rows(0, scorer.n_nodes)
+
+
+def test_neighbours_of_a_hub_have_no_hub_in_common_where_it_does_not_count() -> None:
+    star = make_shape("star", 50)
+    everything, nothing = (baselines.adamic_adar(star, most_neighbours=most) for most in (49, 48))
+    assert everything.sparse_rows(0, 50).nnz > 0
+    assert nothing.sparse_rows(0, 50).nnz == 1  # the hub with itself
 
 
 def test_degree_product_and_adamic_adar_count_neighbours() -> None:

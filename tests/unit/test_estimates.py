@@ -75,6 +75,23 @@ def test_a_fit_trains_nearly_as_many_pairs():
     assert 0.8 * size.pairs < model.n_pairs_ <= size.pairs
 
 
+def test_nodes_without_relationships_have_walks_only_if_they_have_attributes():
+    half = replace(SMALL, nodes=50_000, isolated_share=0.5)
+    bare = replace(half, attribute_columns=0)
+    assert half.pairs == replace(half, isolated_share=0.0).pairs
+    assert 2 * bare.pairs == half.pairs
+    whole = estimate(replace(bare, isolated_share=0.0)).seconds
+    assert estimate(bare).seconds["train"] == pytest.approx(whole["train"] / 2, rel=1e-3)
+
+
+def test_steps_along_attributes_cost_what_their_rows_are_long():
+    long, short = replace(SMALL, nodes=50_000), replace(SMALL, nodes=50_000, attribute_share=0.005)
+    assert estimate(long).seconds["walks"] > estimate(short).seconds["walks"]
+    assert estimate(long).seconds["train"] > estimate(short).seconds["train"]
+    plain = estimate(replace(short, alpha=0.0)).seconds
+    assert estimate(short).seconds["train"] > plain["train"]
+
+
 def test_links_are_never_more_than_the_absent_pairs():
     assert RunSize(nodes=5, relationships=4, links_per_node=10).links == 6
     assert RunSize(nodes=5, relationships=10).links == 0

@@ -15,6 +15,7 @@ from heat_neo4j.estimator import HEAT
 from heat_neo4j.evaluation import LeakError, evaluate_alpha, evaluate_classes, evaluate_links, pairs
 from heat_neo4j.evaluation.classes import NodeClasses
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
+from heat_neo4j.evaluation.methods import link_methods
 from heat_neo4j.evaluation.ranking import measure_links
 from heat_neo4j.graph import Graph
 from heat_neo4j.scorers import NodeScorer
@@ -202,7 +203,11 @@ def test_what_methods_return_depends_on_nothing_but_the_training_graph(monkeypat
         added = sparse.csr_array((np.ones(len(u)), (u, v)), shape=(40, 40))
         whole = replace(split.train, adjacency=split.train.adjacency + added + added.T)
         evaluate_links(
-            whole, MODEL, seeds=(0,), splitter=lambda graph, share, random_state, cut=held_out: cut
+            whole,
+            MODEL,
+            seeds=(0,),
+            methods=link_methods(MODEL.n_components, gensim=True),
+            splitter=lambda graph, share, random_state, cut=held_out: cut,
         )
     assert len(seen) == 12
     for first, second in zip(seen[:6], seen[6:], strict=True):

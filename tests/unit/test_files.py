@@ -1,7 +1,7 @@
 """Files of edges, attributes and labels: what they become, and the exact line on bad input."""
 
 import gzip
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -48,6 +48,30 @@ def test_header_quotes_blanks_and_byte_order_mark(write, name):
 
 def test_keys_beyond_64_bits_are_text(write):
     assert read_graph_files(write("edges.csv", f"1,{1 << 63}\n")).keys == ["1", str(1 << 63)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["2024-05-17", "", "1999-12-31"], [date(2024, 5, 17), None, date(1999, 12, 31)]),
+        (["2024-05", "2024-06-02"], [date(2024, 5, 1), date(2024, 6, 2)]),
+        (["2024-05-17T08:30", "2024-05-17 08:30:01.5"],
+         [datetime(2024, 5, 17, 8, 30), datetime(2024, 5, 17, 8, 30, 1, 500_000)]),
+        (["2024-05-17T08:30Z"], [datetime(2024, 5, 17, 8, 30, tzinfo=UTC)]),
+        (["2024-05-17", "soon"], ["2024-05-17", "soon"]),
+        (["2024-05-17", "2024-05-17T08:30"], ["2024-05-17", "2024-05-17T08:30"]),
+        (["2024-02-30"], ["2024-02-30"]),
+        (["2024", "1999"], [2024, 1999]),
+        (["20240517"], [20240517]),
+        (["", ""], [None, None]),
+    ],
+)  # fmt: skip
+def test_a_column_of_dates_becomes_dates(write, cells, values):
+    rows = [f"n{row},{cell},1" for row, cell in enumerate(cells)]
+    table = write("t.csv", "\n".join([",since,x", *rows]))
+    graph = read_graph_files(write("e.csv", "n0,n0\n"), table, as_columns=True)
+    assert graph.columns["since"] == values
+    assert list(map(type, graph.columns["since"])) == list(map(type, values))
 
 
 def test_features_follow_the_keys_and_keep_isolated_nodes(write):

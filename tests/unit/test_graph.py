@@ -18,6 +18,25 @@ def test_a_directed_matrix_is_made_symmetric_by_summing():
     assert graph.degrees.tolist() == [1, 2, 1, 0]
 
 
+def test_the_graph_of_some_nodes_has_what_is_theirs():
+    matrix = sparse.coo_array(([2.0, 3.0, 1.0, 4.0], ([0, 1, 1, 2], [2, 2, 3, 3])), shape=(4, 4))
+    graph = Graph(
+        adjacency=matrix,
+        attributes=sparse.csr_array(np.arange(8.0).reshape(4, 2)),
+        node_ids=["a", "b", "c", "d"],
+        labels={"Odd": np.array([False, True, False, True])},
+        edge_times=np.array([10.0, 20.0, 30.0, 40.0]),
+    )
+    part = graph.among(np.array([1, 2, 3]))
+    assert part.adjacency.toarray().tolist() == [[0, 3, 1], [3, 0, 4], [1, 4, 0]]
+    assert part.attributes.toarray().tolist() == [[2, 3], [4, 5], [6, 7]]
+    assert part.node_ids == ["b", "c", "d"]
+    assert part.labels["Odd"].tolist() == [True, False, True]
+    assert part.edge_times.tolist() == [20.0, 30.0, 40.0]
+    bare = Graph(adjacency=matrix).among(np.array([0, 1]))
+    assert (bare.n_nodes, bare.n_edges, bare.attributes) == (2, 0, None)
+
+
 def test_a_symmetric_matrix_is_kept():
     symmetric = sparse.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]]))
     assert Graph(adjacency=symmetric).adjacency.toarray().tolist() == [[0, 2], [2, 0]]
@@ -121,3 +140,9 @@ def test_the_earliest_time_of_a_pair_counts_in_any_order_and_direction():
 def test_no_edges_have_no_times():
     none = np.empty(0, dtype=np.int64)
     assert earliest_times(none, none, np.empty(0), 5).shape == (0,)
+
+
+@pytest.mark.parametrize("weight", [1e-320, 1e-291, 1e291])
+def test_weights_that_cannot_be_summed_and_divided_are_refused(weight):
+    with pytest.raises(ValueError, match=r"a weight is .*must lie between 1e-290 and 1e290"):
+        Graph(adjacency=sparse.csr_array([[0.0, weight], [weight, 0.0]]))

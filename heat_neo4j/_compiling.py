@@ -148,7 +148,7 @@ class _Compiler(Team):
         super().__init__(1)
         self._kernel = kernel
 
-    def run(self, function: Callable[..., None], *arguments: Any) -> None:
+    def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
         """Compile the kernel; pass over all others."""
         if function is self._kernel:
             compile_for(function, *arguments, share_work(), 0, 1)

@@ -11,7 +11,12 @@ from heat_neo4j._kernels.worksharing import give_up, share_work
 from heat_neo4j._processors import available_processors
 from heat_neo4j._validation import check_integer
 
-__all__ = ["ALONE", "Team", "resolve_threads"]
+__all__ = ["ALONE", "BestCount", "Team", "resolve_threads"]
+
+_FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
+_TURNS = 3  # of a trial
+_PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at which a trial ends, or wins
+_SLOWED = 0.75  # of the usual speed: then the machine has changed
 
 
 class Team:
@@ -27,19 +32,19 @@ class Team:
         self.n_threads = n_threads
         self._others = ThreadPoolExecutor(max(n_threads - 1, 1), thread_name_prefix="heat")
 
-    def run(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call ``function(*arguments, shared, thread, n_threads)`` on every thread, and wait for all.
+    def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
+        """Call ``function(*arguments, shared, thread, count)`` on `count` threads, or all; wait for them.
 
         The function must be compiled with ``nogil=True``. `shared` is for the functions of
         `heat_neo4j._kernels.worksharing`, by which it shares out its work.
         """
+        count = self.n_threads if count is None else count
         shared = share_work()
         try:
             others = [
-                self._others.submit(function, *arguments, shared, thread, self.n_threads)
-                for thread in range(1, self.n_threads)
+                self._others.submit(function, *arguments, shared, thread, count) for thread in range(1, count)
             ]
-            function(*arguments, shared, 0, self.n_threads)
+            function(*arguments, shared, 0, count)
             for other in others:
                 other.result()
         except BaseException:  # the others would wait for this thread for ever
@@ -59,14 +64,84 @@ ALONE = Team(1)
 """The calling thread and no other."""
 
 
+class BestCount:
+    """How many threads of a team get most done just now, found by trying.
+
+    Threads that meet often wait for the one that the operating system has put aside: beside busy programs
+    fewer can be faster. One call in many is made with fewer threads or more; if that is not plainly slower,
+    both counts take turns, and the faster one stays. Trials that change nothing become rare.
+
+    Parameters
+    ----------
+    most : int
+        The threads of the team; it begins with all.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._best = most
+        self._other = most
+        self._trial: dict[int, list[float]] = {}  # seconds per unit of work, of each count in its turns
+        self._usual: list[float] = []
+        self._interval = self._until_trial = _FIRST_TRIAL
+        self._upwards = False
+
+    @property
+    def count(self) -> int:
+        """How many threads the next call should have."""
+        if self._until_trial > 0 or self._most == 1:
+            return self._best
+        turns = sum(len(each) for each in self._trial.values())
+        return self._best if turns % 2 else self._other
+
+    def ran(self, work: int, seconds: float) -> None:
+        """Take note of a call with `count` threads: how much was done, in any unit, and how long it took."""
+        if self._most == 1:
+            return
+        pace = seconds / work
+        if self._until_trial > 0:
+            self._until_trial -= 1
+            self._usual.append(pace)
+            if len(self._usual) > _TURNS and _SLOWED * pace > sum(self._usual[:-1]) / (len(self._usual) - 1):
+                self._until_trial, self._interval = 0, _FIRST_TRIAL
+            if self._until_trial == 0:
+                self._begin_trial()
+            return
+        self._trial[self.count].append(pace)
+        best, other = self._trial[self._best], self._trial[self._other]
+        if len(best) < len(other):
+            return
+        ratio = sum(best) / sum(other)
+        if len(other) == _TURNS or ratio < _PLAINLY:
+            self._end_trial(won=ratio > _BETTER)
+
+    def _begin_trial(self) -> None:
+        step = max(self._best // 4, 1)
+        self._upwards = self._best < self._most and (self._best == 1 or not self._upwards)
+        self._other = min(self._best + step, self._most) if self._upwards else self._best - step
+        self._trial = {self._other: [], self._best: []}
+
+    def _end_trial(self, *, won: bool) -> None:
+        if won:
+            self._best, self._interval = self._other, _FIRST_TRIAL
+            self._upwards = not self._upwards  # then the next trial goes on in the same direction
+        else:
+            self._interval = min(4 * self._interval, _LAST_TRIAL)
+        self._until_trial = self._interval
+        self._usual = []
+
+
 def resolve_threads(n_threads: int | None) -> int:
     """Return how many threads to use: `n_threads`, or one for each processor that this process may use.
+
+    More threads than processors would only take turns, so there are never more.
 
     Raises
     ------
     TypeError, ValueError
         If `n_threads` is not an integer of at least 1.
     """
+    available = available_processors()[0]
     if n_threads is None:
-        return available_processors()[0]
-    return check_integer("n_threads", n_threads, minimum=1)
+        return available
+    return min(check_integer("n_threads", n_threads, minimum=1), available)

@@ -78,8 +78,9 @@ class HEAT(BaseEstimator):
         Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
         training that needs no more gives the same bits as without a limit.
     n_threads : int, optional
-        Threads to use; when None, one for each processor that this process may use, by its affinity and by
-        the CPU quota of its control group. The result is the same to the bit.
+        Threads to use at most; when None, one for each processor that this process may use, by its affinity
+        and by the CPU quota of its control group. There are never more than that, and training uses fewer
+        while other programs make fewer faster. The result is the same to the bit.
     random_state : int, optional
         Seed; None draws one, which `seed_` then tells.
 
@@ -262,7 +263,7 @@ class HEAT(BaseEstimator):
         return trained, {
             "seconds": clock.seconds,
             "threads": team.n_threads,
-            "threads_reason": "n_threads" if self.n_threads is not None else available_processors()[1],
+            "threads_reason": "n_threads" if self.n_threads == team.n_threads else available_processors()[1],
             "pairs": trained.n_pairs,
             "trained_share": round(trained.share, 4),
             "pairs_without_negative": trained.n_skipped,

@@ -17,7 +17,7 @@ from heat_neo4j._kernels.segments import AHEAD
 from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._kernels.workspace import Workspace
 from heat_neo4j._random import Keys
-from heat_neo4j._team import ALONE, Team
+from heat_neo4j._team import ALONE, BestCount, Team
 from heat_neo4j.hyperboloid import add_to_centroid, lift, radius
 from heat_neo4j.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
@@ -256,6 +256,7 @@ def _train_once(
     points = np.pad(start, ((0, 0), (0, padded_width(columns) - columns)))
     moving: slice | NDArray[np.int64] = slice(None) if only is None else only
     w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
+    best = BestCount(team.n_threads)
     segments, positions, _ = w.pulls.shape
     per_walk = -(-walks.length // positions) if only is None else 1
     rounds_of_epoch = schedule.walks_per_node if only is None else 1
@@ -265,10 +266,9 @@ def _train_once(
     per_call = max(min(_BATCHES_PER_CALL, _POSITIONS_PER_CALL // (segments * positions)), 1)
     rounds = schedule.n_epochs * rounds_of_epoch
     pace = _Pace(rounds * sum(batches), time_limit)
-    losses = np.zeros(rounds)
-    n_pairs = np.zeros(rounds, dtype=np.int64)
+    losses: list[float] = []
+    tallies: list[NDArray[np.int64]] = []  # pairs of each round, and pairs skipped
     mean = _LateMean()
-    n_skipped = begun = 0
     for round_ in range(rounds):
         if pace.over:
             break
@@ -287,11 +287,13 @@ def _train_once(
             for first in range(0, in_block, per_call):
                 count = min(per_call, in_block - first)
                 rates = schedule.learning_rate * (1.0 - pace.progress(count))
+                threads, calling = best.count, perf_counter()
                 team.run(
-                    train_batches, points, columns - 1, indices[block], nodes, lengths, negatives, w,
-                    positions, per_walk, first, pace.done + 1, rates, schedule.window_size,
-                    schedule.n_negatives, schedule.sigma, key,
+                    train_batches, points, columns - 1, indices[block], nodes, lengths, negatives,
+                    w if threads > 1 else w._replace(owners=1), positions, per_walk, first, pace.done + 1,
+                    rates, schedule.window_size, schedule.n_negatives, schedule.sigma, key, count=threads,
                 )  # fmt: skip
+                best.ran(count, perf_counter() - calling)
                 pace.advance(count)
                 if not points[moving, columns - 1].max() <= np.cosh(farthest):  # nor if it is not a number
                     return None
@@ -299,10 +301,8 @@ def _train_once(
                 on_batch(pace.done, pace.total)
                 if pace.over:
                     break
-        n_pairs[round_], skipped = w.tallies.sum(axis=0)
-        n_skipped += int(skipped)
-        losses[round_] = w.losses.sum() / max(n_pairs[round_], 1)
-        begun += 1
+        tallies.append(w.tallies.sum(axis=0))
+        losses.append(w.losses.sum() / max(tallies[-1][0], 1))
     if pace.done < pace.total:
         on_batch(pace.total, pace.total)  # nothing more will come
     trained = mean.points
@@ -311,9 +311,9 @@ def _train_once(
         trained[only] = mean.points
     return Trained(
         points=trained,
-        losses=losses[:begun],
-        n_pairs=int(n_pairs.sum()),
-        n_skipped=n_skipped,
+        losses=np.array(losses),
+        n_pairs=sum(int(pairs) for pairs, _ in tallies),
+        n_skipped=sum(int(skipped) for _, skipped in tallies),
         n_damped=int(w.n_damped.sum()),
         share=pace.done / pace.total,
     )

@@ -32,15 +32,44 @@ def test_embedding_is_on_the_hyperboloid(model):
     np.testing.assert_allclose(x[:, -1] ** 2 - (x[:, :-1] ** 2).sum(axis=1), 1, rtol=1e-12)
 
 
+@pytest.fixture
+def eight_processors(monkeypatch):
+    monkeypatch.setattr("heat_neo4j._team.available_processors", lambda: (8, "a test"))
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_same_bits_for_any_number_of_threads(graph, n_threads):
+def test_same_bits_for_any_number_of_threads(graph, n_threads, eight_processors):
     one = HEAT(**QUICK, n_threads=1).fit(graph)
     other = HEAT(**QUICK, n_threads=n_threads).fit(graph)
     assert one.embedding_.tobytes() == other.embedding_.tobytes()
     assert one.loss_curve_.tobytes() == other.loss_curve_.tobytes()
 
 
-def test_same_bits_with_rejection_and_bloom_filter(graph, monkeypatch):
+def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph, eight_processors, monkeypatch):
+    monkeypatch.setattr("heat_neo4j.training._BATCHES_PER_CALL", 2)
+    one = HEAT(**QUICK, n_threads=1).fit(graph)
+    counts = iter([3, 1, 4, 2] * 1000)
+    used = []
+
+    class Changing:
+        def __init__(self, most):
+            assert most == 4
+
+        @property
+        def count(self):
+            used.append(next(counts))
+            return used[-1]
+
+        def ran(self, work, seconds):
+            assert min(work, seconds) > 0
+
+    monkeypatch.setattr("heat_neo4j.training.BestCount", Changing)
+    other = HEAT(**QUICK, n_threads=4).fit(graph)
+    assert len(used) > 8
+    assert other.embedding_.tobytes() == one.embedding_.tobytes()
+
+
+def test_same_bits_with_rejection_and_bloom_filter(graph, eight_processors, monkeypatch):
     """The ways that large graphs take are as repeatable as those of small ones."""
     monkeypatch.setattr("heat_neo4j.similarity.TABLE_LIMIT", 0)
     monkeypatch.setattr("heat_neo4j.walks.make_similarity", _rejection)

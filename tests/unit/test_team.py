@@ -8,7 +8,7 @@ from numba import njit
 
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or
 from heat_neo4j._kernels.worksharing import finish_piece, next_phase, next_piece, take
-from heat_neo4j._team import ALONE, Team, resolve_threads
+from heat_neo4j._team import ALONE, BestCount, Team, resolve_threads
 
 
 @njit(nogil=True)
@@ -123,9 +123,73 @@ def test_a_team_of_one_needs_no_other_thread():
     assert threading.active_count() == before
 
 
-def test_the_number_of_threads_is_checked():
+def test_some_threads_of_a_team_can_work_alone():
+    done, wrong = np.zeros(16, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    with Team(4) as team:
+        for phases, count in ((10, 2), (25, 4), (30, 1)):
+            done[:] = 0
+            team.run(in_phases, done, wrong, phases, count=count)
+            assert done.tolist() == [phases] * 16
+    assert not wrong.any()
+
+
+# --- how many threads --------------------------------------------------------------------------------------
+
+
+def counts_of(most, speeds, calls, noise=0.0, seed=0):
+    """Return the count of every call of a machine that does so much in a second with each count."""
+    generator = np.random.default_rng(seed)
+    best, counts = BestCount(most), []
+    for call in range(calls):
+        counts.append(best.count)
+        speed = speeds(best.count, call) * (1 + noise * generator.uniform(-1, 1))
+        best.ran(1000, 1000 / speed)
+    return counts
+
+
+@pytest.mark.parametrize("most", [2, 4, 16, 64])
+def test_on_a_quiet_machine_nearly_all_calls_have_all_threads(most):
+    counts = counts_of(most, lambda count, _: count**0.7, 400, noise=0.05)
+    assert np.mean(np.array(counts) == most) > 0.95
+    assert counts[0] == most
+
+
+@pytest.mark.parametrize(("most", "fastest"), [(2, 1), (8, 1), (8, 5), (16, 15), (64, 40)])
+def test_beside_busy_programs_the_fastest_count_is_found(most, fastest):
+    def speeds(count, _):
+        return count if count <= fastest else 0.7 * count
+
+    counts = counts_of(most, speeds, 600)
+    lost = 1 - np.mean([speeds(count, 0) for count in counts[200:]]) / fastest
+    assert lost < (0.05 if most < 64 else 0.1)
+
+
+def test_a_count_that_is_hardly_slower_is_not_given_up_for_noise():
+    worse = counts_of(2, lambda count, _: 0.9 + 0.1 * (count == 2), 2000, noise=0.05)
+    assert np.mean(np.array(worse) == 2) > 0.9
+
+
+def test_a_machine_that_changes_is_noticed():
+    """Busy at first and quiet from call 500 on, and busy again from call 1,000 on."""
+
+    def speeds(count, call):
+        return 1.7 if count == 2 and 500 <= call < 1000 else 0.6 if count == 2 else 1.0
+
+    counts = np.array(counts_of(2, speeds, 1500, noise=0.05))
+    assert np.mean(counts[20:500] == 1) > 0.95
+    assert np.mean(counts[600:1000] == 2) > 0.95
+    assert np.mean(counts[1020:] == 1) > 0.95
+
+
+def test_one_thread_has_no_choice():
+    assert set(counts_of(1, lambda count, call: 1.0, 100)) == {1}
+
+
+def test_the_number_of_threads_is_checked(monkeypatch):
+    monkeypatch.setattr("heat_neo4j._team.available_processors", lambda: (6, "a test"))
     assert resolve_threads(3) == 3
-    assert resolve_threads(None) >= 1
+    assert resolve_threads(None) == 6
+    assert resolve_threads(7) == 6
     with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
         resolve_threads(0)
     with pytest.raises(TypeError, match="n_threads must be an integer"):

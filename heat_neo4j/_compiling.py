@@ -151,7 +151,7 @@ class _Compiler(Team):
     def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
         """Compile the kernel; pass over all others."""
         if function is self._kernel:
-            compile_for(function, *arguments, share_work(), 0, 1)
+            compile_for(function, *arguments, share_work(1), 0, 1)
 
 
 def _ring() -> Graph:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from math import ceil
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +17,7 @@ __all__ = ["ALONE", "BestCount", "Team", "resolve_threads"]
 
 _FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
 _TURNS = 3  # of a trial
+_TRIAL_WORK = 0.25  # of a call in each turn: the other count may be slow
 _PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at which a trial ends, or wins
 _SLOWED = 0.75  # of the usual speed: then the machine has changed
 
@@ -39,7 +42,7 @@ class Team:
         `heat_neo4j._kernels.worksharing`, by which it shares out its work.
         """
         count = self.n_threads if count is None else count
-        shared = share_work()
+        shared = share_work(count)
         try:
             others = [
                 self._others.submit(function, *arguments, shared, thread, count) for thread in range(1, count)
@@ -93,6 +96,21 @@ class BestCount:
             return self._best
         turns = sum(len(each) for each in self._trial.values())
         return self._best if turns % 2 else self._other
+
+    def parts(self, work: int) -> Iterator[tuple[int, int, int]]:
+        """Yield (begin, end, threads) of the parts that some work, of any unit, should be done in.
+
+        What the caller does until it asks for the next part is taken as that part's time.
+        """
+        begin = 0
+        while begin < work:
+            size = work - begin
+            if self._until_trial == 0 and self._most > 1:
+                size = min(size, ceil(_TRIAL_WORK * work))
+            began = perf_counter()
+            yield begin, begin + size, self.count
+            self.ran(size, perf_counter() - began)
+            begin += size
 
     def ran(self, work: int, seconds: float) -> None:
         """Take note of a call with `count` threads: how much was done, in any unit, and how long it took."""

@@ -43,7 +43,7 @@ _FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
 _MOST_HALVED = 8
 _AVERAGED = 0.5  # last share of the training whose points are averaged
 _SNAPSHOTS = 32  # taken of it, at most
-_ROWS = 1 << 16  # averaged at a time
+_ROWS = 1 << 12  # averaged at a time: they fit a cache
 
 
 @dataclass(frozen=True)
@@ -141,16 +141,14 @@ def make_workspace(
         pulls=np.zeros((segments, positions, width)),
         pull_stiffness=np.zeros((segments, positions)),
         proposals=np.zeros((threads, RING), dtype=np.int32),
-        mirror=np.zeros((threads, 1, width)),
+        mirror=np.zeros((threads, _LINE // 8, width)),
         scratch=np.zeros((threads, 4, candidates)),
         entry_ends=_rows_apart(segments, owners, np.int64),
-        entry_node=np.zeros((segments, candidates + AHEAD), dtype=np.int32),
-        entry_slot=np.zeros((segments, candidates), dtype=np.int32),
-        entry_weight=np.zeros((segments, candidates)),
-        entry_stiffness=np.zeros((segments, candidates)),
+        entry_nodes=np.zeros((segments, candidates + AHEAD), dtype=np.int64),
+        entry_forces=np.zeros((segments, candidates, 2)),
         losses=np.zeros(segments),
         tallies=np.zeros((segments, 2), dtype=np.int64),
-        stamp=np.zeros(n_nodes, dtype=np.int64),
+        stamp=_from_a_line((n_nodes,), np.int64),
         touched=np.zeros((threads, share + AHEAD), dtype=np.int32),
         tangents=np.zeros((threads, share, width)),
         stiffness=np.zeros((threads, share)),
@@ -165,11 +163,16 @@ def _rows_apart(rows: int, columns: int, dtype: type[np.generic]) -> NDArray[Any
 
     Threads that write to rows of one line at the same time take it from each other at every write.
     """
-    size = np.dtype(dtype).itemsize
-    wide = -(-columns * size // _LINE) * _LINE
-    buffer = np.zeros(rows * wide + _LINE, dtype=np.uint8)
+    in_line = _LINE // np.dtype(dtype).itemsize
+    return _from_a_line((rows, -(-columns // in_line) * in_line), dtype)
+
+
+def _from_a_line(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return zeros that begin where a cache line does, so that rows and blocks of 8 nodes take few lines."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    buffer = np.zeros(size + _LINE, dtype=np.uint8)
     first = -buffer.ctypes.data % _LINE
-    return buffer[first : first + rows * wide].view(dtype).reshape(rows, wide // size)
+    return buffer[first : first + size].view(dtype).reshape(shape)
 
 
 def train(
@@ -253,7 +256,8 @@ def _train_once(
 ) -> Trained | None:
     """Train as `train` does; return None as soon as a point is farther from the origin than `farthest`."""
     n_nodes, columns = start.shape
-    points = np.pad(start, ((0, 0), (0, padded_width(columns) - columns)))
+    points = _from_a_line((n_nodes, padded_width(columns)), np.float64)
+    points[:, :columns] = start
     moving: slice | NDArray[np.int64] = slice(None) if only is None else only
     w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
     best = BestCount(team.n_threads)
@@ -287,13 +291,13 @@ def _train_once(
             for first in range(0, in_block, per_call):
                 count = min(per_call, in_block - first)
                 rates = schedule.learning_rate * (1.0 - pace.progress(count))
-                threads, calling = best.count, perf_counter()
-                team.run(
-                    train_batches, points, columns - 1, indices[block], nodes, lengths, negatives,
-                    w if threads > 1 else w._replace(owners=1), positions, per_walk, first, pace.done + 1,
-                    rates, schedule.window_size, schedule.n_negatives, schedule.sigma, key, count=threads,
-                )  # fmt: skip
-                best.ran(count, perf_counter() - calling)
+                for begin, end, threads in best.parts(count):
+                    team.run(
+                        train_batches, points, columns - 1, indices[block], nodes, lengths, negatives,
+                        w if threads > 1 else w._replace(owners=1), positions, per_walk, first + begin,
+                        pace.done + begin + 1, rates[begin:end], schedule.window_size,
+                        schedule.n_negatives, schedule.sigma, key, count=threads,
+                    )  # fmt: skip
                 pace.advance(count)
                 if not points[moving, columns - 1].max() <= np.cosh(farthest):  # nor if it is not a number
                     return None

@@ -21,6 +21,7 @@ __all__ = [
     "pthread_cond_wait",
     "pthread_mutex_lock",
     "pthread_mutex_unlock",
+    "sched_yield",
 ]
 
 _LINE = 64  # bytes of a cache line
@@ -156,3 +157,17 @@ pthread_mutex_lock = _posix("pthread_mutex_lock", 1)
 pthread_mutex_unlock = _posix("pthread_mutex_unlock", 1)
 pthread_cond_broadcast = _posix("pthread_cond_broadcast", 1)
 pthread_cond_wait = _posix("pthread_cond_wait", 2)
+
+
+@intrinsic
+def sched_yield(_typing: Any) -> Any:
+    """Let another thread have the processor, if one wants it."""
+
+    def generate(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield"
+        )
+        builder.call(function, [])
+        return context.get_dummy_value()
+
+    return types.void(), generate

@@ -25,14 +25,15 @@ AHEAD = 12
 _OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
 _OWNER_HASH = np.uint64(0x9E3779B1)
 _LOW_32 = np.uint64(0xFFFFFFFF)
-_S32 = np.uint64(32)
+_U32 = np.uint64(32)
+_S32 = np.int64(32)
 
 
 @njit(cache=True, inline="always")
 def owner_of(node: Any, owners: Any) -> Any:
     """Return which of `owners` moves the node; hashed, so that hubs spread."""
     hashed = ((np.uint64(node) >> _OWNED) * _OWNER_HASH) & _LOW_32
-    return np.int64((hashed * np.uint64(owners)) >> _S32)
+    return np.int64((hashed * np.uint64(owners)) >> _U32)
 
 
 @njit(cache=True, error_model="numpy")
@@ -186,7 +187,7 @@ def _pull(
 @njit(cache=True, error_model="numpy")
 def _sort(
     n_slots: int, ends: Any, candidates: Any, weights: Any, stiffness: Any, owners: int, entry_ends: Any,
-    entry_node: Any, entry_slot: Any, entry_weight: Any, entry_stiffness: Any,
+    entry_nodes: Any, entry_forces: Any,
 ) -> None:  # fmt: skip
     """Write an entry for each candidate, sorted by owner and within one in the order of the candidates."""
     entry_ends[:owners] = 0
@@ -202,10 +203,9 @@ def _sort(
         while k < ends[slot]:
             owner = owner_of(candidates[k], owners)
             entry = entry_ends[owner]
-            entry_node[entry] = candidates[k]
-            entry_slot[entry] = slot
-            entry_weight[entry] = weights[k]
-            entry_stiffness[entry] = stiffness[k]
+            entry_nodes[entry] = (np.int64(candidates[k]) << _S32) | slot
+            entry_forces[entry, 0] = weights[k]
+            entry_forces[entry, 1] = stiffness[k]
             entry_ends[owner] = entry + 1
             k += 1
 
@@ -231,6 +231,6 @@ def train_segment(
     w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead)
     _pull(points, n_slots, ends, candidates, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
     _sort(
-        n_slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_node[g],
-        w.entry_slot[g], w.entry_weight[g], w.entry_stiffness[g],
+        n_slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
+        w.entry_forces[g],
     )  # fmt: skip

@@ -26,7 +26,7 @@ from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.rows import blend_rows, dot_rows
 from heat_neo4j._kernels.segments import AHEAD, owner_of, train_segment
-from heat_neo4j._kernels.worksharing import finish_piece, next_phase, next_piece
+from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
 __all__ = ["MAX_STIFFNESS", "train_batches"]
 
@@ -107,16 +107,16 @@ def _gather(
                 blend_rows(tangents, place, 1.0, 1.0, pulls, slot)
                 stiffness[place] += pull_stiffness[slot]
         source_points = w.source_points[g]
-        entry_node, entry_slot = w.entry_node[g], w.entry_slot[g]
-        entry_weight, entry_stiffness = w.entry_weight[g], w.entry_stiffness[g]
+        entry_nodes, entry_forces = w.entry_nodes[g], w.entry_forces[g]
         begin = w.entry_ends[g, owner - 1] if owner > 0 else 0
         for e in range(begin, w.entry_ends[g, owner]):
-            prefetch(stamp, entry_node[e + AHEAD])
-            if some_frozen and frozen[entry_node[e]]:
+            prefetch(stamp, entry_nodes[e + AHEAD] >> _S32)
+            node, slot = entry_nodes[e] >> _S32, entry_nodes[e] & _LOW_32
+            if some_frozen and frozen[node]:
                 continue
-            place, count = _place(stamp, touched, tangents, stiffness, count, entry_node[e], batch)
-            blend_rows(tangents, place, 1.0, entry_weight[e], source_points, entry_slot[e])
-            stiffness[place] += entry_stiffness[e]
+            place, count = _place(stamp, touched, tangents, stiffness, count, node, batch)
+            blend_rows(tangents, place, 1.0, entry_forces[e, 0], source_points, slot)
+            stiffness[place] += entry_forces[e, 1]
     w.n_damped[thread] += _move(points, time, touched, count, tangents, stiffness, w.factors[thread], rate)
 
 
@@ -163,8 +163,9 @@ def train_batches(
         b = phase >> 1
         offset = (first_batch + b) * per_batch
         segments = min(per_batch, n_segments - offset)
+        done = 0
         if phase & 1 == 0:
-            g = next_piece(shared, phase, segments)
+            g = next_piece(shared, phase, segments, thread, n_threads)
             while g >= 0:
                 walk = (offset + g) % n_walks
                 begin = (offset + g) // n_walks * positions
@@ -174,13 +175,15 @@ def train_batches(
                     points, time, nodes[walk], lengths[walk], begin, end, window, n_negatives, scale,
                     negatives, state, w, g, thread,
                 )  # fmt: skip
-                finish_piece(shared, segments)
-                g = next_piece(shared, phase, segments)
+                done += 1
+                g = next_piece(shared, phase, segments, thread, n_threads)
+            finish_pieces(shared, done, segments)
         else:
             rate = rates[b] / (sigma * sigma)
-            owner = next_piece(shared, phase, owners)
+            owner = next_piece(shared, phase, owners, thread, n_threads)
             while owner >= 0:
                 _gather(points, time, w, owner, segments, batch_stamp + b, rate, thread)
-                finish_piece(shared, owners)
-                owner = next_piece(shared, phase, owners)
+                done += 1
+                owner = next_piece(shared, phase, owners, thread, n_threads)
+            finish_pieces(shared, done, owners)
         phase = next_phase(shared, phase)

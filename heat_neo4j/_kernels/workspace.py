@@ -37,15 +37,15 @@ class Workspace(NamedTuple):
         And its stiffness.
     proposals : int32 array of shape (T, RING)
         Nodes drawn and not yet tried as negatives.
-    mirror : float64 array of shape (T, 1, D)
-        A source point with its spatial coordinates negated.
+    mirror : float64 array of shape (T, 8, D)
+        A source point with its spatial coordinates negated; the other rows keep threads apart.
     scratch : float64 array of shape (T, 4, K)
         What a thread needs on the way to the coefficients of a segment.
     entry_ends : int64 array of shape (G, O')
         Where the entries of each owner end; nobody owns what is padded.
-    entry_node, entry_slot : int32 arrays of shape (G, K)
-        The node an entry moves, and the position to or from whose source it moves it.
-    entry_weight, entry_stiffness : float64 arrays of shape (G, K)
+    entry_nodes : int64 array of shape (G, K)
+        The node an entry moves (high half), and the position to or from whose source it moves it (low half).
+    entry_forces : float64 array of shape (G, K, 2)
         The coefficient (delta - p) d / sinh(d), and abs(delta - p).
     losses : float64 array of shape (G,)
         Loss summed over the pairs so far.
@@ -80,10 +80,8 @@ class Workspace(NamedTuple):
     mirror: NDArray[np.float64]
     scratch: NDArray[np.float64]
     entry_ends: NDArray[np.int64]
-    entry_node: NDArray[np.int32]
-    entry_slot: NDArray[np.int32]
-    entry_weight: NDArray[np.float64]
-    entry_stiffness: NDArray[np.float64]
+    entry_nodes: NDArray[np.int64]
+    entry_forces: NDArray[np.float64]
     losses: NDArray[np.float64]
     tallies: NDArray[np.int64]
     stamp: NDArray[np.int64]

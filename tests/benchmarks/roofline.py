@@ -83,8 +83,8 @@ def _run(
                 )
             elif stage == 4:
                 segments._sort(
-                    slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_node[g],
-                    w.entry_slot[g], w.entry_weight[g], w.entry_stiffness[g],
+                    slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
+                    w.entry_forces[g],
                 )  # fmt: skip
         if stage == 5:
             _gather(points, time, w, 0, per_batch, batch + 1, 1e-12, 0)

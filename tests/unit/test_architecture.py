@@ -45,7 +45,7 @@ LAYERS = (
     {"link_score"},
     {"links"},
     {"evaluation", "estimates"},
-    {"_publishing"},
+    {"_publishing", "machine_speed"},
     {"capacity", "_checkpoint", "_known_recipe", "_settings"},
     {"_stages"},
     {"pipeline"},

@@ -55,13 +55,10 @@ def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph, ei
         def __init__(self, most):
             assert most == 4
 
-        @property
-        def count(self):
-            used.append(next(counts))
-            return used[-1]
-
-        def ran(self, work, seconds):
-            assert min(work, seconds) > 0
+        def parts(self, work):
+            for batch in range(work):
+                used.append(next(counts))
+                yield batch, batch + 1, used[-1]
 
     monkeypatch.setattr("heat_neo4j.training.BestCount", Changing)
     other = HEAT(**QUICK, n_threads=4).fit(graph)

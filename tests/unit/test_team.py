@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or
-from heat_neo4j._kernels.worksharing import finish_piece, next_phase, next_piece, take
+from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece, share_work, take
 from heat_neo4j._team import ALONE, BestCount, Team, resolve_threads
 
 
@@ -25,14 +25,16 @@ def in_phases(done, wrong, phases, shared, thread, n_threads):
     pieces = done.shape[0]
     phase = next_phase(shared, -1)
     while 0 <= phase < phases:
-        piece = next_piece(shared, phase, pieces)
+        finished = 0
+        piece = next_piece(shared, phase, pieces, thread, n_threads)
         while piece >= 0:
             for other in range(pieces):
                 wrong[thread] += done[other] < phase
             wrong[thread] += done[piece] != phase
             done[piece] += 1
-            finish_piece(shared, pieces)
-            piece = next_piece(shared, phase, pieces)
+            finished += 1
+            piece = next_piece(shared, phase, pieces, thread, n_threads)
+        finish_pieces(shared, finished, pieces)
         phase = next_phase(shared, phase)
 
 
@@ -67,6 +69,15 @@ def test_no_phase_begins_before_the_one_before_is_done(threads, pieces):
         team.run(in_phases, done, wrong, 2000)
     assert wrong.tolist() == [0] * threads
     assert done.tolist() == [2000] * pieces
+
+
+def test_a_thread_takes_pieces_of_its_own_range_first():
+    shared = share_work(3)
+    assert [next_piece(shared, 0, 7, 1, 3) for _ in range(3)] == [2, 3, 4]
+    assert [next_piece(shared, 0, 7, 0, 3) for _ in range(5)] == [0, 1, 5, 6, -1]
+    finish_pieces(shared, 7, 7)
+    assert next_piece(shared, 1, 7, 2, 3) == 4
+    assert next_piece(shared, 0, 7, 2, 3) == -1, "the phase is over"
 
 
 def test_a_thread_that_does_not_come_holds_nobody_up():
@@ -179,6 +190,20 @@ def test_a_machine_that_changes_is_noticed():
     assert np.mean(counts[20:500] == 1) > 0.95
     assert np.mean(counts[600:1000] == 2) > 0.95
     assert np.mean(counts[1020:] == 1) > 0.95
+
+
+def test_a_trial_takes_a_quarter_of_a_call_at_a_time():
+    best, calls = BestCount(2), []
+    for _ in range(40):
+        parts = []
+        for begin, end, count in best.parts(100):
+            assert begin == (parts[-1][1] if parts else 0)
+            parts.append((begin, end, count))
+        assert parts[-1][1] == 100
+        calls.append(parts)
+    assert [count for *_, count in calls[0]] == [2]
+    alone = [end - begin for parts in calls for begin, end, count in parts if count == 1]
+    assert alone[0] == 25
 
 
 def test_one_thread_has_no_choice():

@@ -1,7 +1,7 @@
 """What a run will need, from counts alone: memory of this process, time, bytes in the database.
 
 Memory follows the arrays that reader, trainer and link search really hold; time follows `Rates`, measured
-on one laptop-class core, so it is an order of magnitude on another machine.
+on one machine: `heat_neo4j.machine_speed` scales them to another.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ class Rates:
     similarity_value: float = 200e-9
     near_compiling: float = 25.0
     near_node: float = 8e-6
-    link_node: float = 40e-6
+    link_node: float = 65e-6
     link_coordinate: float = 3e-6
-    link_tile: float = 30e-9
+    link_tile: float = 150e-9
     fitted_edge: float = 1.5e-3
     scored_pair: float = 0.6e-6
     shortlisted_node: float = 1e-3

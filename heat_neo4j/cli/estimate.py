@@ -11,7 +11,7 @@ from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, connection_options, json_option, projection_options
-from heat_neo4j.cli.output import facts, format_seconds, free_memory, plural, print_json
+from heat_neo4j.cli.output import Reporter, facts, format_seconds, free_memory, plural, print_json
 from heat_neo4j.cli.run_options import heat_options, link_options, links_switch
 
 if TYPE_CHECKING:
@@ -36,16 +36,17 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     """Say what a run would need: memory, time, bytes written.
 
     Takes the options of `heat embed`. Only counts are asked of the database, and a sample of a thousand
-    nodes for the width of the attributes. Memory is that of this process at its peak; time is for a server
-    on the same machine and is an order of magnitude.
+    nodes for the width of the attributes. Memory is that of this process at its peak. Time is for a server on
+    the same machine, and as fast as a small training finds the machine just now, as busy as it is.
     """
-    from heat_neo4j import capacity, estimates
+    from heat_neo4j import capacity, estimates, machine_speed
 
     projection, model = projection_from(options), heat_from(options)
     wanted = links_from(options) if links else None
     with open_store(options) as store:
         size = capacity.run_size(store, projection, model, wanted)
-    needed = estimates.estimate(size)
+    with Reporter(quiet=as_json and not verbose) as progress:
+        needed = estimates.estimate(size, machine_speed.rates_here(size.threads, progress))
     if as_json:
         print_json({"size": vars(size), **needed.to_dict()})
     else:

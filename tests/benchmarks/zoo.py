@@ -39,6 +39,7 @@ from heat_neo4j._team import resolve_threads
 from heat_neo4j.estimates import RATES, Rates, RunSize, estimate
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.links import predict_links
+from heat_neo4j.machine_speed import rates_here
 from heat_neo4j.splits import EdgeSplit, split_edges
 from tests.shapes import SHAPES, make_shape
 
@@ -46,7 +47,7 @@ __all__ = ["Measured", "main"]
 
 SIZES = (1_000, 10_000, 60_000, 200_000)
 HELD_OUT = 0.05
-POSITIONS = 4_000_000
+POSITIONS = 16_000_000
 """Nodes of walks that are trained, about: of larger graphs fewer and shorter walks are drawn."""
 SLOWEST = 0.5
 """Least share of the fastest shape's pairs per second."""
@@ -153,8 +154,9 @@ def measure(folder: Path) -> dict[str, Any]:
     graph = load(folder)
     model = model_for(options["nodes"], options["threads"])
     size = run_size(graph, model)
-    needed = estimate(size)
     warm_up(options["threads"])
+    rates = rates_here(size.threads)
+    needed = estimate(size, rates)
     began = perf_counter()
     model.fit(graph)
     seconds = dict(model.training_["seconds"])

@@ -128,8 +128,10 @@ class Number(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number."""
         number = super().convert(_number(value), param, ctx)
-        if not (number == 0 or _SMALLEST <= abs(number) <= _LARGEST):  # not-a-number is refused by this too
-            self.fail(f"{number!r} is no finite number from {_SMALLEST:g} to {_LARGEST:g}", param, ctx)
+        if not math.isfinite(number):  # not-a-number is in every range
+            self.fail(f"{number!r} is not a finite number", param, ctx)
+        if number != 0 and not _SMALLEST <= abs(number) <= _LARGEST:
+            self.fail(f"{number!r} is not in the range {_SMALLEST:g}<=x<={_LARGEST:g}", param, ctx)
         return number
 
 

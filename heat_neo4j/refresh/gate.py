@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,10 @@ __all__ = [
     "CHANCE",
     "Gate",
     "Quality",
+    "compared_on_known_edges",
     "held_out_quality",
-    "known_edges",
     "last_quality",
-    "local_quality",
+    "new_nodes_quality",
     "standard_error",
 ]
 
@@ -99,11 +99,13 @@ class Gate:
                     found = f"held-out AUROC {quality.auroc:.3f}"
                     yield f"{found} is more than {limit:g} below {whose}, {other:.3f}"
         before, now = quality.known_before, quality.known
-        if before is not None and now is not None and before - now > self.max_auroc_drop:
-            yield (
-                f"it tells present edges from other pairs with AUROC {now:.3f}, the published version "
-                f"with {before:.3f}: more than {self.max_auroc_drop:g} worse"
-            )
+        if before is not None and now is not None:
+            chance = CHANCE * quality.known_error
+            if before - now > max(self.max_auroc_drop, chance):
+                yield (
+                    f"it tells present edges from other pairs with AUROC {now:.3f}, the published version "
+                    f"with {before:.3f}: more than {self.max_auroc_drop:g} worse"
+                )
         if drift is None:
             return
         if drift.overlap is not None and drift.overlap < self.min_overlap:
@@ -129,7 +131,9 @@ class Quality:
         Of the last published run; an error that is not known is taken to be `error`.
     known, known_before : float or None
         How well the new and the published coordinates tell the graph's present edges between nodes that have
-        both from other pairs. (Training has seen them.)
+        both from other pairs. (Training has seen them.) Only edges of nodes that were trained.
+    known_error : float
+        Standard error of `known_before`.
     """
 
     auroc: float | None = None
@@ -140,6 +144,7 @@ class Quality:
     last_error: float | None = None
     known: float | None = None
     known_before: float | None = None
+    known_error: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quality as JSON data."""
@@ -192,10 +197,8 @@ def held_out_quality(
     return _quality(held_out.split, held_out.embedding)
 
 
-def local_quality(model: HEAT, graph: Graph, points: Array, trained: NDArray[np.bool_]) -> Quality:
-    """Measure nodes that were trained alone by a fifth of their edges: placed once more without those.
-
-    They are placed as new ones: from where they were they would know the edges that are held out.
+def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
+    """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
 
     Parameters
     ----------
@@ -204,53 +207,73 @@ def local_quality(model: HEAT, graph: Graph, points: Array, trained: NDArray[np.
     graph : Graph
         With all nodes.
     points : float64 array of shape (N, d + 1)
-        The published embedding; rows of these nodes are not looked at.
-    trained : bool array of shape (N,)
+        The published embedding; rows of new nodes are not looked at.
+    new : bool array of shape (N,)
         Which nodes they are; of all, nothing is measured.
+
+    Notes
+    -----
+    Edges of one node are told well or badly together, so the error is that of as many edges as there are
+    new nodes.
     """
     try:
-        split = split_edges_of(graph, trained, random_state=model.seed_)
+        split = split_edges_of(graph, new, random_state=model.seed_)
     except ValueError:
         return Quality()
-    if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES or trained.all():
+    if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES or new.all():
         return Quality()
     twin = clone(model).set_params(random_state=model.seed_)
-    return _quality(split, fit_local(twin, split.train, points, trained).embedding_)
+    quality = _quality(split, fit_local(twin, split.train, points, new).embedding_)
+    nodes = np.unique(split.test_edges[new[split.test_edges]]).size
+    others = nodes * len(split.test_non_edges) // len(split.test_edges)
+    assert quality.auroc is not None
+    return replace(quality, error=standard_error(quality.auroc, nodes, max(others, 1)))
 
 
-def known_edges(points: Array, graph: Graph, rows: NDArray[np.bool_], seed: int) -> float | None:
-    """Return how well an embedding tells edges between some nodes from as many other pairs of them.
+def compared_on_known_edges(
+    quality: Quality,
+    graph: Graph,
+    old: Array,
+    now: Array,
+    rows: NDArray[np.bool_],
+    of: NDArray[np.bool_],
+    seed: int,
+) -> Quality:
+    """Return a quality with how well two embeddings tell edges between some nodes from other pairs of them.
 
     Parameters
     ----------
-    points : float64 array of shape (N, d + 1)
-        The embedding.
+    quality : Quality
+        Of the new version.
     graph : Graph
         Its edges; 20,000 of them at most are asked for.
+    old, now : float64 arrays of shape (N, d + 1)
+        The published embedding and the new one.
     rows : bool array of shape (N,)
         The nodes.
+    of : bool array of shape (N,)
+        Nodes of which an edge, and another pair, must have at least one.
     seed : int
         Of the choice of pairs.
-
-    Returns
-    -------
-    float or None
-        AUROC; None without an edge or another pair.
     """
     generator = np.random.default_rng(seed)
     upper = graph.edges
-    inside = np.flatnonzero(rows[upper.row] & rows[upper.col])
+    inside = np.flatnonzero(rows[upper.row] & rows[upper.col] & (of[upper.row] | of[upper.col]))
     chosen = generator.permutation(inside)[:_KNOWN_EDGES]
-    ends = np.flatnonzero(rows)
+    first, second = np.flatnonzero(rows & of), np.flatnonzero(rows)
     if not chosen.size:
-        return None
-    others = generator.choice(ends, size=(len(chosen), 2))
+        return quality
+    others = np.column_stack([generator.choice(ends, size=len(chosen)) for ends in (first, second)])
     joined = np.asarray(graph.adjacency[others[:, 0], others[:, 1]]).ravel() != 0
     others = others[~joined & (others[:, 0] != others[:, 1])]
     if not len(others):
-        return None
+        return quality
     edges = np.column_stack((upper.row[chosen], upper.col[chosen])).astype(np.int64)
-    return auroc(-pair_distances(points, edges), -pair_distances(points, others))
+    before, after = (
+        auroc(-pair_distances(points, edges), -pair_distances(points, others)) for points in (old, now)
+    )
+    error = standard_error(before, len(edges), len(others))
+    return replace(quality, known=after, known_before=before, known_error=error)
 
 
 def _quality(split: EdgeSplit, points: Array) -> Quality:

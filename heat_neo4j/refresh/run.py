@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from heat_neo4j._compiling import begin_compiling
 from heat_neo4j._progress import Progress, no_progress
 from heat_neo4j._publishing import Result, Target
@@ -18,7 +20,13 @@ from heat_neo4j.drift import Drift
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.links import predict_links
 from heat_neo4j.refresh.decision import FULL, LOCAL, NOTHING, WARM, Decision
-from heat_neo4j.refresh.gate import Quality, held_out_quality, known_edges, last_quality, local_quality
+from heat_neo4j.refresh.gate import (
+    Quality,
+    compared_on_known_edges,
+    held_out_quality,
+    last_quality,
+    new_nodes_quality,
+)
 from heat_neo4j.refresh.job import Job, RefreshReport
 from heat_neo4j.refresh.situation import Situation, read_situation
 from heat_neo4j.refresh.version import Version, drift_of, make_version
@@ -161,19 +169,20 @@ def _quality(version: Version, kind: str, found: Situation, on_progress: Progres
     model, graph, published = version.model, found.graph, found.published
     same = published is not None and found.same_settings
     auroc, error = last_quality(published.run if same and published is not None else None)
+    of = np.ones(graph.n_nodes, dtype=np.bool_)
     if kind == LOCAL:
         assert published is not None
         assert found.shares is not None
-        quality = local_quality(model, graph, published.stored.points(), found.shares > 0)
-        return replace(quality, last_auroc=auroc, last_error=error)
-    quality = held_out_quality(
-        model, graph, version.law.held_out, short=kind == WARM, on_progress=on_progress
-    )
+        quality = new_nodes_quality(model, graph, published.stored.points(), ~published.old)
+        of = found.shares > 0
+    else:
+        quality = held_out_quality(
+            model, graph, version.law.held_out, short=kind == WARM, on_progress=on_progress
+        )
     old = None if published is None else published.comparable(model.embedding_)
     if old is not None and published is not None and found.same_settings:
-        seed = int(model.seed_)
-        known, before = (known_edges(each, graph, published.old, seed) for each in (model.embedding_, old))
-        quality = replace(quality, known=known, known_before=before)
+        rows = published.old
+        quality = compared_on_known_edges(quality, graph, old, model.embedding_, rows, of, int(model.seed_))
     return replace(quality, last_auroc=auroc, last_error=error)
 
 

@@ -14,10 +14,10 @@ from heat_neo4j.metrics import auroc
 from heat_neo4j.refresh.gate import (
     Gate,
     Quality,
+    compared_on_known_edges,
     held_out_quality,
-    known_edges,
     last_quality,
-    local_quality,
+    new_nodes_quality,
     standard_error,
 )
 from heat_neo4j.splits import split_edges_of
@@ -164,21 +164,41 @@ def test_placed_nodes_are_measured_by_a_part_of_their_edges(graph):
     points[old] = HEAT(**SMALL).fit(known).embedding_
     model = HEAT(**SMALL)
     model.seed_ = 4
-    found = local_quality(model, graph, points, new)
-    assert found.held_out_edges >= 10
+    found = new_nodes_quality(model, graph, points, new)
+    assert found.held_out_edges > 20
     assert found.auroc > 0.7
+    # Edges of one node are told well or badly together: 16 nodes are no more than 16 edges.
+    assert found.error >= standard_error(found.auroc, 16, 80)
     one = np.zeros(graph.n_nodes, dtype=bool)
     one[old[0]] = True
-    assert local_quality(model, graph, points, one) == Quality()
+    assert new_nodes_quality(model, graph, points, one) == Quality()
 
 
-def test_present_edges_are_those_between_the_rows(graph, model):
+def test_known_edges_are_those_between_the_rows(graph, model):
     rows = np.ones(graph.n_nodes, dtype=bool)
-    good = known_edges(model.embedding_, graph, rows, 0)
-    chance = known_edges(lift(np.random.default_rng(0).normal(size=(graph.n_nodes, 3))), graph, rows, 0)
-    assert good > 0.8 > 0.6 > chance
-    assert known_edges(model.embedding_, graph, rows, 0) == good
-    assert known_edges(model.embedding_, graph, ~rows, 0) is None
+    points = lift(np.random.default_rng(0).normal(size=(graph.n_nodes, 3)))
+    found = compared_on_known_edges(GOOD, graph, model.embedding_, points, rows, rows, 0)
+    assert found.known_before > 0.8 > 0.6 > found.known
+    assert 0 < found.known_error < 0.05
+    assert compared_on_known_edges(GOOD, graph, points, points, ~rows, rows, 0) == GOOD
+    assert compared_on_known_edges(GOOD, graph, points, points, rows, ~rows, 0) == GOOD
+
+
+def test_where_some_nodes_were_trained_alone_only_their_known_edges_count(graph, model):
+    rows = np.ones(graph.n_nodes, dtype=bool)
+    trained = np.arange(graph.n_nodes) < 8
+    points = model.embedding_.copy()
+    points[trained] = lift(np.random.default_rng(0).normal(size=(8, 3)))
+    spoilt = compared_on_known_edges(GOOD, graph, model.embedding_, points, rows, trained, 0)
+    others = compared_on_known_edges(GOOD, graph, model.embedding_, points, ~trained, ~trained, 0)
+    assert spoilt.known_before - spoilt.known > 3 * spoilt.known_error
+    assert others.known == others.known_before
+
+
+def test_a_fall_on_a_few_known_edges_is_chance():
+    few = {"auroc": None, "known_before": 0.9, "known_error": standard_error(0.9, 20, 20)}
+    assert problems(of(known=0.85, **few), local=True) == []
+    assert problems(of(known=0.6, **few), local=True)
 
 
 def test_the_last_auroc_is_that_of_the_last_training():

@@ -10,7 +10,7 @@
 // :param model => "heat"            name of the published embedding
 // :param values => ["asyncio", "socket"]   required: the values of the nodes
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 6 times as many; twice k or more
+// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
@@ -46,12 +46,12 @@ WITH m, members, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
 CALL (m, near, centre, radius) {
   UNWIND m.indexes AS index
   CALL (index, centre) {
-    CALL db.index.vector.queryNodes(index, 6 * $fetch, centre) YIELD node, score
+    CALL db.index.vector.queryNodes(index, 8 * $fetch, centre) YIELD node, score
     RETURN collect(node) AS nodes, collect(score) AS scores, min(score) AS last
   }
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
   RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $k OR scores[i] >= border | nodes[i]]) AS inside,
-         all(cut IN collect(size(nodes) = 6 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
+         all(cut IN collect(size(nodes) = 8 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b

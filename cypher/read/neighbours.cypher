@@ -32,12 +32,12 @@ WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
 CALL (m, near, centre, radius) {
   UNWIND m.indexes AS index
   CALL (index, centre) {
-    CALL db.index.vector.queryNodes(index, 6 * $heat_fetch, centre) YIELD node, score
+    CALL db.index.vector.queryNodes(index, 8 * $heat_fetch, centre) YIELD node, score
     RETURN collect(node) AS nodes, collect(score) AS scores, min(score) AS last
   }
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
   RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $heat_k OR scores[i] >= border | nodes[i]]) AS inside,
-         all(cut IN collect(size(nodes) = 6 * $heat_fetch AND (size(near) < $heat_k OR last >= border)) WHERE NOT cut)
+         all(cut IN collect(size(nodes) = 8 * $heat_fetch AND (size(near) < $heat_k OR last >= border)) WHERE NOT cut)
            AS certified
 }
 UNWIND inside + [near] AS nodes

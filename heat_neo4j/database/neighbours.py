@@ -22,8 +22,8 @@ __all__ = ["Neighbour", "Neighbours", "find_neighbours", "find_node", "published
 FETCH = 60
 """Candidates that the index gives at first: docs/queries.md says why so many."""
 
-_MOST_FETCHED = 800
-"""The most of them; the statement's second question is for six times as many."""
+_MOST_FETCHED = 600
+"""The most of them; the statement's second question is for eight times as many."""
 _ATTEMPTS = 3
 _ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
 _WHOLE = re.compile(r"-?\d{1,18}")

@@ -11,7 +11,7 @@
 // :param filter => null             property that must have a value; null for none
 // :param equals => null             and that value
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 6 times as many; twice k or more
+// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
@@ -40,11 +40,11 @@ CALL (m, a, u, c) {
 WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
      m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
 CALL (m, near, centre, radius) {
-  MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR centre LIMIT 6 * $fetch) SCORE AS score
+  MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR centre LIMIT 8 * $fetch) SCORE AS score
   WITH near, radius, collect(b) AS nodes, collect(score) AS scores, min(score) AS last
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
   RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $k OR scores[i] >= border | nodes[i]]) AS inside,
-         all(cut IN collect(size(nodes) = 6 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
+         all(cut IN collect(size(nodes) = 8 * $fetch AND (size(near) < $k OR last >= border)) WHERE NOT cut) AS certified
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b

@@ -41,6 +41,7 @@ _TILED = 16 * VIEW + 64  # a node that may be linked to: its view, as found and 
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _SCORED = 170  # a pair whose features are combined
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
+_RELATIONSHIPS_AS_A_NODE = 20  # of a dense graph: so many are as far away in memory as a node
 _INDEX_NODE, _INDEX_COORDINATE = 45, 5  # of a vector index on disk
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 
@@ -353,7 +354,8 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     contexts = 2 * min(size.window_size, size.walk_length - 1)
     candidate = rates.candidate + rates.coordinate * size.n_components
     position = rates.position + (contexts + size.n_negatives) * candidate
-    pace = _slower(size.nodes, rates) / (1.0 + rates.second_thread * (size.threads - 1))
+    spread = max(size.nodes, round(size.relationships / _RELATIONSHIPS_AS_A_NODE))
+    pace = _slower(spread, rates) / (1.0 + rates.second_thread * (size.threads - 1))
     teleport = _teleport_seconds(size, rates)
     training = size.n_epochs * steps * (position + teleport) * pace
     prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)

@@ -174,3 +174,10 @@ def test_the_report_is_plain_data():
     document = estimate(SMALL).to_dict()
     assert document["peak_memory"] == max(document["memory"].values())
     assert document["total_seconds"] > 0
+
+
+def test_relationships_of_a_dense_graph_are_far_away_in_memory():
+    dense = replace(SMALL, nodes=10_000, relationships=1_800_000)
+    few = replace(dense, relationships=50_000)
+    assert estimate(dense).seconds["train"] > 1.2 * estimate(few).seconds["train"]
+    assert estimate(replace(few, relationships=100_000)).seconds["train"] == estimate(few).seconds["train"]

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from heat_neo4j._compiling import make_ready
 from heat_neo4j._progress import no_progress
@@ -36,6 +37,10 @@ START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
 OUTSIDE = "outside"
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 JAR_CACHE = heat_home() / "jars"
+
+# No test may depend on how busy the machine is.
+settings.register_profile("heat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("heat")
 
 
 @dataclass(frozen=True)

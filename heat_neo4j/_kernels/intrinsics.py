@@ -17,6 +17,7 @@ __all__ = [
     "compare_and_swap",
     "float_of",
     "prefetch",
+    "prefetch_to_write",
     "pthread_cond_broadcast",
     "pthread_cond_wait",
     "pthread_mutex_lock",
@@ -102,9 +103,8 @@ def compare_and_swap(_typing: Any, array: Any, index: Any, expected: Any, value:
     return types.int64(array, types.intp, types.int64, types.int64), generate
 
 
-@intrinsic
-def prefetch(_typing: Any, array: Any, index: Any) -> Any:
-    """Fetch array[index] into the caches, without waiting for it; of a matrix, its row."""
+def _fetch(*, to_write: bool) -> Any:
+    """Return what generates the fetch of a cache line of an array, or of two of a row of a matrix."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_type = signature.args[0]
@@ -121,10 +121,22 @@ def prefetch(_typing: Any, array: Any, index: Any) -> Any:
         address = builder.bitcast(builder.gep(struct.data, [index]), byte)
         for ahead in bytes_ahead:
             line = builder.gep(address, [ir.Constant(word, ahead)])
-            builder.call(fetch, [line, *(ir.Constant(word, how) for how in (0, 3, 1))])
+            builder.call(fetch, [line, *(ir.Constant(word, how) for how in (int(to_write), 3, 1))])
         return context.get_dummy_value()
 
-    return types.void(array, types.intp), generate
+    return generate
+
+
+@intrinsic
+def prefetch(_typing: Any, array: Any, index: Any) -> Any:
+    """Fetch array[index] into the caches, without waiting for it; of a matrix, its row."""
+    return types.void(array, types.intp), _fetch(to_write=False)
+
+
+@intrinsic
+def prefetch_to_write(_typing: Any, array: Any, index: Any) -> Any:
+    """Fetch what is about to be written, and take it from the caches of other processors."""
+    return types.void(array, types.intp), _fetch(to_write=True)
 
 
 def _posix(name: str, n_places: int) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j._kernels.elementary import exp, log
-from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.intrinsics import prefetch, prefetch_to_write
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import draw_negatives
 from heat_neo4j._kernels.rows import blend_rows, dot_rows
@@ -22,6 +22,7 @@ _SERIES = 1e-6
 _LARGE = 1e250
 AHEAD = 12
 """How far in front of its use memory is fetched; lists are that much longer than what they hold."""
+_IN_LINE = 8  # int64s in a cache line
 _OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
 _OWNER_HASH = np.uint64(0x9E3779B1)
 _LOW_32 = np.uint64(0xFFFFFFFF)
@@ -74,9 +75,12 @@ def _draw(
 @njit(cache=True, error_model="numpy")
 def _measure(
     points: Any, time: int, n_slots: int, sources: Any, ends: Any, candidates: Any, source_points: Any,
-    mirror: Any, z: Any,
+    mirror: Any, z: Any, entry_nodes: Any, entry_forces: Any,
 ) -> None:  # fmt: skip
-    """Set the source points aside; write z = cosh(distance) - 1 of each candidate."""
+    """Set the source points aside; write z = cosh(distance) - 1 of each candidate.
+
+    The entries are fetched meanwhile: `_sort` writes them all over, and another thread has read them.
+    """
     k = 0
     for slot in range(n_slots):
         source = sources[slot]
@@ -86,6 +90,9 @@ def _measure(
         mirror[0, time] = points[source, time]
         while k < ends[slot]:
             prefetch(points, candidates[k + AHEAD])
+            if k & (_IN_LINE - 1) == 0:
+                prefetch_to_write(entry_nodes, k)
+                prefetch_to_write(entry_forces, k)
             z[k] = dot_rows(mirror, 0, points, candidates[k]) - 1.0
             k += 1
 
@@ -227,7 +234,10 @@ def train_segment(
         return
     scratch = w.scratch[thread]
     z, weights, stiffness, ahead = scratch[0], scratch[1], scratch[2], scratch[3]
-    _measure(points, time, n_slots, sources, ends, candidates, w.source_points[g], w.mirror[thread], z)
+    _measure(
+        points, time, n_slots, sources, ends, candidates, w.source_points[g], w.mirror[thread], z,
+        w.entry_nodes[g], w.entry_forces[g],
+    )  # fmt: skip
     w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead)
     _pull(points, n_slots, ends, candidates, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
     _sort(

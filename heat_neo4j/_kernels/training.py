@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.intrinsics import prefetch, prefetch_to_write
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.rows import blend_rows, dot_rows
@@ -61,7 +61,7 @@ def _move(
     along, across = scratch[0], scratch[1]
     for t in range(count):
         x = touched[t]
-        prefetch(points, touched[t + AHEAD])
+        prefetch_to_write(points, touched[t + AHEAD])
         inner = dot_rows(tangents, t, points, x) - 2.0 * tangents[t, time] * points[x, time]
         blend_rows(tangents, t, 1.0, inner, points, x)
     damped = 0

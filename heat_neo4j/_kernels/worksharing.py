@@ -33,9 +33,8 @@ _TAKEN, _NOW, _FINISHED, _ASLEEP, _GIVEN_UP, _MUTEX, _CONDITION, _OWN = (
     field * _LINE for field in (0, 1, 2, 3, 4, 5, 7, 9)
 )  # a mutex and a condition of POSIX threads take up to two lines each
 _SPINS, _YIELDS = 2000, 100  # some microseconds of each
-_PHASE = np.int64(
-    32
-)  # the high half of a thread's own field is the phase, the low half the pieces taken of it
+# The high half of a thread's own field is the phase, the low half the pieces taken of it.
+_PHASE = np.int64(32)
 _PIECES = np.int64(0xFFFFFFFF)
 
 

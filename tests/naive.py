@@ -136,12 +136,22 @@ def loss_and_directions(points, source, candidates, sigma):
     return -np.log(p[0]), at_source, at_candidates
 
 
-def train_batch(points, segments, sigma, rate):
+def stiffness(points, source, candidates, sigma):
+    """Of each candidate: |delta - p| / sigma^2."""
+    d = distance(np.broadcast_to(points[source], points[candidates].shape), points[candidates])
+    scores = -(d**2) / (2 * sigma**2)
+    p = np.exp(scores - scores.max())
+    p /= p.sum()
+    return np.abs((np.arange(len(candidates)) == 0) - p) / sigma**2
+
+
+def train_batch(points, segments, sigma, rate, frozen):
     """Sum every pair's directions with the points frozen, then move each node once.
 
-    `segments` holds (source, candidates) pairs. Returns the new points and the summed loss.
+    `segments` holds (source, candidates) pairs, `frozen` says which nodes the caller puts back. Returns the
+    new points, the summed loss, and how many steps were damped, to rate * sum |delta - p| = 1.
     """
-    moves = np.zeros_like(points)
+    moves, felt = np.zeros_like(points), np.zeros(len(points))
     total = 0.0
     for source, candidates in segments:
         loss, at_source, at_candidates = loss_and_directions(points, source, candidates, sigma)
@@ -149,8 +159,12 @@ def train_batch(points, segments, sigma, rate):
         moves[source] += at_source
         for node, move in zip(candidates, at_candidates, strict=True):
             moves[node] += move
+        for node, stiff in zip(candidates, stiffness(points, source, candidates, sigma), strict=True):
+            felt[source] += stiff
+            felt[node] += stiff
     new = points.copy()
+    damped = ~frozen & (rate * felt > 1)
     for node in np.flatnonzero(moves.any(axis=1)):
-        step = project_tangent(points[node], rate * moves[node])
-        new[node] = exp_map(points[node], step)
-    return new, total
+        length = 1 / felt[node] if damped[node] else rate
+        new[node] = exp_map(points[node], project_tangent(points[node], length * moves[node]))
+    return new, total, int(damped.sum())

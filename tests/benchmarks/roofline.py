@@ -73,8 +73,9 @@ def _run(
                 )  # fmt: skip
             elif stage == 1:
                 segments._measure(
-                    points, time, slots, sources, ends, candidates, w.source_points[g], w.mirror[0], z
-                )
+                    points, time, slots, sources, ends, candidates, w.source_points[g], w.mirror[0], z,
+                    w.entry_nodes[g], w.entry_forces[g],
+                )  # fmt: skip
             elif stage == 2:
                 segments.softmax(z, slots, contexts, ends, 0.5, weights, stiffness, ahead)
             elif stage == 3:

@@ -261,8 +261,8 @@ def spread_points(n, d, seed=1, scale=1.0):
 
 @pytest.mark.parametrize("some_frozen", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("batch_size", [20, 7, 40])
-def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
+@pytest.mark.parametrize(("batch_size", "pace"), [(20, 1.0), (7, 1.0), (40, 1.0), (20, 20.0), (40, 20.0)])
+def test_training_agrees_with_the_twin(batch_size, pace, threads, some_frozen):
     n, d, length, window, m, sigma = 360, 3, 20, 2, 4, 0.8
     graph = toy(n)
     keys = make_keys(3)
@@ -282,7 +282,7 @@ def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
     with Team(threads) as team:
         team.run(
             train_batches, wide, d, indices, *draw_walks(walks, indices), pairs.negatives, w,
-            positions, per_walk, first, 1, np.array([0.01, 0.008, 0.006]), window, m, sigma,
+            positions, per_walk, first, 1, pace * np.array([0.01, 0.008, 0.006]), window, m, sigma,
             keys.negatives,
         )  # fmt: skip
     new = wide[:, : d + 1]
@@ -290,7 +290,7 @@ def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
     trained, skipped = w.tallies.sum(axis=0)
 
     contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
-    expected, total, count = points.copy(), 0.0, 0
+    expected, total, count, damped = points.copy(), 0.0, 0, 0
     for batch, rate in enumerate([0.01, 0.008, 0.006]):
         batch_pairs = []
         for segment in range((first + batch) * segments, (first + batch + 1) * segments):
@@ -304,13 +304,17 @@ def test_training_agrees_with_the_twin(batch_size, threads, some_frozen):
                 near = [n for n in nodes[max(at - window, 0) : at + window + 1] if n != nodes[at]]
                 shared = twin_negatives(pairs.negatives, nodes[at], contexts, twin, m) if near else []
                 batch_pairs += [(nodes[at], [context, *shared]) for context in near]
-        expected, batch_loss = naive.train_batch(expected, batch_pairs, sigma, rate)
+        expected, batch_loss, batch_damped = naive.train_batch(
+            expected, batch_pairs, sigma, pace * rate, frozen
+        )
         expected[frozen] = points[frozen]
         total += batch_loss
+        damped += batch_damped
         count += len(batch_pairs)
     assert trained == count
     assert skipped == 0
-    assert w.n_damped.sum() == 0
+    assert w.n_damped.sum() == damped
+    assert (damped > 0) == (pace > 1)
     assert loss == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(new, expected, rtol=1e-9, atol=1e-11)
     assert np.abs(new - points).max() > 1e-3

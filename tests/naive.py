@@ -121,7 +121,7 @@ def negatives(source, contexts, table, stream, count, listed=(), listed_table=()
 
 
 def loss_and_directions(points, source, candidates, sigma):
-    """Loss of one pair (candidate 0 is the context) and the descent direction at each point it involves.
+    """Loss of one pair (candidate 0 is the context), descent direction at each point, delta - p of each.
 
     At u: sum_w (delta - p) log_u(w) / sigma^2; at w: (delta - p) log_w(u) / sigma^2 (method, section 3).
     """
@@ -133,38 +133,29 @@ def loss_and_directions(points, source, candidates, sigma):
     coefficient = (np.arange(len(candidates)) == 0) - p
     at_source = sum(c * log_map(x, w) for c, w in zip(coefficient, others, strict=True)) / sigma**2
     at_candidates = [c * log_map(w, x) / sigma**2 for c, w in zip(coefficient, others, strict=True)]
-    return -np.log(p[0]), at_source, at_candidates
-
-
-def stiffness(points, source, candidates, sigma):
-    """Of each candidate: |delta - p| / sigma^2."""
-    d = distance(np.broadcast_to(points[source], points[candidates].shape), points[candidates])
-    scores = -(d**2) / (2 * sigma**2)
-    p = np.exp(scores - scores.max())
-    p /= p.sum()
-    return np.abs((np.arange(len(candidates)) == 0) - p) / sigma**2
+    return -np.log(p[0]), at_source, at_candidates, coefficient
 
 
 def train_batch(points, segments, sigma, rate, frozen):
     """Sum every pair's directions with the points frozen, then move each node once.
 
-    `segments` holds (source, candidates) pairs, `frozen` says which nodes the caller puts back. Returns the
-    new points, the summed loss, and how many steps were damped, to rate * sum |delta - p| = 1.
+    `segments` holds (source, candidates) pairs, `frozen` says which nodes stay. Returns the new points, the
+    summed loss, and how many steps were damped, to rate * sum |delta - p| / sigma^2 = 1.
     """
     moves, felt = np.zeros_like(points), np.zeros(len(points))
     total = 0.0
     for source, candidates in segments:
-        loss, at_source, at_candidates = loss_and_directions(points, source, candidates, sigma)
+        loss, at_source, at_candidates, coefficient = loss_and_directions(points, source, candidates, sigma)
         total += loss
         moves[source] += at_source
-        for node, move in zip(candidates, at_candidates, strict=True):
+        stiffness = np.abs(coefficient) / sigma**2
+        felt[source] += stiffness.sum()
+        for node, move, stiff in zip(candidates, at_candidates, stiffness, strict=True):
             moves[node] += move
-        for node, stiff in zip(candidates, stiffness(points, source, candidates, sigma), strict=True):
-            felt[source] += stiff
             felt[node] += stiff
     new = points.copy()
     damped = ~frozen & (rate * felt > 1)
-    for node in np.flatnonzero(moves.any(axis=1)):
+    for node in np.flatnonzero(moves.any(axis=1) & ~frozen):
         length = 1 / felt[node] if damped[node] else rate
         new[node] = exp_map(points[node], project_tangent(points[node], length * moves[node]))
     return new, total, int(damped.sum())

@@ -57,7 +57,8 @@ def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | 
     """Return the process that was started with `arguments`, or None if it is gone.
 
     A pid may belong to another process by now: the begin of the process and its command line must fit too.
-    The system shows no command line yet for an instant after the start, which is no other program's.
+    The system shows no command line yet for an instant after the start, which is no other program's. A
+    process whose first thread has ended holds its ports and files until the others have, too.
 
     Parameters
     ----------
@@ -74,11 +75,12 @@ def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | 
         os.waitpid(pid, os.WNOHANG)
     try:
         process = psutil.Process(pid)
-        same = (
-            abs(process.create_time() - created) <= CLOCK_TOLERANCE
-            and process.status() != psutil.STATUS_ZOMBIE
-            and ((command := process.cmdline()) == [] or f"@{arguments}" in command)
-        )
+        same = abs(process.create_time() - created) <= CLOCK_TOLERANCE
+        try:
+            command = process.cmdline()
+            same = same and (command == [] or f"@{arguments}" in command)
+        except psutil.ZombieProcess:
+            same = same and process.num_threads() > 1
     except psutil.Error:
         return None
     return process if same else None

@@ -61,6 +61,29 @@ def test_a_process_is_known_from_its_first_instant(tmp_path):
             started.wait(10)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process ends with its first thread")
+def test_a_process_is_there_until_its_last_thread_has_ended(tmp_path):
+    """So it is for some 30 ms when a server is killed, which keeps its ports and files as long."""
+    program = (
+        "import ctypes, sys, threading\n"
+        "threading.Thread(target=sys.stdin.read).start()\n"
+        "print('on', flush=True)\n"
+        "ctypes.CDLL(None).pthread_exit(None)"
+    )
+    arguments = tmp_path / "java.args"
+    command = [sys.executable, "-c", program, f"@{arguments}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout.readline() == b"on\n"
+        process = psutil.Process(child.pid)
+        while process.status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        assert find_process(child.pid, process.create_time(), arguments) is not None
+        child.stdin.close()
+        while process.num_threads() > 1:
+            time.sleep(0.01)
+        assert find_process(child.pid, process.create_time(), arguments) is None
+
+
 def test_a_process_is_asked_to_end_and_killed_if_it_will_not():
     stubborn = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"

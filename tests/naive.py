@@ -140,22 +140,24 @@ def train_batch(points, segments, sigma, rate, frozen):
     """Sum every pair's directions with the points frozen, then move each node once.
 
     `segments` holds (source, candidates) pairs, `frozen` says which nodes stay. Returns the new points, the
-    summed loss, and how many steps were damped, to rate * sum |delta - p| / sigma^2 = 1.
+    summed loss, and how many steps were damped: where rate * sum |delta - p| / sigma^2 is over 1, to that, or
+    if that is less, to rate * sum |delta - p| d coth(d) / sigma^2 = 1.9.
     """
-    moves, felt = np.zeros_like(points), np.zeros(len(points))
+    moves, along, across = np.zeros_like(points), np.zeros(len(points)), np.zeros(len(points))
     total = 0.0
     for source, candidates in segments:
         loss, at_source, at_candidates, coefficient = loss_and_directions(points, source, candidates, sigma)
         total += loss
         moves[source] += at_source
-        stiffness = np.abs(coefficient) / sigma**2
-        felt[source] += stiffness.sum()
-        for node, move, stiff in zip(candidates, at_candidates, stiffness, strict=True):
+        for node, move, c in zip(candidates, at_candidates, coefficient, strict=True):
             moves[node] += move
-            felt[node] += stiff
+            d = distance(points[source], points[node])
+            for end in (source, node):
+                along[end] += abs(c) / sigma**2
+                across[end] += abs(c) / sigma**2 * d / np.tanh(d)
     new = points.copy()
-    damped = ~frozen & (rate * felt > 1)
+    damped = ~frozen & (rate * along > 1)
     for node in np.flatnonzero(moves.any(axis=1) & ~frozen):
-        length = 1 / felt[node] if damped[node] else rate
+        length = min(1 / along[node], 1.9 / across[node]) if damped[node] else rate
         new[node] = exp_map(points[node], project_tangent(points[node], length * moves[node]))
     return new, total, int(damped.sum())

@@ -22,7 +22,7 @@ _SERIES = 1e-6
 _LARGE = 1e250
 AHEAD = 12
 """How far in front of its use memory is fetched; lists are that much longer than what they hold."""
-_IN_LINE = 8  # int64s in a cache line
+_FETCHED = 4  # entries, with one fetch
 _OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
 _OWNER_HASH = np.uint64(0x9E3779B1)
 _LOW_32 = np.uint64(0xFFFFFFFF)
@@ -90,7 +90,7 @@ def _measure(
         mirror[0, time] = points[source, time]
         while k < ends[slot]:
             prefetch(points, candidates[k + AHEAD])
-            if k & (_IN_LINE - 1) == 0:
+            if k & (_FETCHED - 1) == 0:
                 prefetch_to_write(entry_nodes, k)
                 prefetch_to_write(entry_forces, k)
             z[k] = dot_rows(mirror, 0, points, candidates[k]) - 1.0
@@ -175,7 +175,7 @@ def softmax(
 
 @njit(cache=True, error_model="numpy")
 def _pull(
-    points: Any, n_slots: int, ends: Any, candidates: Any, weights: Any, stiffness: Any, pulls: Any,
+    points: Any, n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, pulls: Any,
     pull_stiffness: Any,
 ) -> None:  # fmt: skip
     """Sum what the candidates of each position do to its source."""
@@ -183,18 +183,20 @@ def _pull(
     for slot in range(n_slots):
         for i in range(points.shape[1]):
             pulls[slot, i] = 0.0
-        total = 0.0
+        along = across = 0.0
         while k < ends[slot]:
             blend_rows(pulls, slot, 1.0, weights[k], points, candidates[k])
-            total += stiffness[k]
+            along += stiffness[k]
+            across += abs(weights[k]) * (1.0 + z[k])
             k += 1
-        pull_stiffness[slot] = total
+        pull_stiffness[slot, 0] = along
+        pull_stiffness[slot, 1] = across
 
 
 @njit(cache=True, error_model="numpy")
 def _sort(
-    n_slots: int, ends: Any, candidates: Any, weights: Any, stiffness: Any, owners: int, entry_ends: Any,
-    entry_nodes: Any, entry_forces: Any,
+    n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, owners: int,
+    entry_ends: Any, entry_nodes: Any, entry_forces: Any,
 ) -> None:  # fmt: skip
     """Write an entry for each candidate, sorted by owner and within one in the order of the candidates."""
     entry_ends[:owners] = 0
@@ -213,6 +215,7 @@ def _sort(
             entry_nodes[entry] = (np.int64(candidates[k]) << _S32) | slot
             entry_forces[entry, 0] = weights[k]
             entry_forces[entry, 1] = stiffness[k]
+            entry_forces[entry, 2] = abs(weights[k]) * (1.0 + z[k])
             entry_ends[owner] = entry + 1
             k += 1
 
@@ -239,8 +242,8 @@ def train_segment(
         w.entry_nodes[g], w.entry_forces[g],
     )  # fmt: skip
     w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead)
-    _pull(points, n_slots, ends, candidates, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
+    _pull(points, n_slots, ends, candidates, z, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
     _sort(
-        n_slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
+        n_slots, ends, candidates, z, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
         w.entry_forces[g],
     )  # fmt: skip

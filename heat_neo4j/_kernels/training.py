@@ -10,9 +10,12 @@ out by nodes: each node sums its own tangent vector in the order of the segments
 map. Which thread owns a node never changes the order of that node's sum.
 
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
-whole walk alternates between. Each candidate pulls or pushes with stiffness |delta - p|; where rate * (sum of
-the stiffness that a node feels in the batch) exceeds MAX_STIFFNESS, its step is shortened to that ("damped",
-and counted).
+whole walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along
+its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the
+stiffness along that a node feels in the batch) exceeds MAX_ALONG, its step is shortened to that ("damped",
+and counted), and further if rate * (sum of the stiffness across) would exceed MAX_ACROSS. The latter alone
+damps nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts
+away.
 """
 
 from __future__ import annotations
@@ -28,9 +31,10 @@ from heat_neo4j._kernels.rows import blend_rows, dot_rows
 from heat_neo4j._kernels.segments import AHEAD, owner_of, train_segment
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
-__all__ = ["MAX_STIFFNESS", "train_batches"]
+__all__ = ["MAX_ACROSS", "MAX_ALONG", "train_batches"]
 
-MAX_STIFFNESS = 1.0  # at 1 a node reaches the mean of what pulls it; from 2 on frozen batches diverge
+MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
+MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
 _SHORT = 1e-3  # squared length of a step
 _S32 = np.int64(32)
 _LOW_32 = np.int64(0xFFFFFFFF)
@@ -46,7 +50,8 @@ def _place(stamp: Any, touched: Any, tangents: Any, stiffness: Any, count: Any, 
     touched[count] = node
     for i in range(0, tangents.shape[1]):
         tangents[count, i] = 0.0
-    stiffness[count] = 0.0
+    stiffness[count, 0] = 0.0
+    stiffness[count, 1] = 0.0
     return count, count + 1
 
 
@@ -67,8 +72,8 @@ def _move(
     damped = 0
     for t in range(count):
         step = rate
-        if rate * stiffness[t] > MAX_STIFFNESS:
-            step = MAX_STIFFNESS / stiffness[t]
+        if rate * stiffness[t, 0] > MAX_ALONG:
+            step = min(MAX_ALONG / stiffness[t, 0], MAX_ACROSS / stiffness[t, 1])
             damped += 1
         square = dot_rows(tangents, t, tangents, t) - 2.0 * tangents[t, time] * tangents[t, time]
         square = max(step * step * square, 0.0)
@@ -105,7 +110,8 @@ def _gather(
             if owner_of(source, owners) == owner and not (some_frozen and frozen[source]):
                 place, count = _place(stamp, touched, tangents, stiffness, count, source, batch)
                 blend_rows(tangents, place, 1.0, 1.0, pulls, slot)
-                stiffness[place] += pull_stiffness[slot]
+                stiffness[place, 0] += pull_stiffness[slot, 0]
+                stiffness[place, 1] += pull_stiffness[slot, 1]
         source_points = w.source_points[g]
         entry_nodes, entry_forces = w.entry_nodes[g], w.entry_forces[g]
         begin = w.entry_ends[g, owner - 1] if owner > 0 else 0
@@ -116,7 +122,8 @@ def _gather(
                 continue
             place, count = _place(stamp, touched, tangents, stiffness, count, node, batch)
             blend_rows(tangents, place, 1.0, entry_forces[e, 0], source_points, slot)
-            stiffness[place] += entry_forces[e, 1]
+            stiffness[place, 0] += entry_forces[e, 1]
+            stiffness[place, 1] += entry_forces[e, 2]
     w.n_damped[thread] += _move(points, time, touched, count, tangents, stiffness, w.factors[thread], rate)
 
 

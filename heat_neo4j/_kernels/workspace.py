@@ -33,8 +33,8 @@ class Workspace(NamedTuple):
         The contexts of each position, then its negatives.
     pulls : float64 array of shape (G, P, D)
         Tangent sum of each source.
-    pull_stiffness : float64 array of shape (G, P)
-        And its stiffness.
+    pull_stiffness : float64 array of shape (G, P, 2)
+        And its stiffness, along the geodesics and across them.
     proposals : int32 array of shape (T, RING)
         Nodes drawn and not yet tried as negatives.
     mirror : float64 array of shape (T, 8, D)
@@ -45,8 +45,8 @@ class Workspace(NamedTuple):
         Where the entries of each owner end; nobody owns what is padded.
     entry_nodes : int64 array of shape (G, K)
         The node an entry moves (high half), and the position to or from whose source it moves it (low half).
-    entry_forces : float64 array of shape (G, K, 2)
-        The coefficient (delta - p) d / sinh(d), and abs(delta - p).
+    entry_forces : float64 array of shape (G, K, 3)
+        The coefficient (delta - p) d / sinh(d), and its stiffness: abs(delta - p), abs(delta - p) d coth(d).
     losses : float64 array of shape (G,)
         Loss summed over the pairs so far.
     tallies : int64 array of shape (G, 2)
@@ -57,8 +57,8 @@ class Workspace(NamedTuple):
         The nodes of the owner that a thread is at.
     tangents : float64 array of shape (T, R, D)
         Their tangent sums.
-    stiffness : float64 array of shape (T, R)
-        And their stiffness.
+    stiffness : float64 array of shape (T, R, 2)
+        And their stiffness, along the geodesics and across them.
     factors : float64 array of shape (T, 2, R)
         How far to go along the point, and along its tangent.
     n_damped : int64 array of shape (T,)

@@ -80,12 +80,12 @@ def _run(
                 segments.softmax(z, slots, contexts, ends, 0.5, weights, stiffness, ahead)
             elif stage == 3:
                 segments._pull(
-                    points, slots, ends, candidates, weights, stiffness, w.pulls[g], w.pull_stiffness[g]
+                    points, slots, ends, candidates, z, weights, stiffness, w.pulls[g], w.pull_stiffness[g]
                 )
             elif stage == 4:
                 segments._sort(
-                    slots, ends, candidates, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
-                    w.entry_forces[g],
+                    slots, ends, candidates, z, weights, stiffness, w.owners, w.entry_ends[g],
+                    w.entry_nodes[g], w.entry_forces[g],
                 )  # fmt: skip
         if stage == 5:
             _gather(points, time, w, 0, per_batch, batch + 1, 1e-12, 0)

@@ -112,7 +112,7 @@ class Rates:
     shortlisted_node: float = 1e-3
     write_nodes: float = 50_000.0
     write_links: float = 40_000.0
-    index_node: float = 50e-6
+    index_node: float = 70e-6
     index_coordinate: float = 3e-6
     first_statements: float = 2.0
 

@@ -31,7 +31,7 @@ from heat_neo4j._kernels.rows import blend_rows, dot_rows
 from heat_neo4j._kernels.segments import AHEAD, owner_of, train_segment
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
-__all__ = ["MAX_ACROSS", "MAX_ALONG", "train_batches"]
+__all__ = ["train_batches"]
 
 MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
 MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges

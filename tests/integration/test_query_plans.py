@@ -49,6 +49,7 @@ def session(server):
         store.write_embedding(graph, random_points(N, 0), names=NAMES)
         ends = np.arange(300)
         store.write_links(graph, PredictedLinks(ends, ends + 2, np.ones(300)), names=NAMES)
+        cypher("CALL db.prepareForReplanning()")  # until then the planner may know nothing of the new index
         yield session
         store.clear(model=NAMES.model)
         cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")

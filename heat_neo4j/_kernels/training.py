@@ -12,8 +12,8 @@ map. Which thread owns a node never changes the order of that node's sum.
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
 whole walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along
 its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the
-stiffness along that a node feels in the batch) exceeds MAX_ALONG, its step is shortened to that ("damped",
-and counted), and further if rate * (sum of the stiffness across) would exceed MAX_ACROSS. The latter alone
+stiffness along that a node feels in the batch) exceeds _MAX_ALONG, its step is shortened to that ("damped",
+and counted), and further if rate * (sum of the stiffness across) would exceed _MAX_ACROSS. The latter alone
 damps nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts
 away.
 """
@@ -33,8 +33,8 @@ from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piec
 
 __all__ = ["train_batches"]
 
-MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
-MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
+_MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
+_MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
 _SHORT = 1e-3  # squared length of a step
 _S32 = np.int64(32)
 _LOW_32 = np.int64(0xFFFFFFFF)
@@ -72,8 +72,8 @@ def _move(
     damped = 0
     for t in range(count):
         step = rate
-        if rate * stiffness[t, 0] > MAX_ALONG:
-            step = min(MAX_ALONG / stiffness[t, 0], MAX_ACROSS / stiffness[t, 1])
+        if rate * stiffness[t, 0] > _MAX_ALONG:
+            step = min(_MAX_ALONG / stiffness[t, 0], _MAX_ACROSS / stiffness[t, 1])
             damped += 1
         square = dot_rows(tangents, t, tangents, t) - 2.0 * tangents[t, time] * tangents[t, time]
         square = max(step * step * square, 0.0)

@@ -174,6 +174,12 @@ def softmax(
 
 
 @njit(cache=True, error_model="numpy")
+def _across(weight: float, z: float) -> float:
+    """Return how stiff a pull is across its geodesic: abs(delta - p) d coth(d), with z = cosh(d) - 1."""
+    return abs(weight) * (1.0 + z)
+
+
+@njit(cache=True, error_model="numpy")
 def _pull(
     points: Any, n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, pulls: Any,
     pull_stiffness: Any,
@@ -187,7 +193,7 @@ def _pull(
         while k < ends[slot]:
             blend_rows(pulls, slot, 1.0, weights[k], points, candidates[k])
             along += stiffness[k]
-            across += abs(weights[k]) * (1.0 + z[k])
+            across += _across(weights[k], z[k])
             k += 1
         pull_stiffness[slot, 0] = along
         pull_stiffness[slot, 1] = across
@@ -215,7 +221,7 @@ def _sort(
             entry_nodes[entry] = (np.int64(candidates[k]) << _S32) | slot
             entry_forces[entry, 0] = weights[k]
             entry_forces[entry, 1] = stiffness[k]
-            entry_forces[entry, 2] = abs(weights[k]) * (1.0 + z[k])
+            entry_forces[entry, 2] = _across(weights[k], z[k])
             entry_ends[owner] = entry + 1
             k += 1
 

@@ -120,6 +120,7 @@ def _run(
 ) -> tuple[RunReport, list[Answer]]:
     """Load, embed, ask and draw; print what comes of it as it comes, unless `quiet`."""
     from heat_neo4j import pipeline
+    from heat_neo4j._progress import prefixed
     from heat_neo4j.demo.modules import PROJECTION, WRITE_NAMES, load_modules
     from heat_neo4j.demo.picture import draw_modules
     from heat_neo4j.demo.questions import QUESTIONS
@@ -137,7 +138,7 @@ def _run(
         if not quiet:
             _show_answer(number, answers[-1])
     graph = store.read_graph(PROJECTION)
-    draw_modules(imports, graph, picture, model, on_progress=progress)
+    draw_modules(imports, graph, picture, model, on_progress=prefixed(progress, "picture: "))
     return report, answers
 
 

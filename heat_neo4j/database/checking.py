@@ -25,6 +25,9 @@ from heat_neo4j.errors import ProjectionError
 
 __all__ = ["ProjectionReport", "check_projection"]
 
+_MANY = 20
+"""Fewer categories are never too many."""
+
 
 @dataclass(frozen=True)
 class ProjectionReport:
@@ -175,7 +178,9 @@ class _PropertyCheck:
             self._note(None, partial(rows_by_key, self._key, self._keys))
         attributes = [self._facts(attribute, each.recipe[0]) for attribute, each in found.items()]
         self.advice = [
-            line for attribute, each in found.items() for line in _advice(attribute, each.recipe[0])
+            line
+            for attribute, each in found.items()
+            for line in _advice(attribute, each.recipe[0], each.filled)
         ]
         return attributes, list(self._problems.values())
 
@@ -225,10 +230,11 @@ class _PropertyCheck:
             self._problems[about] = problem
 
 
-def _advice(attribute: Attribute, entry: Mapping[str, Any]) -> Iterator[str]:
-    """Say so if an attribute holds dates as texts, and what to do."""
+def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Iterator[str]:
+    """Say what to do about a category, one a node, that holds dates or tells nearly all nodes apart."""
     if entry["kind"] != "category" or not entry["values"]:
         return
+    texts = len(entry["values"])
     dates = [parse_date(text) for text in entry["values"]]
     if None not in dates:
         of = f"n.{quote_identifier(attribute.key)}"
@@ -236,6 +242,12 @@ def _advice(attribute: Attribute, entry: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"{attribute.name} holds texts that are written as dates, each a category of its own: "
             f"make them dates in Cypher with SET {of} = {function}({of})"
+        )
+    elif texts >= _MANY and (entry["other"] or 2 * texts > n_nodes):
+        more = " and more" if entry["other"] else ""
+        yield (
+            f"{attribute.name} holds {texts:,}{more} different texts on {n_nodes:,} nodes, each a category "
+            f"of its own: read their words with `text`, or leave it out if it is an identifier"
         )
 
 

@@ -141,6 +141,20 @@ def test_check_says_that_texts_are_dates_and_what_to_do(invoke, cypher):
     assert "since: date, 1 column" in shown
 
 
+def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cypher):
+    asked = ("check", "--labels", "CliPaper", "--attributes", "title", "--attributes", "venue")
+    cypher("MATCH (n:CliPaper) SET n.title = 'on paper ' + n.key, n.venue = 'venue ' + n.key % 20")
+    (line,) = documents(invoke(*asked, "--json"))["advice"]
+    assert line == (
+        "title holds 40 different texts on 40 nodes, each a category of its own: "
+        "read their words with `text`, or leave it out if it is an identifier"
+    )
+    (line,) = documents(invoke(*asked, "--max-categories", "30", "--json"))["advice"]
+    assert line.startswith("title holds 30 and more different texts on 40 nodes")
+    cypher("MATCH (n:CliPaper) WHERE n.key > 0 SET n.title = 'on paper ' + n.key % 20")
+    assert documents(invoke(*asked, "--json"))["advice"] == []
+
+
 def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
     cypher("MATCH (n:CliPaper) SET n.title = 'word' + (n.key % 3) + ' paper'")
     asked = ("--label-attributes", "CliPaper=year", "--text", "title")

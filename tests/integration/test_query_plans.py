@@ -18,7 +18,7 @@ LABEL, CONSTRAINT = "PlannedNode", "planned_key"
 NAMES = WriteNames(model="planned")
 QUERIES = [query.name for query in list_queries()]
 ALL = re.compile("ooks at all (nodes|relationships)")
-SCANS = ("AllNodesScan", "NodeByLabelScan", "AllRelationshipsScan", "RelationshipTypeScan")
+SCANS = ("AllNodesScan", "NodeByLabelScan", "IndexScan", "AllRelationshipsScan", "RelationshipTypeScan")
 OF_ALL, OF_ONE = 60 * N, N
 """Database hits at most, of queries that look at all nodes and of the others; procedures tell none."""
 VALUES = {

@@ -52,6 +52,7 @@ def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: Link
         attribute_columns=counts.attribute_columns,
         attribute_share=counts.attribute_share,
         isolated_share=counts.isolated / counts.nodes,
+        hub_share=counts.hub_share,
         threads=resolve_threads(model.n_threads),
         links_per_node=_partners(links, counts.nodes),
         linked_nodes=None if links is None else _linked_nodes(store, projection, links),

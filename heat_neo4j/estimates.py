@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from math import log10
+from math import exp, log10
 from typing import Any
 
 from heat_neo4j._kernels.neighbours import TILE, VIEW
@@ -94,10 +94,10 @@ class Rates:
     position: float = 270e-9
     candidate: float = 49e-9
     coordinate: float = 2.1e-9
-    walk_step: float = 200e-9
+    walk_step: float = 145e-9
     teleport: float = 300e-9
     teleport_value: float = 30e-9
-    growth: float = 0.55
+    growth: float = 0.42
     small: float = 2000.0
     second_thread: float = 0.6
     table_entry: float = 4e-9
@@ -135,6 +135,9 @@ class RunSize:
         Share of attribute values that are not 0, in [0, 1].
     isolated_share : float
         Share of nodes without a relationship, in [0, 1]: they have no walks, unless they have attributes.
+    hub_share : float
+        Share of the ends of relationships, in [0, 1], that lie at nodes joined to half of all others: most
+        of these meet all in walks, so that no negatives are left for them, and are trained as contexts only.
     n_components, walks_per_node, walk_length, window_size, n_negatives, n_epochs : int
         Parameters of `HEAT`.
     alpha : float
@@ -160,6 +163,7 @@ class RunSize:
     attribute_columns: int = 0
     attribute_share: float = 0.0
     isolated_share: float = 0.0
+    hub_share: float = 0.0
     n_components: int = 10
     walks_per_node: int = 10
     walk_length: int = 80
@@ -357,7 +361,7 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     spread = max(size.nodes, round(size.relationships / _RELATIONSHIPS_AS_A_NODE))
     pace = _slower(spread, rates) / (1.0 + rates.second_thread * (size.threads - 1))
     teleport = _teleport_seconds(size, rates)
-    training = size.n_epochs * steps * (position + teleport) * pace
+    training = size.n_epochs * steps * (position * (1.0 - _met_all(size)) + teleport) * pace
     prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
@@ -370,6 +374,15 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     stages["write"] = first + size.nodes / rates.write_nodes + links / rates.write_links
     stages["index"] = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
     return stages
+
+
+def _met_all(size: RunSize) -> float:
+    """Return the share of positions whose node has met all others."""
+    if not size.hub_share:
+        return 0.0
+    passed = size.walks * size.walk_length / (2 * max(size.relationships, 1))  # steps to a relationship's end
+    to_hubs = size.hub_share * (1.0 - size.alpha if size.teleports else 1.0)  # teleports lead elsewhere
+    return to_hubs / (to_hubs + 1.0 - size.hub_share) * exp(-size.nodes * exp(-passed))
 
 
 def _teleport_seconds(size: RunSize, rates: Rates) -> float:

@@ -16,8 +16,10 @@ from heat_neo4j.database.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["ProjectionCounts", "count_by_type", "count_projection"]
+__all__ = ["HUB", "ProjectionCounts", "count_by_type", "count_projection"]
 
+HUB = 0.5
+"""A node is a hub if it is joined to so large a share of the nodes that have relationships."""
 _SAMPLE_NODES = 1_000
 
 
@@ -33,6 +35,8 @@ class ProjectionCounts:
         Relationships that leave them; those to other nodes, too, so an upper bound.
     isolated : int
         Nodes that none of these leaves or reaches.
+    hub_share : float
+        Share of the ends of relationships that lie at hubs, from 0 to 1.
     attribute_columns : int
         Columns that the attributes of the sampled nodes take. Strings and texts may take more over all nodes.
     attribute_share : float
@@ -42,6 +46,7 @@ class ProjectionCounts:
     nodes: int
     relationships: int
     isolated: int
+    hub_share: float
     attribute_columns: int
     attribute_share: float
 
@@ -61,15 +66,18 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     n_nodes: int = connection.read(statement, scope.parameters(), doing="counting nodes")[0]["nodes"]
     if not n_nodes:
         raise scope.nothing_matches()
-    alone = load_statement("read/isolated_count", **scope.nodes(), **scope.relationships())
-    doing = "counting nodes without relationships"
-    n_isolated: int = connection.read(alone, scope.parameters(), doing=doing)[0]["nodes"]
     n_relationships = sum(count_by_type(connection, scope).values())
+    statement = load_statement("read/degrees", **scope.nodes(), **scope.relationships())
+    degrees = connection.read(statement, scope.parameters(), doing="counting relationships of nodes")[0]
+    n_isolated: int = degrees["isolated"]
+    least = max(round(HUB * (n_nodes - n_isolated)), 1)
+    at_hubs = _ends_at_hubs(connection, scope, least) if degrees["largest"] >= least else 0
+    hub_share = min(at_hubs / max(2 * n_relationships, 1), 1.0)
     found = _sampled_attributes(connection, scope, n_nodes)
     columns = sum(len(each.names) for each in found)
     filled = sum(each.filled for each in found)
     share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in found), 1)
-    return ProjectionCounts(n_nodes, n_relationships, n_isolated, columns, share)
+    return ProjectionCounts(n_nodes, n_relationships, n_isolated, hub_share, columns, share)
 
 
 def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
@@ -77,6 +85,13 @@ def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
     statement = load_statement("read/relationship_count", **scope.nodes(), **scope.relationships())
     records = connection.read(statement, scope.parameters(), doing="counting relationships")
     return {record["type"]: record["relationships"] for record in records}
+
+
+def _ends_at_hubs(connection: Connection, scope: Scope, least: int) -> int:
+    """Return how many ends of relationships lie at nodes that are joined to `least` others or more."""
+    statement = load_statement("read/hubs", **scope.nodes(), **scope.relationships())
+    ends: int = connection.read(statement, scope.parameters(least=least), doing="counting hubs")[0]["ends"]
+    return ends
 
 
 def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:

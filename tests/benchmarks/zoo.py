@@ -38,6 +38,7 @@ from heat_neo4j import HEAT, Graph
 from heat_neo4j._compiling import make_ready
 from heat_neo4j._progress import no_progress
 from heat_neo4j._team import resolve_threads
+from heat_neo4j.database.counts import HUB
 from heat_neo4j.estimates import RATES, Rates, RunSize, estimate
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.links import predict_links
@@ -148,10 +149,17 @@ def run_size(graph: Graph, model: HEAT) -> RunSize:
         attribute_columns=graph.n_attributes,
         attribute_share=share,
         isolated_share=float((graph.degrees == 0).mean()),
+        hub_share=hub_share(graph.degrees),
         threads=resolve_threads(model.n_threads),
         probability=False,
         **{name: value for name, value in model.get_params().items() if name in known},
     )
+
+
+def hub_share(degrees: NDArray[np.int64]) -> float:
+    """Return the share of the ends of edges that lie at hubs."""
+    at_hubs = degrees[degrees >= HUB * np.count_nonzero(degrees)].sum()
+    return float(at_hubs / max(degrees.sum(), 1))
 
 
 def measure(folder: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from heat_neo4j.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.similarity import TABLE_LIMIT
 from heat_neo4j.training import Schedule, make_workspace
 from heat_neo4j.walks import make_walks
+from tests.shapes import make_shape
 
 SMALL = RunSize(nodes=1000, relationships=5000, attribute_columns=200, attribute_share=0.05, threads=2)
 
@@ -82,6 +83,27 @@ def test_nodes_without_relationships_have_walks_only_if_they_have_attributes():
     assert 2 * bare.pairs == half.pairs
     whole = estimate(replace(bare, isolated_share=0.0)).seconds
     assert estimate(bare).seconds["train"] == pytest.approx(whole["train"] / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", ["star", "two hubs"])
+@pytest.mark.parametrize("attributes", [False, True])
+def test_a_hub_that_has_met_all_others_is_not_trained(shape, attributes):
+    graph = make_shape(shape, 500, attributes=attributes)
+    size = RunSize(
+        nodes=graph.n_nodes,
+        relationships=graph.n_edges,
+        hub_share=0.5,
+        attribute_columns=graph.n_attributes,
+        attribute_share=0.1,
+    )
+    unknown, known = (estimate(replace(size, hub_share=share)).seconds["train"] for share in (0.0, 0.5))
+    model = HEAT(alpha=size.alpha, random_state=0).fit(graph)
+    assert known / unknown == pytest.approx(model.n_pairs_ / size.pairs, abs=0.1)
+
+
+def test_a_hub_of_a_dense_graph_has_negatives_left():
+    dense = RunSize(nodes=1000, relationships=450_000)
+    assert estimate(replace(dense, hub_share=1.0)) == estimate(dense)
 
 
 def test_steps_along_attributes_cost_what_their_rows_are_long():

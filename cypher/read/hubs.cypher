@@ -1,0 +1,19 @@
+// How many relationships the nodes have that are joined to $heat_least others or more; one between two of them counts twice.
+MATCH (n:@labels)
+WHERE (
+  @node_filter
+)
+WITH n, COUNT {
+  MATCH (n)-[r@types]-()
+  WHERE (
+    @relationship_filter
+  )
+} AS degree
+WHERE degree >= $heat_least AND COUNT {
+  MATCH (n)-[r@types]-(other)
+  WHERE (
+    @relationship_filter
+  )
+  RETURN DISTINCT other
+} >= $heat_least
+RETURN sum(degree) AS ends

@@ -136,8 +136,9 @@ class RunSize:
     isolated_share : float
         Share of nodes without a relationship, in [0, 1]: they have no walks, unless they have attributes.
     hub_share : float
-        Share of the ends of relationships, in [0, 1], that lie at nodes joined to half of all others: most
-        of these meet all in walks, so that no negatives are left for them, and are trained as contexts only.
+        Share of the ends of relationships, in [0, 1], that lie at hubs, nodes joined to half of the others:
+        walks between few relationships lead a hub to all others. No negatives are left for it then, and it
+        is trained as a context only.
     n_components, walks_per_node, walk_length, window_size, n_negatives, n_epochs : int
         Parameters of `HEAT`.
     alpha : float

@@ -1,4 +1,4 @@
-// How many nodes of the projection have no relationship of it, and how many the most joined one has, wherever they lead.
+// How many nodes of the projection have no relationship of it, and the largest degree, wherever relationships lead.
 MATCH (n:@labels)
 WHERE (
   @node_filter

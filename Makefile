@@ -13,7 +13,7 @@ demo: $(INSTALLED)
 	$(BIN)/heat demo
 
 test: lint
-	sh tests/browser/install.sh
+	sh tests/explore/install.sh
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup
 
 unit: $(INSTALLED)

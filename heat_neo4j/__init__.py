@@ -9,45 +9,53 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from heat_neo4j.database import Neo4jStore, Projection, RunRecord, WriteNames
+    from heat_neo4j.database.naming import WriteNames
+    from heat_neo4j.database.projection import Projection
+    from heat_neo4j.database.runs import RunRecord
+    from heat_neo4j.database.store import Neo4jStore
+    from heat_neo4j.embedding.estimator import HEAT
     from heat_neo4j.errors import HeatError
-    from heat_neo4j.estimator import HEAT
     from heat_neo4j.graph import Graph
-    from heat_neo4j.links import (
-        LinkProbability,
-        LinkScore,
-        PredictedLinks,
-        fit_link_probability,
-        fit_link_score,
-        predict_links,
-    )
-    from heat_neo4j.local_server import LocalServer
-    from heat_neo4j.tuning import choose_parameters
+    from heat_neo4j.linkpred.calibration import LinkProbability, fit_link_probability
+    from heat_neo4j.linkpred.combined_score import LinkScore, fit_link_score
+    from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+    from heat_neo4j.linkpred.tuning import choose_parameters
+    from heat_neo4j.local_server.server import LocalServer
+    from heat_neo4j.pipeline.embed import embed
+    from heat_neo4j.pipeline.job import Job
+    from heat_neo4j.pipeline.publishing import LinkOptions
+    from heat_neo4j.pipeline.refresh import refresh
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "HEAT": "estimator",
+    "HEAT": "embedding.estimator",
     "Graph": "graph",
     "HeatError": "errors",
-    "LinkProbability": "links",
-    "LinkScore": "links",
-    "LocalServer": "local_server",
-    "Neo4jStore": "database",
-    "PredictedLinks": "links",
-    "Projection": "database",
-    "RunRecord": "database",
-    "WriteNames": "database",
-    "choose_parameters": "tuning",
-    "fit_link_probability": "links",
-    "fit_link_score": "links",
-    "predict_links": "links",
+    "Job": "pipeline.job",
+    "LinkOptions": "pipeline.publishing",
+    "LinkProbability": "linkpred.calibration",
+    "LinkScore": "linkpred.combined_score",
+    "LocalServer": "local_server.server",
+    "Neo4jStore": "database.store",
+    "PredictedLinks": "linkpred.prediction",
+    "Projection": "database.projection",
+    "RunRecord": "database.runs",
+    "WriteNames": "database.naming",
+    "choose_parameters": "linkpred.tuning",
+    "embed": "pipeline.embed",
+    "fit_link_probability": "linkpred.calibration",
+    "fit_link_score": "linkpred.combined_score",
+    "predict_links": "linkpred.prediction",
+    "refresh": "pipeline.refresh",
 }
 
 __all__ = [
     "HEAT",
     "Graph",
     "HeatError",
+    "Job",
+    "LinkOptions",
     "LinkProbability",
     "LinkScore",
     "LocalServer",
@@ -58,9 +66,11 @@ __all__ = [
     "WriteNames",
     "__version__",
     "choose_parameters",
+    "embed",
     "fit_link_probability",
     "fit_link_score",
     "predict_links",
+    "refresh",
 ]
 
 

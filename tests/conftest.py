@@ -23,14 +23,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from heat_neo4j._compiling import make_ready
-from heat_neo4j._progress import no_progress
-from heat_neo4j.local_server import RELEASES, LocalServer
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.local_server.folders import heat_home
+from heat_neo4j.local_server.releases import RELEASES
+from heat_neo4j.local_server.server import LocalServer
 
 if TYPE_CHECKING:
-    from heat_neo4j.database import Neo4jStore
-    from tests.live_graph import Cypher
+    from heat_neo4j.database.store import Neo4jStore
+    from tests.support.live_graph import Cypher
+    from tests.support.query_toy import Toy
+    from tests.support.refresh_toy import Papers
 
 HEAP, PAGE_CACHE = "768m", "256m"
 START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
@@ -183,7 +186,7 @@ def connection_settings(server: LiveServer) -> tuple[str, str, str]:
 @pytest.fixture
 def store(server: LiveServer) -> Iterator[Neo4jStore]:
     """A store that is connected to the server."""
-    from heat_neo4j.database import Neo4jStore
+    from heat_neo4j.database.store import Neo4jStore
 
     with Neo4jStore.connect(
         server.uri, auth=(server.user, server.password), database=server.database
@@ -194,10 +197,37 @@ def store(server: LiveServer) -> Iterator[Neo4jStore]:
 @pytest.fixture
 def cypher(server: LiveServer) -> Iterator[Cypher]:
     """Run any statement past the package; tests that leave nodes behind remove them."""
-    from tests.live_graph import open_cypher
+    from tests.support.live_graph import open_cypher
 
     with open_cypher(server) as run:
         yield run
+
+
+@pytest.fixture(scope="module")
+def toys(server: LiveServer) -> Iterator[dict[int, Toy]]:
+    """Graphs with many, one and no embedded nodes."""
+    from tests.support.query_toy import N, toys_on
+
+    with toys_on(server, (N, 1, 0)) as made:
+        yield made
+
+
+@pytest.fixture
+def toy(toys: dict[int, Toy]) -> Toy:
+    from tests.support.query_toy import N
+
+    return toys[N]
+
+
+@pytest.fixture
+def papers(cypher: Cypher, store: Neo4jStore) -> Iterator[Papers]:
+    """A small graph that changes; what was published of it is removed."""
+    from tests.support.refresh_toy import MODEL, Papers
+
+    papers = Papers(cypher)
+    yield papers
+    store.clear(model=MODEL)
+    papers.remove()
 
 
 @pytest.fixture

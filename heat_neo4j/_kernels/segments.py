@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from heat_neo4j._kernels.elementary import exp, log
 from heat_neo4j._kernels.intrinsics import prefetch, prefetch_to_write
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import draw_negatives
-from heat_neo4j._kernels.rows import blend_rows, dot_rows
+from heat_neo4j._kernels.vectors import blend_rows, dot_rows, exp, log
 
 __all__ = ["AHEAD", "owner_of", "softmax", "train_segment"]
 

@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.attributes.column import Block, Recipe, RecipeError, Rows
-from heat_neo4j.attributes.plain import Point, TimeOfDay
-from heat_neo4j.attributes.values import DATE, DURATION, POINT, TIME, VECTOR, finite
+from heat_neo4j.attributes.values import (
+    DATE,
+    DURATION,
+    POINT,
+    TIME,
+    VECTOR,
+    Block,
+    Point,
+    Recipe,
+    RecipeError,
+    Rows,
+    TimeOfDay,
+    finite,
+)
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Dates", "Durations", "Numbers", "Points", "Times", "Vectors"]

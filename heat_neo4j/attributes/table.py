@@ -1,8 +1,31 @@
-"""`AttributeTable`: takes property values in chunks, ends in one attribute matrix."""
+"""`AttributeTable`: takes property values in chunks, ends in one attribute matrix.
+
+Each property is learnt into a *recipe*, plain JSON data that says which columns it takes and how its values
+fill them. The same recipe can be applied to other nodes later (`encode`).
+
+| values of a property         | columns                                            | missing value  |
+|------------------------------|----------------------------------------------------|----------------|
+| numbers, booleans            | ``year``                                           | mean           |
+| dates, with or without times | ``born``: days since 1970-01-01 UTC                | mean           |
+| durations                    | ``took``: seconds                                  | mean           |
+| times of day                 | ``opens:sin``, ``opens:cos``: the day as a circle  | means          |
+| points of a plane or space   | ``at:x``, ``at:y``, perhaps ``at:z``               | means          |
+| points of the globe          | the same of the unit sphere, perhaps ``at:height`` | means          |
+| lists of numbers, one length | ``vector[0]``, ``vector[1]``, ...                  | means          |
+| strings                      | ``venue=KDD``, ... one 1 a node                    | all 0          |
+| lists of strings             | ``words=graph``, ... a 1 for each string           | all 0          |
+| texts                        | ``abstract#17``, ... TF-IDF of hashed words        | all 0          |
+
+Means are of the values present. What has means takes one more column if it is missing anywhere,
+``year:missing``, which is 1 where it is. Strings beyond the cap on categories share one column,
+``venue:other``. An attribute of one label is learnt on the nodes with that label, and its columns begin with
+``Paper.``; all other nodes have its means, or 0 where it has none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Self
@@ -11,12 +34,93 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.column import Block, Column, Recipe, RecipeError
-from heat_neo4j.attributes.columns import new_column
-from heat_neo4j.attributes.values import CATEGORY, EMPTY, TAGS, TEXT, kind_of, mixed, not_text
+from heat_neo4j.attributes.numeric import Dates, Durations, Numbers, Points, Times, Vectors
+from heat_neo4j.attributes.strings import Strings
+from heat_neo4j.attributes.texts import Texts
+from heat_neo4j.attributes.values import (
+    BOOLEAN,
+    CATEGORY,
+    DATE,
+    DURATION,
+    EMPTY,
+    NUMBER,
+    POINT,
+    TAGS,
+    TEXT,
+    TIME,
+    VECTOR,
+    Block,
+    Column,
+    Date,
+    Duration,
+    Recipe,
+    RecipeError,
+    TimeOfDay,
+    kind_of,
+    mixed,
+    not_text,
+)
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Attribute", "AttributeTable", "Attributes", "encode"]
+__all__ = [
+    "Attribute",
+    "AttributeTable",
+    "Attributes",
+    "described",
+    "encode",
+    "new_column",
+]
+
+_BY_KIND: dict[str, Callable[[str, int], Column]] = {
+    DATE: Dates,
+    TIME: Times,
+    DURATION: Durations,
+    POINT: Points,
+    VECTOR: Vectors,
+    TEXT: Texts,
+}
+
+
+def new_column(name: str, kind: str, n_rows: int) -> Column:
+    """Return an empty column of that kind for `n_rows` nodes."""
+    if kind in (NUMBER, BOOLEAN):
+        return Numbers(name, kind, n_rows)
+    if kind in _BY_KIND:
+        return _BY_KIND[kind](name, n_rows)
+    return Strings(name, kind, n_rows)
+
+
+def described(entry: Recipe) -> str:
+    """Return what an entry of a recipe holds.
+
+    Examples
+    --------
+    >>> described({"kind": "number", "mean": 2000.75})
+    'mean 2000.75'
+    >>> described({"kind": "category", "values": ["KDD", "WWW"], "other": True})
+    '2 categories, one column for others'
+    """
+    kind = entry["kind"]
+    if kind == TEXT:
+        return f"vocabulary of {len(entry['hashed']):,} hashed words"
+    if "values" in entry:
+        count = len(entry["values"])
+        text = f"{count:,} {'category' if count == 1 else 'categories'}"
+        return f"{text}, one column for others" if entry["other"] else text
+    if kind == POINT:
+        return f"srid {entry['srid']}, mean {', '.join(f'{mean:.6g}' for mean in entry['mean'])}"
+    if kind == VECTOR:
+        return f"means of {len(entry['mean'])} numbers"
+    return f"mean {_mean(entry)}"
+
+
+def _mean(entry: Recipe) -> str:
+    kind, mean = entry["kind"], entry["mean"]
+    if kind == TIME:
+        return repr(TimeOfDay(math.atan2(*mean) / (2 * math.pi) % 1.0))
+    readable = {DATE: Date, DURATION: Duration}
+    return repr(readable[kind](mean)) if kind in readable else f"{mean:.6g}"
+
 
 # Below this share of non-zero values CSR is both smaller and faster than a dense array.
 _SPARSE_BELOW = 0.25
@@ -123,8 +227,8 @@ class AttributeTable:
         rows : array of shape (m,)
             Nodes, from 0 to N - 1.
         values : mapping of str to sequence of length m
-            Numbers, booleans, strings, lists of these, and what `heat_neo4j.attributes.plain` has; None where
-            a node lacks the property.
+            Numbers, booleans, strings, lists of these, and the types of `heat_neo4j.attributes.values`; None
+            where a node lacks the property.
 
         Raises
         ------

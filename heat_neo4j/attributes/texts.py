@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.column import Block, Recipe, Rows
-from heat_neo4j.attributes.values import TEXT
+from heat_neo4j.attributes.values import TEXT, Block, Recipe, Rows
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["HASHED", "Texts"]

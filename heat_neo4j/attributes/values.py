@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from heat_neo4j.attributes.plain import Date, Duration, Point, TimeOfDay
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
@@ -24,12 +26,125 @@ __all__ = [
     "TEXT",
     "TIME",
     "VECTOR",
+    "Block",
+    "Column",
+    "Date",
+    "Duration",
+    "Point",
+    "Recipe",
+    "RecipeError",
+    "Rows",
+    "TimeOfDay",
     "example",
     "finite",
     "kind_of",
     "mixed",
     "not_text",
+    "parse_date",
 ]
+
+
+class Date(float):
+    """A date, with or without a time: days since 1970-01-01 UTC, with the fraction."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(np.datetime64(int(self // 1), "D"))
+
+
+class TimeOfDay(float):
+    """A time of day in UTC: the fraction of the day, from 0 to below 1."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        minutes = int(self * 24 * 60)
+        return f"{minutes // 60:02}:{minutes % 60:02}"
+
+
+class Duration(float):
+    """A duration in seconds; the mean month of 30.436875 days of 86400 s stands for each month."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{float(self):g} s"
+
+
+class Point(NamedTuple):
+    """A point in the plane, in space or on the globe.
+
+    Parameters
+    ----------
+    srid : int
+        Its coordinate system: 7203 and 9157 are Cartesian of two and three dimensions, 4326 and 4979 WGS-84
+        without and with a height.
+    coordinates : tuple of float
+        x, y and perhaps z; or longitude and latitude in degrees and perhaps the height in metres.
+    """
+
+    srid: int
+    coordinates: tuple[float, ...]
+
+
+_DATE = re.compile(r"(\d{4}-\d{2})(-\d{2})?", re.ASCII)
+_DATETIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
+)
+
+
+def parse_date(text: str) -> date | datetime | None:
+    """Return the date, or date and time, that an ISO 8601 text says; None if it says none.
+
+    A month stands for its first day. Fractions of a second have six digits, what comes after is dropped.
+
+    Examples
+    --------
+    >>> parse_date("2024-05"), parse_date("2024-05-17")
+    (datetime.date(2024, 5, 1), datetime.date(2024, 5, 17))
+    >>> parse_date("2024-05-17T08:30")
+    datetime.datetime(2024, 5, 17, 8, 30)
+    >>> parse_date("2024-13-01"), parse_date("2024")
+    (None, None)
+    """
+    try:
+        if match := _DATE.fullmatch(text):
+            month, day = match.groups()
+            return date.fromisoformat(month + (day or "-01"))
+        if _DATETIME.fullmatch(text):
+            return datetime.fromisoformat(text)
+    except ValueError:  # there is no such day or hour
+        return None
+    return None
+
+
+Recipe = Mapping[str, Any]
+Block = NDArray[np.float64] | sparse.csr_array
+Rows = NDArray[np.int64]
+
+
+class RecipeError(ProjectionError):
+    """The values are not such as the recipe that is to encode them was learnt on."""
+
+
+class Column(Protocol):
+    """Values of one attribute over all nodes."""
+
+    kind: str
+
+    def add(self, rows: Rows, values: Sequence[Any]) -> None:
+        """Take values, none of them None, of the nodes `rows`."""
+
+    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
+        """Return how the values of the nodes `rows` become columns, as JSON data."""
+
+    def encode(self, recipe: Recipe, rows: Rows) -> Block:
+        """Return the columns of the nodes `rows`, in that order."""
+
+    def unknown(self, recipe: Recipe, rows: Rows) -> int:
+        """Return how many values of the nodes `rows` the recipe has no column for."""
+
 
 NUMBER, BOOLEAN, VECTOR, CATEGORY, TAGS, EMPTY = "number", "boolean", "vector", "category", "tags", "empty"
 DATE, TIME, DURATION, POINT, TEXT = "date", "time of day", "duration", "point", "text"

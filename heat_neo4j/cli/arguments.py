@@ -9,10 +9,11 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from heat_neo4j.database import Projection, WriteNames
-    from heat_neo4j.estimator import HEAT
-    from heat_neo4j.pipeline import LinkOptions
-    from heat_neo4j.refresh import Job
+    from heat_neo4j.database.naming import WriteNames
+    from heat_neo4j.database.projection import Projection
+    from heat_neo4j.embedding.estimator import HEAT
+    from heat_neo4j.pipeline.embed import LinkOptions
+    from heat_neo4j.pipeline.job import Job
 
 __all__ = [
     "check_choose_seconds",
@@ -49,7 +50,7 @@ def made(factory: Callable[..., Any], **arguments: Any) -> Any:
 
 def projection_from(options: Mapping[str, Any]) -> Projection:
     """Return the projection that the options describe; no label at all means every node."""
-    from heat_neo4j.database import Projection
+    from heat_neo4j.database.projection import Projection
 
     arguments = {name: options[name] for name in PROJECTION_FIELDS}
     for name in ("labels", "relationships"):
@@ -67,7 +68,7 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
 
 def heat_from(options: Mapping[str, Any]) -> HEAT:
     """Return the untrained estimator that the options describe; what is to be chosen has its default."""
-    from heat_neo4j.estimator import HEAT
+    from heat_neo4j.embedding.estimator import HEAT
 
     chosen = chosen_from(options)
     model: HEAT = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
@@ -91,7 +92,9 @@ def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> N
 def job_from(options: Mapping[str, Any]) -> Job:
     """Return what the options of ``heat refresh`` ask to be kept fresh."""
     from heat_neo4j.cli.output import free_memory
-    from heat_neo4j.refresh import Gate, Job, Limits
+    from heat_neo4j.pipeline.gate import Gate
+    from heat_neo4j.pipeline.job import Job
+    from heat_neo4j.pipeline.plan import Limits
 
     limit = options["memory_limit"]
     check_choose_seconds(options["choose_seconds"], options)
@@ -118,7 +121,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
 
 def links_from(options: Mapping[str, Any]) -> LinkOptions:
     """Return which links the options ask for."""
-    from heat_neo4j.pipeline import LinkOptions
+    from heat_neo4j.pipeline.embed import LinkOptions
 
     links: LinkOptions = made(LinkOptions, **{name: options[name] for name in LINK_FIELDS})
     return links
@@ -126,7 +129,7 @@ def links_from(options: Mapping[str, Any]) -> LinkOptions:
 
 def names_from(options: Mapping[str, Any]) -> WriteNames:
     """Return the names to write under; those not given follow from the model's name."""
-    from heat_neo4j.database import WriteNames
+    from heat_neo4j.database.naming import WriteNames
 
     given = {
         "embedding": options["write_property"],

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from heat_neo4j._display import printable
-from heat_neo4j.cli.log import print_log_line
+from heat_neo4j._utils.display import printable
+from heat_neo4j.cli.output import print_log_line
 from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:
-    from heat_neo4j.database import Neo4jStore
+    from heat_neo4j.database.store import Neo4jStore
 
 __all__ = ["open_store"]
 
@@ -39,7 +39,7 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
     ConnectionFailed
         If the server cannot be reached or refuses the login.
     """
-    from heat_neo4j.database import Neo4jStore
+    from heat_neo4j.database.store import Neo4jStore
 
     uri: str | None = options["uri"]
     if uri is None:
@@ -52,7 +52,7 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
 
 def _local_server() -> tuple[str, str, str]:
     """Return address, user and password of the local server, if it is running."""
-    from heat_neo4j.local_server import running_server
+    from heat_neo4j.local_server.server import running_server
 
     server = running_server()
     if server is None:

@@ -10,10 +10,9 @@ from typing import Any
 
 import click
 
-from heat_neo4j._display import printable
+from heat_neo4j._utils.display import printable
 from heat_neo4j.cli import interrupts
-from heat_neo4j.cli.log import log_lines
-from heat_neo4j.cli.output import print_line, print_lines
+from heat_neo4j.cli.output import log_lines, print_line, print_lines
 from heat_neo4j.errors import HeatError
 
 __all__ = ["VERBOSITY", "Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
@@ -105,7 +104,7 @@ class LazyGroup(click.Group):
     ----------
     lazy : mapping of str to str
         For each command, the line that the group's help shows. Command ``x`` is the attribute ``x``
-        of the module ``heat_neo4j.cli.x``.
+        of the module ``heat_neo4j.cli.commands.x``.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, str], **kwargs: Any) -> None:
@@ -120,7 +119,7 @@ class LazyGroup(click.Group):
         """Import the module of the command and return the command."""
         if cmd_name not in self.lazy:
             return None
-        command = getattr(importlib.import_module(f"heat_neo4j.cli.{cmd_name}"), cmd_name)
+        command = getattr(importlib.import_module(f"heat_neo4j.cli.commands.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
 

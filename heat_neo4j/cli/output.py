@@ -1,18 +1,21 @@
-"""What the command line says: results on stdout, progress and errors on stderr."""
+"""What the command line says: results on stdout; progress, errors and the log on stderr."""
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from heat_neo4j._display import printable, printable_json
+from heat_neo4j._utils.display import printable, printable_json
+from heat_neo4j._utils.output_file import check_output
 from heat_neo4j.cli import interrupts
 from heat_neo4j.errors import OutputFailed
 
@@ -20,14 +23,18 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 __all__ = [
+    "FORMATS",
     "Reporter",
+    "check_picture",
     "facts",
     "format_seconds",
     "free_memory",
+    "log_lines",
     "plural",
     "print_json",
     "print_line",
     "print_lines",
+    "print_log_line",
     "table",
 ]
 
@@ -197,3 +204,58 @@ def _finite(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+_LOGGER = logging.getLogger("heat_neo4j")
+
+
+class _Lines(logging.Handler):
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.INFO)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())
+
+
+def print_log_line(line: str) -> None:
+    """Print one line of the log on stderr."""
+    print_line(f"heat: {line}", err=True)
+
+
+@contextmanager
+def log_lines(say: Callable[[str], None] = print_log_line) -> Iterator[None]:
+    """Say each line of the log of this package, and not in another way too, while the block runs.
+
+    Parameters
+    ----------
+    say : callable
+        Takes a line; called from whichever thread logs.
+    """
+    before, level = _LOGGER.handlers[:], _LOGGER.level
+    _LOGGER.handlers = [handler for handler in before if not isinstance(handler, _Lines)] + [_Lines(say)]
+    _LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        _LOGGER.handlers = before
+        _LOGGER.setLevel(level)
+
+
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def check_picture(path: Path, option: str) -> None:
+    """Find out now what would otherwise go wrong at the end.
+
+    Raises
+    ------
+    click.UsageError
+        If the file has none of the endings.
+    ConfigError
+        If it cannot be written.
+    """
+    if path.suffix.lower() not in FORMATS:
+        message = f"{option} must end in {', '.join(FORMATS)}, got {path.name!r}"
+        raise click.UsageError(message, click.get_current_context())
+    check_output(path, option)

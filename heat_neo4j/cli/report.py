@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from heat_neo4j.cli.output import facts, format_seconds, plural, print_json
 
 if TYPE_CHECKING:
-    from heat_neo4j.database import RunRecord
-    from heat_neo4j.pipeline import RunReport
-    from heat_neo4j.tuning import Choice
+    from heat_neo4j.database.runs import RunRecord
+    from heat_neo4j.linkpred.tuning import Choice
+    from heat_neo4j.pipeline.embed import RunReport
 
 __all__ = ["describe", "show_run"]
 

@@ -1,8 +1,4 @@
-"""Everything that talks to Neo4j; no other package imports the driver."""
+"""Everything that talks to Neo4j; no other package imports the driver, and this one knows no training.
 
-from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.database.store import Neo4jStore
-
-__all__ = ["Neo4jStore", "Projection", "RunRecord", "WriteNames"]
+It may import: `attributes`, `geometry`, `graph`, `_utils`.
+"""

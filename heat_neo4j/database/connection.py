@@ -1,7 +1,11 @@
-"""The one gate to the server: opens sessions and runs managed transactions."""
+"""The one gate to the server: opens sessions, runs managed transactions, waits for a server that is slow."""
 
 from __future__ import annotations
 
+import logging
+import random
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -9,16 +13,106 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import neo4j
+from neo4j.exceptions import DriverError, Neo4jError
 
 from heat_neo4j import __version__
-from heat_neo4j.database.failures import checked_address, is_deleted_meanwhile, translated
-from heat_neo4j.database.patience import CONNECT_SECONDS, PATIENCE_SECONDS, Patience
+from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, translated
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError, WriteFailed
 
-__all__ = ["Auth", "Connection", "Parameters", "ServerInfo", "Tracer", "Transaction"]
+__all__ = [
+    "CONNECT_SECONDS",
+    "PATIENCE_SECONDS",
+    "Auth",
+    "Connection",
+    "Parameters",
+    "Patience",
+    "ServerInfo",
+    "Tracer",
+    "Transaction",
+]
 
 T = TypeVar("T")
+
+CONNECT_SECONDS = 15.0
+"""How long one attempt to connect may take, with all that is said before the first statement."""
+
+PATIENCE_SECONDS = 120.0
+"""How long a server that was lost is waited for, from the last time that it was heard of."""
+
+_SAY_SECONDS = 10.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
+_log = logging.getLogger(__name__)
+
+
+class Patience:
+    """Repeats transactions that a lost server cut off, until it has been silent for too long.
+
+    What is tried after the patience has ended, such as giving a lease back, is tried once.
+
+    Parameters
+    ----------
+    address : str
+        How the log names the server.
+    seconds : float
+        How long a lost server is waited for; 0 repeats nothing.
+    """
+
+    def __init__(self, address: str, seconds: float) -> None:
+        self._address, self._seconds = address, seconds
+        self._lost_since: float | None = None
+
+    def repeated(self, attempt: Callable[[], T], doing: str) -> T:
+        """Return what `attempt` returns; repeat it while its errors are such that this may help."""
+        pause = _FIRST_PAUSE
+        with self.watched(doing):
+            while True:
+                began = time.monotonic()
+                try:
+                    result = attempt()
+                except (DriverError, Neo4jError) as error:
+                    if not error.is_retryable():
+                        raise
+                    now = time.monotonic()
+                    if self._lost_since is None:
+                        self._lost_since = began if _is_silence(error) else now
+                    if now - self._lost_since >= self._seconds:
+                        raise
+                    time.sleep(pause * random.uniform(0.8, 1.2))
+                    pause = min(2.0 * pause, _LONGEST_PAUSE)
+                else:
+                    self._lost_since = None
+                    return result
+
+    @contextmanager
+    def watched(self, doing: str) -> Iterator[None]:
+        """Log every ten seconds that the block has not ended."""
+        over = threading.Event()
+
+        def say() -> None:
+            began = time.monotonic()
+            while not over.wait(_SAY_SECONDS):
+                waited = time.monotonic() - began
+                _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, doing, waited)
+
+        watcher = threading.Thread(target=say, name="heat waiting", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+
+
+def _is_silence(error: BaseException) -> bool:
+    """Return whether a server was given up because nothing came from it, rather than because it hung up."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TimeoutError):
+            return True
+        cause = cause.__cause__
+    return False
+
+
 Auth = tuple[str, str] | neo4j.Auth | None
 Parameters = Mapping[str, Any]
 Tracer = Callable[[str, Parameters], None]

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._validation import check_integer
+from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.failures import one_line
+from heat_neo4j.database.server_errors import one_line
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import HeatError, ProjectionError
 from heat_neo4j.graph import Graph

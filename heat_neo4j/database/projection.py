@@ -8,8 +8,8 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from numbers import Real
 from typing import Any, Self
 
-from heat_neo4j._validation import check_integer
-from heat_neo4j.attributes import Attribute
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.attributes.table import Attribute
 
 __all__ = ["AGGREGATIONS", "RESERVED_PREFIX", "Projection", "check_parameter_names"]
 

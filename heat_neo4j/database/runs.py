@@ -11,11 +11,11 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from heat_neo4j.database.address import previous_address
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.versions import previous_address
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TypeVar
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.failures import one_line
+from heat_neo4j.database.server_errors import one_line
 from heat_neo4j.errors import ConnectionFailed, HeatError, WriteFailed, WriteRefused
 
 __all__ = ["BatchTooLarge", "fitting", "stopping", "write"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sklearn.base import clone
 
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.demo.stdlib import ImportGraph
-from heat_neo4j.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.plots import plot_disk, save_picture
 

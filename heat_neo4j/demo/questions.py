@@ -1,4 +1,4 @@
-"""The questions that the demo asks the embedded library, each by one file of ``cypher/query``."""
+"""The demo's graph in the database, and the questions asked of it, each by one file of ``cypher/query``."""
 
 from __future__ import annotations
 
@@ -6,10 +6,79 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from heat_neo4j.database import Neo4jStore
-from heat_neo4j.demo.modules import WRITE_NAMES
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["QUESTIONS", "Answer", "Question"]
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.loader import LoadNames, LoadReport
+from heat_neo4j.demo.stdlib import ImportGraph
+
+__all__ = [
+    "LOAD_NAMES",
+    "PROJECTION",
+    "QUESTIONS",
+    "WRITE_NAMES",
+    "Answer",
+    "Question",
+    "load_modules",
+]
+
+FAMILY = "heat demo"
+LOAD_NAMES = LoadNames(label="Module", relationship="IMPORTS", key="name", weight="weight")
+PROJECTION = Projection(
+    labels=["Module"],
+    relationships=["IMPORTS"],
+    weight="weight",
+    attributes=["words"],
+    max_categories=10_000,
+    key="name",
+)
+WRITE_NAMES = WriteNames(model="stdlib")
+"""Names of the demo's own, so that an embedding published as "heat" in the same database stays."""
+
+
+def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress = no_progress) -> LoadReport:
+    """Load the import graph, in place of that of another Python if it is there.
+
+    Raises
+    ------
+    WriteRefused
+        If the database has nodes of label ``Module`` that are not the demo's.
+    """
+    origin = f"{FAMILY}, Python {graph.version}"
+    store.make_room(LOAD_NAMES.label, family=FAMILY, origin=origin)
+    return store.load_graph(_Marked(graph, origin), LOAD_NAMES, overwrite=True, on_progress=on_progress)
+
+
+@dataclass(frozen=True)
+class _Marked:
+    """An import graph whose nodes say where they come from."""
+
+    graph: ImportGraph
+    origin: str
+
+    @property
+    def keys(self) -> Sequence[str]:
+        return self.graph.keys
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        return self.graph.source
+
+    @property
+    def target(self) -> NDArray[np.int64]:
+        return self.graph.target
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        return self.graph.weight
+
+    def properties(self, row: int) -> Mapping[str, Any]:
+        return {**self.graph.properties(row), "origin": self.origin}
+
 
 _MODULE = {"label": "Module", "property": "name"}
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from heat_neo4j.evaluation.classes import (
+from heat_neo4j.evaluation.guard import LeakError
+from heat_neo4j.evaluation.link_tasks import evaluate_alpha, evaluate_links, evaluate_reconstruction
+from heat_neo4j.evaluation.methods import EvaluationError
+from heat_neo4j.evaluation.node_classes import (
     NodeClasses,
     classes_from_labels,
     classes_from_values,
     evaluate_classes,
 )
-from heat_neo4j.evaluation.guard import LeakError
-from heat_neo4j.evaluation.links import link_auroc
-from heat_neo4j.evaluation.pairs import evaluate_alpha, evaluate_links, evaluate_reconstruction
-from heat_neo4j.evaluation.reconstruction import reconstruction_auroc
 from heat_neo4j.evaluation.report import Evaluation
-from heat_neo4j.evaluation.settings import EvaluationError
+from heat_neo4j.evaluation.tasks import link_auroc, reconstruction_auroc
 
 __all__ = [
     "Evaluation",

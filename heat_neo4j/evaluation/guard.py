@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.graph import Graph
-from heat_neo4j.splits import EdgeSplit
+from heat_neo4j.linkpred.splits import EdgeSplit
 
 __all__ = ["LeakError", "check_method", "check_split", "untouched"]
 

@@ -1,8 +1,8 @@
-"""The rows of a table: HEAT, and what it must beat, each as a function of the graph it may see and a seed."""
+"""The rows of a table: HEAT and what it must beat, each a function of the graph it may see and a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from heat_neo4j._progress import Progress, no_progress, prefixed
-from heat_neo4j.baselines import (
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.geometry.hyperboloid import to_klein
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import (
     BaselineUnavailableError,
     adamic_adar,
     adjacency_svd,
@@ -21,20 +25,64 @@ from heat_neo4j.baselines import (
     degree_product,
     poincare_embedding,
 )
-from heat_neo4j.estimator import HEAT
-from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import to_klein
-from heat_neo4j.scorers import DistanceScorer, PairScorer
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without, link_probability
+from heat_neo4j.linkpred.combined_score import link_score
+from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
+from heat_neo4j.linkpred.tuning import Choice, choose_parameters
 
 __all__ = [
+    "ALPHAS",
+    "COMBINED_ROW",
     "HEAT_ROW",
+    "LABEL_SHARES",
+    "SEEDS",
+    "EvaluationError",
     "Features",
     "Method",
+    "OwnRows",
+    "ProbableScorer",
     "Unseeded",
+    "check_seeds",
+    "described",
     "feature_methods",
     "fit_heat",
     "link_methods",
+    "sizes_of",
 ]
+
+SEEDS = (0, 1, 2, 3, 4)
+ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
+LABEL_SHARES = (0.02, 0.04, 0.06, 0.08, 0.1)
+
+
+class EvaluationError(ValueError):
+    """The graph cannot be evaluated as asked; the message says why."""
+
+
+def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    """Return the seeds, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is none, one is repeated, or one is not an integer of at least 0.
+    """
+    checked = tuple(check_integer("seed", seed, minimum=0, maximum=None) for seed in seeds)
+    if not checked or len(set(checked)) < len(checked):
+        raise ValueError(f"seeds must be given, each once, got {list(seeds)}")
+    return checked
+
+
+def described(model: HEAT) -> dict[str, Any]:
+    """Return the estimator's parameters; the seeds stand elsewhere, and threads change nothing."""
+    parameters: dict[str, Any] = model.get_params()
+    return {name: value for name, value in parameters.items() if name not in ("random_state", "n_threads")}
+
+
+def sizes_of(graph: Graph) -> dict[str, int]:
+    """Return how large a graph is."""
+    return {"nodes": graph.n_nodes, "edges": graph.n_edges, "attributes": graph.n_attributes}
+
 
 Array = NDArray[np.float64]
 
@@ -146,3 +194,108 @@ def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress)
 
 def _nothing(graph: Graph, seed: int) -> Array:
     return np.empty((graph.n_nodes, 0))
+
+
+COMBINED_ROW = "HEAT, combined score"
+"""Name of the row in which distance is joined by what the graph says of a pair."""
+
+
+class ProbableScorer:
+    """A scorer whose scores have a probability, at even odds.
+
+    Parameters
+    ----------
+    scorer : PairScorer
+        What it is about.
+    probability : callable
+        Turns scores into probabilities.
+    """
+
+    def __init__(self, scorer: PairScorer, probability: Callable[[Array], Array]) -> None:
+        self._scorer = scorer
+        self.probability = probability
+        self.n_nodes = scorer.n_nodes
+
+    def pairs(self, pairs: NDArray[np.int64]) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        return self._scorer.pairs(pairs)
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        return self._scorer.rows(begin, end)
+
+
+class OwnRows:
+    """Trains what our rows need of one training graph, once for all of them.
+
+    Parameters
+    ----------
+    model : HEAT
+        Cloned with ``random_state=seed``.
+    choose : sequence of str
+        Parameters to choose for the training graph, by edges held out of it.
+    choose_seconds : float, optional
+        Time for that.
+    on_progress : callable
+        Told about every training.
+    """
+
+    def __init__(
+        self, model: HEAT, choose: Sequence[str], choose_seconds: float | None, on_progress: Progress
+    ) -> None:
+        self._model, self._choose, self._choose_seconds = model, tuple(choose), choose_seconds
+        self._on_progress = on_progress
+        self._fitted: HEAT | None = None
+        self._held_out: HeldOut | None = None
+        self.choice: Choice | None = None
+        """What was chosen, once a row has been scored."""
+
+    def methods(self, *, combined: bool) -> dict[str, Method]:
+        """Return the rows by name."""
+        rows: dict[str, Method] = {HEAT_ROW: self._distance}
+        if combined:
+            rows = {HEAT_ROW: self._probable_distance, COMBINED_ROW: self._combined}
+        return rows
+
+    def _distance(self, graph: Graph, seed: int) -> PairScorer:
+        return DistanceScorer(self._fit(graph, seed).embedding_)
+
+    def _probable_distance(self, graph: Graph, seed: int) -> PairScorer:
+        scorer = self._distance(graph, seed)
+        try:
+            law = link_probability(self._without(graph, seed))
+        except CalibrationError:  # the figures of the distance itself need no probability
+            return scorer
+        return ProbableScorer(scorer, lambda scores: law(-scores))
+
+    def _combined(self, graph: Graph, seed: int) -> PairScorer:
+        try:
+            score = link_score(self._without(graph, seed))
+        except CalibrationError as error:
+            raise BaselineUnavailableError(str(error)) from error
+        return ProbableScorer(score.scorer(self._fit(graph, seed).embedding_, graph), score.probability)
+
+    def _fit(self, graph: Graph, seed: int) -> HEAT:
+        if self._fitted is None:
+            model: Any = clone(self._model).set_params(random_state=seed)
+            if self._choose:
+                self.choice = choose_parameters(
+                    model,
+                    graph,
+                    self._choose,
+                    budget_seconds=self._choose_seconds,
+                    on_progress=self._stage(seed, ""),
+                )
+                model.set_params(**self.choice.parameters)
+            self._fitted = model.fit(graph, on_progress=self._stage(seed, ""))
+        return self._fitted
+
+    def _without(self, graph: Graph, seed: int) -> HeldOut:
+        model = self._fit(graph, seed)
+        if self._held_out is None:
+            progress = self._stage(seed, "without a tenth of the edges, ")
+            self._held_out = embed_without(model, graph, on_progress=progress)
+        return self._held_out
+
+    def _stage(self, seed: int, what: str) -> Progress:
+        return prefixed(self._on_progress, f"seed {seed}: {HEAT_ROW} {what}")

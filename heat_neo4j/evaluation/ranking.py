@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.evaluation.reconstruction import reconstruction_auroc
+from heat_neo4j.evaluation.tasks import reconstruction_auroc
 from heat_neo4j.evaluation.thresholds import ThresholdCounter
 from heat_neo4j.graph import Graph
-from heat_neo4j.metrics import (
+from heat_neo4j.linkpred.metrics import (
     auroc,
     average_precision,
     expected_calibration_error,
@@ -20,8 +20,8 @@ from heat_neo4j.metrics import (
     precision_recall_curve,
     roc_curve,
 )
-from heat_neo4j.scorers import PairScorer
-from heat_neo4j.splits import EdgeSplit
+from heat_neo4j.linkpred.scorers import PairScorer
+from heat_neo4j.linkpred.splits import EdgeSplit
 
 __all__ = ["DEFAULT_LIMITS", "Limits", "PairFigures", "measure_links", "measure_reconstruction"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.metrics import thinned
+from heat_neo4j.linkpred.metrics import thinned
 
 __all__ = ["ThresholdCounter", "ThresholdCounts"]
 

@@ -8,20 +8,78 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._display import printable
-from heat_neo4j.explore.library import LICENCE, NAME, SCRIPT, VERSION, check_library, read_pinned
-from heat_neo4j.explore.neighbours import Neighbours
+from heat_neo4j._utils.display import printable
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore.payload import html_safe_json, payload
+from heat_neo4j.geometry.hyperboloid import check_points
+from heat_neo4j.geometry.neighbours import Neighbours
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import check_points
-from heat_neo4j.links import PredictedLinks
+from heat_neo4j.linkpred.prediction import PredictedLinks
 
-__all__ = ["build_page"]
+__all__ = [
+    "INTEGRITY",
+    "LICENCE",
+    "NAME",
+    "SCRIPT",
+    "VERSION",
+    "PinnedFile",
+    "build_page",
+    "check_library",
+    "read_pinned",
+]
+
+NAME, VERSION = "twgl.js", "7.0.0"
+INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
+"""Of the npm package that the files are from, as npm's lock files write it."""
+
+_FOLDER = files("heat_neo4j.explore").joinpath("assets", "vendor")
+
+
+class PinnedFile(NamedTuple):
+    """A file of the release: its name here and its SHA-256."""
+
+    name: str
+    sha256: str
+
+
+SCRIPT = PinnedFile("twgl.js", "bc94a897aa369db1af4b32b33d069ad92aa1032688dfec4ace0656eca404b032")
+LICENCE = PinnedFile("twgl-LICENSE.md", "87a5a44b12faff1205d5325b67b26216404fec66f08db2df4d448bff42f4d668")
+
+
+def read_pinned(file: PinnedFile) -> str:
+    """Return the text of a file of the release.
+
+    Raises
+    ------
+    ConfigError
+        If it is missing, or one bit differs.
+    """
+    source = _FOLDER.joinpath(file.name)
+    content = source.read_bytes() if source.is_file() else b""
+    if hashlib.sha256(content).hexdigest() != file.sha256:
+        raise ConfigError(
+            f"{file.name} of the drawing library {NAME} {VERSION} is missing or changed: "
+            "install heat-neo4j again"
+        )
+    return content.decode("utf-8")
+
+
+def check_library() -> None:
+    """Check that the drawing library is there, before long work whose end would be a page.
+
+    Raises
+    ------
+    ConfigError
+        If it is not, or was changed.
+    """
+    for file in (SCRIPT, LICENCE):
+        read_pinned(file)
+
 
 _SOURCES = (
     "geometry.js", "data.js", "scene.js", "webgl.js", "canvas.js",

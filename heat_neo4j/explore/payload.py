@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._display import display_text, printable
-from heat_neo4j.explore.neighbours import Neighbours
+from heat_neo4j._utils.display import display_text, printable
+from heat_neo4j.geometry.neighbours import Neighbours
 from heat_neo4j.graph import Graph
-from heat_neo4j.links import PredictedLinks
+from heat_neo4j.linkpred.prediction import PredictedLinks
 
 __all__ = ["N_GROUPS", "html_safe_json", "payload"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j import picture_data
-from heat_neo4j._progress import Progress, no_progress
-from heat_neo4j.database import Neo4jStore
-from heat_neo4j.explore.neighbours import Neighbours, nearest_neighbours
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore.page import build_page
-from heat_neo4j.links import PredictedLinks
-from heat_neo4j.picture_data import PublishedModel
+from heat_neo4j.geometry.neighbours import Neighbours, nearest_neighbours
+from heat_neo4j.linkpred.prediction import PredictedLinks
+from heat_neo4j.pipeline import published_model
+from heat_neo4j.pipeline.published_model import PublishedModel
 
 __all__ = ["N_NEIGHBOURS", "PageData", "read_page_data"]
 
@@ -128,13 +128,13 @@ def read_page_data(
     Raises
     ------
     ProjectionError
-        As `picture_data.read_published` and `picture_data.embed_in_plane`, or if no node has a property asked
-        for.
+        As `read_published` and `embed_in_plane` of `pipeline.published_model`, or if no node has a property
+        asked for.
     ConnectionFailed
         If the server is lost or refuses.
     """
-    published = picture_data.read_published(store, model, on_progress=on_progress)
-    links = picture_data.read_links(store, published)
+    published = published_model.read_published(store, model, on_progress=on_progress)
+    links = published_model.read_links(store, published)
     caption = caption or published.run.projection.get("key")
     columns = {
         name: store.read_property(published.graph, name)
@@ -146,14 +146,14 @@ def read_page_data(
     )
     return PageData(
         model=published,
-        flat=picture_data.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress),
+        flat=published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress),
         neighbours=neighbours,
         links=links,
         names=[] if caption is None else _names(columns[caption]),
         groups=(
-            picture_data.label_groups(published.graph)
+            published_model.label_groups(published.graph)
             if color_by is None
-            else picture_data.texts(columns[color_by], _LONGEST_TEXT)
+            else published_model.texts(columns[color_by], _LONGEST_TEXT)
         ),
         properties={name: columns[name] for name in (color_by, *show) if name is not None},
     )
@@ -161,5 +161,5 @@ def read_page_data(
 
 def _names(values: Sequence[Any]) -> list[str]:
     """Return a name for each node, by number for one without."""
-    texts = picture_data.texts(values, _LONGEST_TEXT)
+    texts = published_model.texts(values, _LONGEST_TEXT)
     return [text or f"node {row}" for row, text in enumerate(texts)]

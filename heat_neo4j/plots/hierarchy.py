@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j.geometry.hyperboloid import check_points, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import check_points, radius
 from heat_neo4j.plots.style import COLOURS, add_legend, check_installed, dress, new_axes
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from heat_neo4j._display import printable
-from heat_neo4j._output_file import write_output
+from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.output_file import write_output
 from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:

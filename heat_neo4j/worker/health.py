@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from heat_neo4j._output_file import write_output
+from heat_neo4j._utils.output_file import write_output
 from heat_neo4j.errors import ConfigError
 
 __all__ = ["HealthFile"]

@@ -8,17 +8,53 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
 
-from heat_neo4j._progress import Progress, no_progress
-from heat_neo4j.database import Neo4jStore
-from heat_neo4j.database.requests import Claim
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.publish.requests import Claim
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import HeatError, LeaseHeld, ServerUnreachable
-from heat_neo4j.refresh import Job
-from heat_neo4j.worker.backoff import Backoff
+from heat_neo4j.pipeline.job import Job
 from heat_neo4j.worker.health import HealthFile
 from heat_neo4j.worker.schedule import Schedule
 from heat_neo4j.worker.tasks import DONE, Answer, perform
 
-__all__ = ["Worker"]
+__all__ = [
+    "Backoff",
+    "Worker",
+]
+
+_FIRST, _MOST = 1.0, 300.0
+
+
+class Backoff:
+    """Waits of 1, 2, 4, ... seconds, at most five minutes, up to a time after which to give up.
+
+    Parameters
+    ----------
+    limit : float
+        Seconds from the first failure in a row to the last attempt.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._since: float | None = None
+        self._wait = _FIRST
+
+    def succeeded(self) -> bool:
+        """Take note that the server answers; return whether it was away."""
+        was_away = self._since is not None
+        self._since, self._wait = None, _FIRST
+        return was_away
+
+    def failed(self, now: float) -> float | None:
+        """Return the seconds to wait after a failure at `now` (of a clock, in seconds), None to give up."""
+        if self._since is None:
+            self._since = now
+        left = self._since + self._limit - now
+        if left <= 0.0:
+            return None
+        wait, self._wait = self._wait, min(2.0 * self._wait, _MOST)
+        return min(wait, left)
+
 
 _SLICE_SECONDS = 5.0  # the longest wait without a sign of life
 _DAY = 86_400.0

@@ -6,10 +6,12 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from heat_neo4j._progress import Progress
-from heat_neo4j.database import Neo4jStore
+from heat_neo4j._utils.progress import Progress
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, QualityRejected
-from heat_neo4j.refresh import MODES, Job, refresh
+from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.plan import MODES
+from heat_neo4j.pipeline.refresh import refresh
 
 __all__ = ["ACTIONS", "DONE", "Answer", "perform"]
 

@@ -15,7 +15,7 @@ import sys
 
 from heat_neo4j import HEAT
 from heat_neo4j.evaluation import link_auroc
-from heat_neo4j.splits import split_edges
+from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["main"]

@@ -29,13 +29,15 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from heat_neo4j import HEAT, Graph, Projection
-from heat_neo4j.database import Neo4jStore, WriteNames
-from heat_neo4j.hyperboloid import radius
-from heat_neo4j.refresh import Job, refresh
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.geometry.hyperboloid import radius
+from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.refresh import refresh
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.refresh import non_edges, score, without
-from tests.datasets import load_graph
+from tests.support.datasets import load_graph
 
 __all__ = ["main"]
 

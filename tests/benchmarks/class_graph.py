@@ -33,10 +33,10 @@ import platformdirs
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._progress import no_progress
-from heat_neo4j.attributes import AttributeTable
-from heat_neo4j.database import Projection
-from heat_neo4j.demo.source import name_words
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j.attributes.table import AttributeTable
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.demo.stdlib import name_words
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.local_server.folders import heat_home
 from heat_neo4j.local_server.jars import install_jars

@@ -30,7 +30,7 @@ PARTS = ("walks", "training")
 READY = """
 import json
 from time import perf_counter, process_time
-from heat_neo4j._compiling import make_ready
+from heat_neo4j.embedding.compiling import make_ready
 wall, own = perf_counter(), process_time()
 make_ready(lambda stage, done, total: None)
 print(json.dumps({"wall": perf_counter() - wall, "own": process_time() - own}))
@@ -38,10 +38,10 @@ print(json.dumps({"wall": perf_counter() - wall, "own": process_time() - own}))
 PART = """
 import json
 from time import process_time
-from heat_neo4j import _compiling
+from heat_neo4j.embedding import compiling
 from tests.benchmarks.compiling import watch
 seconds, began = watch(), process_time()
-_compiling.compile_part({part!r})
+compiling.compile_part({part!r})
 print(json.dumps({{"cpu": process_time() - began, "kernels": seconds}}))
 """
 

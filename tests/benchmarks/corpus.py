@@ -29,15 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j import HEAT, Neo4jStore
-from heat_neo4j.baselines import adamic_adar, degree_product
-from heat_neo4j.database import WriteNames
-from heat_neo4j.hyperboloid import distance
-from heat_neo4j.metrics import auroc, average_precision
-from heat_neo4j.scorers import DistanceScorer, PairScorer, VectorScorer
-from heat_neo4j.splits import EdgeSplit, split_edges
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.geometry.hyperboloid import distance
+from heat_neo4j.linkpred.baselines import adamic_adar, degree_product
+from heat_neo4j.linkpred.metrics import auroc, average_precision
+from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer, VectorScorer
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.class_graph import PROJECTION, ClassGraph, class_graph, load_classes
 from tests.benchmarks.live import heat, own_server
-from tests.gds_server import add_gds
+from tests.support.gds_server import add_gds
 
 __all__ = ["main"]
 

@@ -16,9 +16,10 @@ from time import perf_counter
 
 import numpy as np
 
-from heat_neo4j import HEAT, pairs
+from heat_neo4j import HEAT
+from heat_neo4j.embedding import pairs
 from heat_neo4j.evaluation import link_auroc
-from heat_neo4j.splits import EdgeSplit, split_edges
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["main"]

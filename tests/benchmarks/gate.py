@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.refresh.gate import Gate, Quality, compared_on_known_edges, held_out_quality
+from heat_neo4j.pipeline.gate import Gate, Quality, compared_on_known_edges, held_out_quality
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["main"]

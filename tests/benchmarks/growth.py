@@ -24,10 +24,12 @@ import neo4j
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j.database import Neo4jStore, Projection, WriteNames
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.graph import Graph
-from heat_neo4j.splits import split_edges
+from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import heat, server_settings
 

@@ -27,16 +27,16 @@ from collections.abc import Callable
 
 import neo4j
 
-from heat_neo4j.database import Neo4jStore
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import HeatError
-from heat_neo4j.local_server import LocalServer
-from heat_neo4j.refresh import refresh
+from heat_neo4j.local_server.server import LocalServer
+from heat_neo4j.pipeline.refresh import refresh
 from tests.benchmarks.live import own_server
 from tests.conftest import LiveServer
-from tests.doomed import refresh_model
-from tests.live_graph import Cypher, open_cypher
-from tests.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
-from tests.refresh_toy import Papers
+from tests.support.doomed import refresh_model
+from tests.support.live_graph import Cypher, open_cypher
+from tests.support.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
+from tests.support.refresh_toy import Papers
 
 __all__ = ["main"]
 
@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     chance = random.Random(options.seed)
     for name in ("neo4j", "heat_neo4j"):  # they tell of every attempt to reach the dead
         logging.getLogger(name).addHandler(logging.NullHandler())
-    _processes.set_forkserver_preload(["tests.doomed"])
+    _processes.set_forkserver_preload(["tests.support.doomed"])
     with own_server(options.version) as local:
         server = LiveServer(*local.connection(), database=None, series=options.version, local=local)
         with open_cypher(server) as cypher, _patient(server) as driver:

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from heat_neo4j.local_server import LocalServer
 from heat_neo4j.local_server.folders import heat_home
+from heat_neo4j.local_server.server import LocalServer
 
 __all__ = ["heat", "own_server", "server_settings"]
 

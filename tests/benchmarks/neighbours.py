@@ -39,13 +39,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j import HEAT, Neo4jStore
-from heat_neo4j.database.library import load_query
-from heat_neo4j.database.neighbours import FETCH
+from heat_neo4j.database.index.nearest import FETCH
+from heat_neo4j.database.query_files import load_query
 from heat_neo4j.graph import Graph, Provenance
 from tests.benchmarks.class_graph import class_graph
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import server_settings
-from tests.datasets import DATASETS, load_graph
+from tests.support.datasets import DATASETS, load_graph
 
 LABEL, KEY = "NeighbourBench", "number"
 CERTIFIED, LATENCY = 0.95, 4.0

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
-from heat_neo4j.hyperboloid import radius, to_poincare
-from tests.datasets import load_graph
+from heat_neo4j.geometry.hyperboloid import radius, to_poincare
+from tests.support.datasets import load_graph
 
 FILE = Path(__file__).parents[2] / "docs" / "neighbours.png"
 GREY, NODE, FOUND, MISSED, WRONG = "#c8ccd2", "#111111", "#1f77b4", "#d62728", "#e8a33d"

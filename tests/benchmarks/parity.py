@@ -18,14 +18,14 @@ from time import process_time
 
 import numpy as np
 
-from heat_neo4j._random import make_keys
-from heat_neo4j._team import Team
-from heat_neo4j.estimator import HEAT
+from heat_neo4j._utils.random import make_keys
+from heat_neo4j._utils.threads import Team
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.training import start_points
 from heat_neo4j.evaluation import link_auroc
-from heat_neo4j.splits import EdgeSplit, split_edges
-from heat_neo4j.training import start_points
-from tests import datasets
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.throughput import trainers
+from tests.support import datasets
 
 __all__ = ["main"]
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
 from heat_neo4j.evaluation import link_auroc
-from heat_neo4j.hyperboloid import distance, from_poincare, lift, radius, to_poincare
-from heat_neo4j.splits import split_edges
-from tests import datasets
+from heat_neo4j.geometry.hyperboloid import distance, from_poincare, lift, radius, to_poincare
+from heat_neo4j.linkpred.splits import split_edges
+from tests.support import datasets
 
 __all__ = ["main", "rounded", "rounded_ball"]
 

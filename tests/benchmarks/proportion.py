@@ -29,18 +29,18 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from heat_neo4j import HEAT, Projection
-from heat_neo4j._settings import settings_of
-from heat_neo4j.database import RunRecord
-from heat_neo4j.database.published import StoredCoordinates
-from heat_neo4j.fingerprint import fingerprint
+from heat_neo4j.database.read.published import StoredCoordinates
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.embedding.out_of_sample import fit_local
+from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.geometry.hyperboloid import distance, to_poincare
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import distance, to_poincare
-from heat_neo4j.local_fit import fit_local
-from heat_neo4j.refresh.decision import LOCAL, Limits, decide, what_changed
-from heat_neo4j.warm_start import fit_warm
+from heat_neo4j.pipeline.fingerprint import fingerprint
+from heat_neo4j.pipeline.plan import LOCAL, Limits, decide, what_changed
+from heat_neo4j.pipeline.settings import settings_of
 from tests.benchmarks.class_graph import class_graph
 from tests.benchmarks.refresh import non_edges, score, without
-from tests.datasets import DATASETS, load_graph
+from tests.support.datasets import DATASETS, load_graph
 
 __all__ = ["main"]
 

@@ -24,15 +24,17 @@ from neo4j import GraphDatabase
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.database import Neo4jStore, Projection, WriteNames
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.loader import LoadNames, load_graph
-from heat_neo4j.estimator import HEAT
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.loader import LoadNames, load_graph
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import link_auroc, reconstruction_auroc
 from heat_neo4j.graph import Graph
-from heat_neo4j.splits import split_edges
-from tests import datasets
+from heat_neo4j.linkpred.splits import split_edges
 from tests.benchmarks.live import server_settings
+from tests.support import datasets
 
 BARS = {
     "links": {"cora_ml": 0.982, "citeseer": 0.986, "ppi": 0.924},

@@ -73,7 +73,8 @@ def plain(driver: neo4j.Driver) -> tuple[sparse.csr_array, NDArray[np.float64], 
 
 def ours(driver: neo4j.Driver) -> tuple[Graph, dict[str, float]]:
     """Read by `Neo4jStore.read_graph`; return the graph and the seconds of its parts."""
-    from heat_neo4j.database import Neo4jStore, Projection
+    from heat_neo4j.database.projection import Projection
+    from heat_neo4j.database.store import Neo4jStore
 
     started: dict[str, float] = {}
     ended: dict[str, float] = {}

@@ -47,7 +47,9 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2, 4])
     options = parser.parse_args()
-    processors = patch("heat_neo4j._team.available_processors", return_value=(max(options.threads), "here"))
+    processors = patch(
+        "heat_neo4j._utils.threads.available_processors", return_value=(max(options.threads), "here")
+    )
     graph = hyperbolic_graph(options.nodes)
     print(f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges")
     print(f"{'threads':>8}{'points':>18}{'links':>18}{'seconds':>9}")

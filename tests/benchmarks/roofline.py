@@ -24,14 +24,13 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels import segments
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.training import _gather
-from heat_neo4j._kernels.workspace import Workspace
-from heat_neo4j._random import make_keys
-from heat_neo4j._team import Team
-from heat_neo4j.estimator import HEAT
-from heat_neo4j.pairs import collect_pairs
-from heat_neo4j.training import Schedule, make_workspace, start_points, train
-from heat_neo4j.walks import draw_walks, make_walks
+from heat_neo4j._kernels.training import Workspace, _gather
+from heat_neo4j._utils.random import make_keys
+from heat_neo4j._utils.threads import Team
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.pairs import collect_pairs
+from heat_neo4j.embedding.training import Schedule, make_workspace, start_points, train
+from heat_neo4j.embedding.walks import draw_walks, make_walks
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["Stage", "main"]

@@ -15,10 +15,11 @@ import argparse
 import sys
 from time import perf_counter
 
-from heat_neo4j import HEAT, links
+from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.links import PredictedLinks, fit_link_score, predict_links
-from tests import datasets
+from heat_neo4j.linkpred import prediction as links
+from heat_neo4j.linkpred.prediction import PredictedLinks, fit_link_score, predict_links
+from tests.support import datasets
 
 __all__ = ["main", "recall"]
 

@@ -24,13 +24,13 @@ from statistics import median
 
 import psutil
 
-from heat_neo4j.database import Neo4jStore
-from heat_neo4j.database.removal import RECORDS
+from heat_neo4j.database.publish.removal import RECORDS
+from heat_neo4j.database.store import Neo4jStore
 from tests.benchmarks.live import own_server
 from tests.conftest import LiveServer
-from tests.live_graph import Cypher, open_cypher
-from tests.refresh_checks import assert_nothing_else
-from tests.refresh_toy import MODEL, OPTIONS, Papers
+from tests.support.live_graph import Cypher, open_cypher
+from tests.support.refresh_checks import assert_nothing_else
+from tests.support.refresh_toy import MODEL, OPTIONS, Papers
 
 __all__ = ["main"]
 

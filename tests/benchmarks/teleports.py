@@ -7,7 +7,7 @@
 Both draw from the same law. The time is that of a run with the default number of walks: to prepare, and to
 draw every walk twice, once to collect the pairs and once to train. Sparse attributes are those of a random
 hyperbolic graph, 4 of 50 each; dense ones are 50 normal numbers. The table serves up to
-`heat_neo4j.similarity.TABLE_LIMIT` nodes; the exit code is always 0.
+`heat_neo4j.embedding.similarity.TABLE_LIMIT` nodes; the exit code is always 0.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from time import perf_counter
 import numpy as np
 
 from heat_neo4j import HEAT
-from heat_neo4j._team import Team, resolve_threads
+from heat_neo4j._utils.threads import Team, resolve_threads
+from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
+from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.graph import Graph
-from heat_neo4j.similarity import TABLE_LIMIT, make_similarity
-from heat_neo4j.walks import draw_walks, make_walks
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["main", "measure"]

@@ -22,11 +22,11 @@ from pathlib import Path
 from statistics import median
 
 from heat_neo4j import HEAT
-from heat_neo4j._team import Team, resolve_threads
+from heat_neo4j._utils.threads import Team, resolve_threads
 from heat_neo4j.graph import Graph
-from tests import datasets
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.throughput import timed, trainers
+from tests.support import datasets
 
 __all__ = ["main"]
 

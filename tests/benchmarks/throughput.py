@@ -20,15 +20,15 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._random import make_keys
-from heat_neo4j._team import Team
-from heat_neo4j.estimator import HEAT
+from heat_neo4j._utils.random import make_keys
+from heat_neo4j._utils.threads import Team
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.pairs import collect_pairs
+from heat_neo4j.embedding.training import Schedule, start_points, train
+from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.graph import Graph
-from heat_neo4j.pairs import collect_pairs
-from heat_neo4j.training import Schedule, start_points, train
-from heat_neo4j.walks import make_walks
-from tests import datasets
 from tests.benchmarks.hogwild import train_hogwild
+from tests.support import datasets
 
 __all__ = ["Points", "Timing", "main", "timed", "trainers"]
 

@@ -22,17 +22,19 @@ import neo4j
 from gensim.models.poincare import PoincareModel
 from scipy import sparse
 
-from heat_neo4j.database import Neo4jStore, Projection, WriteNames
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.loader import LoadNames, load_graph
-from heat_neo4j.estimator import HEAT
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.loader import LoadNames, load_graph
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import reconstruction_auroc
+from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import from_poincare
-from heat_neo4j.pipeline import embed
-from tests import datasets
+from heat_neo4j.pipeline.embed import embed
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.quality import Loadable
+from tests.support import datasets
 
 __all__ = ["main"]
 

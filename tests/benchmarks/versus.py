@@ -29,16 +29,16 @@ from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.gds import fastrp, node2vec
-from heat_neo4j.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.evaluation import link_auroc
+from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import from_poincare, lift
-from heat_neo4j.metrics import auroc
-from heat_neo4j.splits import EdgeSplit, split_edges
-from heat_neo4j.walks import draw_walks, make_walks
-from tests import datasets
+from heat_neo4j.linkpred.metrics import auroc
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.live import own_server
-from tests.gds_server import add_gds
+from tests.support import datasets
+from tests.support.gds_server import add_gds
 
 __all__ = ["Reached", "main"]
 

@@ -22,11 +22,13 @@ import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.database import Neo4jStore, Projection, WriteNames
-from heat_neo4j.database.batches import Columns, coordinate_columns, link_columns
-from heat_neo4j.database.payload import check_coordinates, check_links
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.batches import Columns, coordinate_columns, link_columns
+from heat_neo4j.database.write.payload import check_coordinates, check_links
+from heat_neo4j.geometry.hyperboloid import lift, to_poincare
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import lift, to_poincare
 from tests.benchmarks.live import server_settings
 
 LABEL, TYPE, DIMENSION, BATCH = "BenchNode", "BENCH_PREDICTED", 10, 10_000

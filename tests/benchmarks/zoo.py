@@ -5,13 +5,14 @@
     python -m tests.benchmarks.zoo [--fit] [--sizes 1000 10000 60000 200000] [--shapes star path]
                                    [--attributes with] [--positions 16000000]
 
-Each graph of `tests.shapes`, without attributes and with them, in a process of its own, whose peak memory is
-measured. Compiled code is warm, and a twentieth of the edges is held out. On the larger graphs fewer and
-shorter walks are drawn; the estimate is of these. "began again" means that training diverged and was repeated
-with half the learning rate: the seconds of the first try count, its pairs do not. The exit code is 1 if a bar
-is missed: every embedding is finite; at each size the slowest shape trains at least half as many pairs per
-second as the fastest, with and without attributes; no estimate is off by more than a factor of 1.5.
-With `--fit` the rates of `heat_neo4j.estimates` that explain the measured stages best are printed, too.
+Each graph of `tests.support.shapes`, without attributes and with them, in a process of its own, whose peak
+memory is measured. Compiled code is warm, and a twentieth of the edges is held out. On the larger graphs
+fewer and shorter walks are drawn; the estimate is of these. "began again" means that training diverged and
+was repeated with half the learning rate: the seconds of the first try count, its pairs do not. The exit code
+is 1 if a bar is missed: every embedding is finite; at each size the slowest shape trains at least half as
+many pairs per second as the fastest, with and without attributes; no estimate is off by more than a factor of
+1.5. With `--fit` the rates of `heat_neo4j.pipeline.estimate` that explain the measured stages best are
+printed.
 """
 
 from __future__ import annotations
@@ -35,16 +36,15 @@ from scipy import sparse
 from scipy.optimize import least_squares
 
 from heat_neo4j import HEAT, Graph
-from heat_neo4j._compiling import make_ready
-from heat_neo4j._progress import no_progress
-from heat_neo4j._team import resolve_threads
-from heat_neo4j.database.counts import HUB
-from heat_neo4j.estimates import RATES, Rates, RunSize, estimate
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j._utils.threads import resolve_threads
+from heat_neo4j.database.read.counts import HUB
+from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.evaluation import link_auroc
-from heat_neo4j.links import predict_links
-from heat_neo4j.machine_speed import rates_here
-from heat_neo4j.splits import EdgeSplit, split_edges
-from tests.shapes import SHAPES, make_shape
+from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
+from heat_neo4j.pipeline.estimate import RATES, Rates, RunSize, estimate, rates_here
+from tests.support.shapes import SHAPES, make_shape
 
 __all__ = ["Measured", "main"]
 

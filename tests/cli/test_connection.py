@@ -4,11 +4,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j import local_server
 from heat_neo4j.cli import connection
 from heat_neo4j.cli.group import HeatCommand, HeatGroup
 from heat_neo4j.cli.options import common_options, connection_options
-from heat_neo4j.database import Neo4jStore
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.local_server import server as local_server
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from PIL import Image
 from heat_neo4j.cli import heat
 from heat_neo4j.demo import stdlib
 from heat_neo4j.demo.questions import QUESTIONS
-from heat_neo4j.local_server import LocalServer
-from tests.live_graph import open_cypher, snapshot
+from heat_neo4j.local_server.server import LocalServer
+from tests.support.live_graph import open_cypher, snapshot
 
 
 def invoke(*arguments, code=0, **environment):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j import baselines
 from heat_neo4j.cli import heat
+from heat_neo4j.linkpred import baselines
 
 QUICK = ("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1")
 

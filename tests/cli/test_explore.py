@@ -3,7 +3,7 @@
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from heat_neo4j.explore import library
+from heat_neo4j.explore import page as library
 
 NOWHERE = ("--uri", "bolt://127.0.0.1:1", "--username", "neo4j")
 

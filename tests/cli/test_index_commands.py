@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from tests.commands import invoker
-from tests.live_graph import apart_from_versions, open_cypher, snapshot
+from tests.support.commands import invoker
+from tests.support.live_graph import apart_from_versions, open_cypher, snapshot
 
 pytestmark = pytest.mark.live
 

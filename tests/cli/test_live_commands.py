@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from heat_neo4j.cli import embed as embed_module
+from heat_neo4j.cli.commands import embed as embed_module
 from heat_neo4j.cli.output import Reporter
-from tests.commands import invoker
-from tests.live_graph import open_cypher, snapshot
+from tests.support.commands import invoker
+from tests.support.live_graph import open_cypher, snapshot
 
 pytestmark = pytest.mark.live
 
@@ -229,7 +229,7 @@ def test_clear_asks_and_takes_no_for_an_answer(invoke, cypher, monkeypatch):
     assert re.fullmatch(r"would remove 1 run, coordinates of 40 nodes, \d+ predicted links\n", shown)
     refused = invoke("clear", "--model", "cli", code=2)
     assert "--yes says that this is meant" in refused.stderr
-    monkeypatch.setattr("heat_neo4j.cli.clear._can_ask", lambda: True)
+    monkeypatch.setattr("heat_neo4j.cli.commands.clear._can_ask", lambda: True)
     assert invoke("clear", "--model", "cli", code=130, input="n\n").stderr.endswith("heat: interrupted\n")
     assert snapshot(cypher) == published
     assert invoke("clear", "--model", "cli", input="y\n").stdout.startswith("removed 1 run, ")

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from tests.live_graph import open_cypher, snapshot
+from tests.support.live_graph import open_cypher, snapshot
 
 
 @pytest.fixture

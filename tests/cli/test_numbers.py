@@ -12,9 +12,8 @@ from click.testing import CliRunner
 
 from heat_neo4j import errors
 from heat_neo4j.cli import heat
-from heat_neo4j.cli.options import Count, Duration, Number
-from heat_neo4j.cli.run_options import _Bytes
-from heat_neo4j.config import SECTIONS
+from heat_neo4j.cli.config import SECTIONS
+from heat_neo4j.cli.options import Count, Duration, Number, _Bytes
 
 HUGE = [
     "nan",

@@ -7,15 +7,16 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j._publishing import SCORES
 from heat_neo4j.cli import COMMANDS, arguments, heat
+from heat_neo4j.cli.config import SECTIONS
 from heat_neo4j.cli.group import Option
-from heat_neo4j.cli.run_options import CHOOSABLE
-from heat_neo4j.config import SECTIONS
-from heat_neo4j.database import Projection, WriteNames
-from heat_neo4j.estimator import HEAT
-from heat_neo4j.pipeline import LinkOptions
-from heat_neo4j.tuning import GRIDS
+from heat_neo4j.cli.options import CHOOSABLE
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.linkpred.tuning import GRIDS
+from heat_neo4j.pipeline.embed import LinkOptions
+from heat_neo4j.pipeline.publishing import SCORES
 
 OF_ONE = {"type_weights": "type_weight"}  # the option is given once for each
 ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter

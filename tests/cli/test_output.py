@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from heat_neo4j._display import format_bytes
+from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.cli import interrupts, output
 from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, print_json, table
 

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from heat_neo4j.cli.pictures import FORMATS
+from heat_neo4j.cli.output import FORMATS
 from heat_neo4j.plots import FORMATS as SAVED
 from heat_neo4j.plots import style
 

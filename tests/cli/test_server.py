@@ -1,4 +1,4 @@
-"""``heat server`` without a server: what it says, refuses and leaves alone. Real ones: tests/integration."""
+"""``heat server`` without a server: what it says, refuses and leaves alone. Real ones: tests/local_server."""
 
 import json
 import os
@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from heat_neo4j.local_server import RELEASES, LocalServer
 from heat_neo4j.local_server.folders import ServerRecord
+from heat_neo4j.local_server.releases import RELEASES
+from heat_neo4j.local_server.server import LocalServer
 
 
 def run(*arguments):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.environments import clean_variables, finish
+from tests.support.environments import clean_variables, finish
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,12 +23,12 @@ from ruamel.yaml import YAML
 import heat_neo4j
 from heat_neo4j import errors
 from heat_neo4j.cli import heat
-from heat_neo4j.config import read_config
-from heat_neo4j.database import WriteNames
-from heat_neo4j.local_server import DEFAULT_SERIES
-from tests.documents import blocks
-from tests.environments import Environment, clean_variables
-from tests.live_graph import published_node
+from heat_neo4j.cli.config import read_config
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.local_server.releases import DEFAULT_SERIES
+from tests.support.documents import blocks
+from tests.support.environments import Environment, clean_variables
+from tests.support.live_graph import published_node
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from heat_neo4j.local_server import DEFAULT_SERIES
+from heat_neo4j.local_server.releases import DEFAULT_SERIES
 
 DOCKER = Path(__file__).parents[2] / "docker"
 COMPOSE = DOCKER / "compose.yml"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import heat_neo4j
-from heat_neo4j.local_server import RELEASES
-from tests.environments import Environment
+from heat_neo4j.local_server.releases import RELEASES
+from tests.support.environments import Environment
 
 pytestmark = pytest.mark.xdist_group("wheel")  # one environment
 

@@ -16,7 +16,7 @@ from tests.benchmarks.results.graphs import GRAPHS
 from tests.benchmarks.results.jobs import BASELINES, CHOOSE, LABEL_SHARES, Job
 from tests.benchmarks.results.plan import ABLATION, ALPHAS, CLASSIFIERS, SEEDS, seeds_of
 from tests.benchmarks.results.variants import VARIANTS
-from tests.datasets import DATASETS
+from tests.support.datasets import DATASETS
 
 __all__ = ["write_document"]
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
-from heat_neo4j.evaluation.classes import class_scores
+from heat_neo4j.evaluation.node_classes import class_scores
 from heat_neo4j.graph import Graph
-from heat_neo4j.splits import split_edges
-from heat_neo4j.tuning import choose_parameters
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.linkpred.tuning import choose_parameters
 from tests.benchmarks.results.jobs import BASELINES, FEATURES, chosen_figures
 
 __all__ = ["fingerprint"]

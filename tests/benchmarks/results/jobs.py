@@ -13,31 +13,33 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j import training
-from heat_neo4j._progress import no_progress
-from heat_neo4j.baselines import BaselineUnavailableError, paths_of_three
-from heat_neo4j.estimator import HEAT
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j.embedding import training
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
-from heat_neo4j.evaluation.classes import class_scores
 from heat_neo4j.evaluation.methods import (
+    COMBINED_ROW,
     HEAT_ROW,
     Features,
     Method,
+    OwnRows,
+    ProbableScorer,
     Unseeded,
     feature_methods,
     fit_heat,
     link_methods,
 )
-from heat_neo4j.evaluation.own import COMBINED_ROW, OwnRows, ProbableScorer
+from heat_neo4j.evaluation.node_classes import class_scores
 from heat_neo4j.evaluation.ranking import measure_links
 from heat_neo4j.files import read_graph_files
+from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
-from heat_neo4j.hyperboloid import to_klein
-from heat_neo4j.metrics import auroc, average_precision, expected_calibration_error
-from heat_neo4j.scorers import PairScorer
-from heat_neo4j.splits import EdgeSplit, split_edges
-from tests import datasets
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError, paths_of_three
+from heat_neo4j.linkpred.metrics import auroc, average_precision, expected_calibration_error
+from heat_neo4j.linkpred.scorers import PairScorer
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.results import graphs, variants
+from tests.support import datasets
 
 __all__ = [
     "BASELINES",

@@ -8,7 +8,7 @@ from typing import Any
 from tests.benchmarks.results.graphs import GRAPHS
 from tests.benchmarks.results.jobs import BASELINES, CHOOSE, NO_FEATURES, Job
 from tests.benchmarks.results.variants import VARIANTS
-from tests.datasets import DATASETS
+from tests.support.datasets import DATASETS
 
 __all__ = ["ABLATION", "ALPHAS", "CLASSIFIERS", "DIMENSIONS", "SEEDS", "SLOW_SEEDS", "all_jobs"]
 

@@ -10,13 +10,13 @@ from unittest import mock
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j import similarity, walks
 from heat_neo4j._kernels.walks import draw_block
-from heat_neo4j._team import Team
-from heat_neo4j.baselines import attribute_svd
-from heat_neo4j.estimator import HEAT
+from heat_neo4j._utils.threads import Team
+from heat_neo4j.embedding import similarity, walks
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.graph import Graph
-from heat_neo4j.refinement import with_neighbours
+from heat_neo4j.linkpred.baselines import attribute_svd
 
 __all__ = ["VARIANTS", "in_place"]
 

@@ -1,0 +1,383 @@
+"""Exact sweeps over all pairs of points on the hyperboloid, in rows that threads share out.
+
+Pairs are compared by z = cosh d - 1 in its chordal form ``(|s - q|^2 - (t - t')^2) / 2``, where the
+difference of the time coordinates comes from ``(s - q) . (s + q) / (t + t')``: no large numbers cancel near
+a point, and z(u, v) has the same bits as z(v, u). Spatial coordinates arrive transposed, shape (d, M), so
+that the inner loops run over points: sums are made in the order of the coordinates, whatever the vector
+width. A row's result depends on nothing but the row, so bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.intrinsics import atomic_add
+from heat_neo4j._kernels.jit import njit
+from heat_neo4j._kernels.sparse import first_at_least
+from heat_neo4j._kernels.worksharing import take
+
+__all__ = [
+    "GROUP",
+    "IS_SOURCE",
+    "IS_TARGET",
+    "NO_PARTNER",
+    "TILE",
+    "VIEW",
+    "count_pairs_above",
+    "nearest_absent",
+    "paired_excess",
+]
+
+IS_SOURCE = np.uint8(1)
+IS_TARGET = np.uint8(2)
+NO_PARTNER = -1
+TILE = 64
+"""Points that lie together, see `heat_neo4j.geometry.search`."""
+GROUP = 64
+"""Tiles that lie together."""
+VIEW = 16
+"""Coordinates by which far points are told from near ones."""
+_BLOCK = 256
+_SLACK = 1.0 + 1e-6  # what rounding does to z, as a share of it
+_BLUR = 1e-14  # and, as |x - y|^2, where large times cancel
+
+
+@njit(cache=True)
+def _excess(
+    spatial: NDArray[np.float64],
+    time: NDArray[np.float64],
+    u: int,
+    first: int,
+    last: int,
+    z: NDArray[np.float64],
+    along: NDArray[np.float64],
+) -> None:
+    """Fill z[: last - first] with cosh d(u, v) - 1 for v in [first, last); `along` is scratch."""
+    n = last - first
+    for j in range(n):
+        z[j] = 0.0
+        along[j] = 0.0
+    for i in range(spatial.shape[0]):
+        s = spatial[i, u]
+        for j in range(n):
+            q = spatial[i, first + j]
+            difference = s - q
+            z[j] += difference * difference
+            along[j] += difference * (s + q)
+    for j in range(n):
+        rise = along[j] / (time[u] + time[first + j])
+        z[j] = max(0.5 * (z[j] - rise * rise), 0.0)
+
+
+@njit(cache=True)
+def paired_excess(
+    spatial: NDArray[np.float64],
+    time: NDArray[np.float64],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return z = cosh d - 1 of the pairs (left[i], right[i])."""
+    z = np.empty(left.shape[0])
+    along = np.empty(1)
+    for i in range(left.shape[0]):
+        _excess(spatial, time, left[i], right[i], right[i] + 1, z[i : i + 1], along)
+    return z
+
+
+@njit(cache=True)
+def _is_neighbour(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: int, v: int) -> bool:
+    place = first_at_least(indices, indptr[u], indptr[u + 1], v)
+    found: bool = place < indptr[u + 1] and indices[place] == v
+    return found
+
+
+@njit(cache=True)
+def _sift_down(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int) -> None:
+    """Restore a heap, largest (distance, partner) on top, whose top entry has been replaced."""
+    at = 0
+    d, v = distance[0], partner[0]
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and (
+            distance[other] > distance[child]
+            or (distance[other] == distance[child] and partner[other] > partner[child])
+        ):
+            child = other
+        if d > distance[child] or (d == distance[child] and v > partner[child]):
+            break
+        distance[at], partner[at] = distance[child], partner[child]
+        at = child
+    distance[at], partner[at] = d, v
+
+
+@njit(cache=True)
+def _sift_up(distance: NDArray[np.float64], partner: NDArray[np.int64], at: int) -> None:
+    """Restore a heap whose last entry, `at`, has been added."""
+    d, v = distance[at], partner[at]
+    while at > 0:
+        parent = (at - 1) >> 1
+        if distance[parent] > d or (distance[parent] == d and partner[parent] > v):
+            break
+        distance[at], partner[at] = distance[parent], partner[parent]
+        at = parent
+    distance[at], partner[at] = d, v
+
+
+@njit(cache=True)
+def _distance(excess: float) -> float:
+    """Return arcosh(1 + excess)."""
+    distance: float = np.log1p(excess + np.sqrt(excess * (excess + 2.0)))
+    return distance
+
+
+@njit(cache=True)
+def _ceiling(distance: float) -> float:
+    """Return a z above which the distance is surely larger than `distance`."""
+    half: float = np.sinh(0.5 * distance)
+    return 2.0 * half * half * (1.0 + 1e-9)
+
+
+@njit(cache=True)
+def _offer(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int, d: float, v: int) -> int:
+    """Put (d, v) into a heap of the smallest; return how many it holds now."""
+    if size < distance.shape[0]:
+        distance[size], partner[size] = d, v
+        _sift_up(distance, partner, size)
+        return size + 1
+    if d < distance[0] or (d == distance[0] and v < partner[0]):
+        distance[0], partner[0] = d, v
+        _sift_down(distance, partner, size)
+    return size
+
+
+@njit(cache=True)
+def _sort(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int) -> None:
+    """Turn a heap into an ascending list."""
+    for end in range(size - 1, 0, -1):
+        distance[0], distance[end] = distance[end], distance[0]
+        partner[0], partner[end] = partner[end], partner[0]
+        _sift_down(distance, partner, end)
+
+
+@njit(cache=True)
+def _may_link(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], roles: NDArray[np.uint8], u: int, v: int
+) -> bool:
+    """Tell whether two nodes are different, not joined, and of roles that go together."""
+    if v == u or _is_neighbour(indptr, indices, u, v):
+        return False
+    forward = bool(roles[u] & IS_SOURCE) and bool(roles[v] & IS_TARGET)
+    return forward or (bool(roles[v] & IS_SOURCE) and bool(roles[u] & IS_TARGET))
+
+
+@njit(cache=True)
+def _excess_between(points: NDArray[np.float64], time: NDArray[np.float64], u: int, v: int) -> float:
+    """Return what `_excess` does, to the bit, of one pair of points that lie in memory row by row."""
+    z, along = 0.0, 0.0
+    for i in range(points.shape[1]):
+        s, q = points[u, i], points[v, i]
+        difference = s - q
+        z += difference * difference
+        along += difference * (s + q)
+    rise = along / (time[u] + time[v])
+    return max(0.5 * (z - rise * rise), 0.0)
+
+
+@njit(cache=True)
+def _limit(ceiling: float, gap: float) -> float:
+    """Return how large |x - y|^2 / gap(y) can be where z is up to `ceiling`, given the gap of x."""
+    return 0.5 * ceiling * gap * _SLACK
+
+
+@njit(cache=True, inline="always")
+def _least_in(
+    boxes: NDArray[np.float64], widest: NDArray[np.float64], box: int, view: NDArray[np.float64]
+) -> float:
+    """Return a lower bound of |x - y|^2 / gap(y) for the points in a box."""
+    apart = 0.0
+    for i in range(VIEW):
+        beyond = max(boxes[box, 0, i] - view[i], view[i] - boxes[box, 1, i], 0.0)
+        apart += beyond * beyond
+    least: float = max(apart - _BLUR, 0.0) / widest[box]
+    return least
+
+
+@njit(cache=True)
+def _survey(
+    boxes: NDArray[np.float64],
+    widest: NDArray[np.float64],
+    outer_boxes: NDArray[np.float64],
+    outer_widest: NDArray[np.float64],
+    masks: NDArray[np.uint8],
+    role: int,
+    view: NDArray[np.float64],
+    limit: float,
+    least: NDArray[np.float64],
+) -> None:
+    """Fill least[t] with the bound of tile t, NaN where it is over the limit or no role goes with `role`."""
+    for outer in range(outer_boxes.shape[0]):
+        first, last = outer * GROUP, min((outer + 1) * GROUP, boxes.shape[0])
+        if _least_in(outer_boxes, outer_widest, outer, view) > limit:
+            least[first:last] = np.nan
+            continue
+        for t in range(first, last):
+            suited = (role & IS_SOURCE and masks[t] & IS_TARGET) or (
+                role & IS_TARGET and masks[t] & IS_SOURCE
+            )
+            least[t] = _least_in(boxes, widest, t, view) if suited else np.nan
+
+
+@njit(cache=True)
+def _nearest_tile(least: NDArray[np.float64], limit: float) -> int:
+    """Return the tile with the lowest value of those within the limit; -1 if there is none."""
+    best = -1
+    for t in range(least.shape[0]):
+        if least[t] <= limit:
+            best, limit = t, least[t]
+    return best
+
+
+@njit(cache=True, inline="always")
+def _measure_tile(tile: NDArray[np.float64], view: NDArray[np.float64], apart: NDArray[np.float64]) -> None:
+    """Fill apart[j] with the squared distance of the j-th view of a tile from `view`."""
+    apart[:] = 0.0
+    for i in range(0, VIEW, 8):  # eight at a time: fewer loads and stores of the sums
+        for j in range(TILE):
+            apart[j] += (
+                (tile[i, j] - view[i]) ** 2
+                + (tile[i + 1, j] - view[i + 1]) ** 2
+                + (tile[i + 2, j] - view[i + 2]) ** 2
+                + (tile[i + 3, j] - view[i + 3]) ** 2
+                + (tile[i + 4, j] - view[i + 4]) ** 2
+                + (tile[i + 5, j] - view[i + 5]) ** 2
+                + (tile[i + 6, j] - view[i + 6]) ** 2
+                + (tile[i + 7, j] - view[i + 7]) ** 2
+            )
+
+
+@njit(cache=True, nogil=True)
+def nearest_absent(
+    points: NDArray[np.float64],
+    time: NDArray[np.float64],
+    node: NDArray[np.int64],
+    views: NDArray[np.float64],
+    gaps: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    widest: NDArray[np.float64],
+    outer_boxes: NDArray[np.float64],
+    outer_widest: NDArray[np.float64],
+    masks: NDArray[np.uint8],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    roles: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    bound: float,
+    distance: NDArray[np.float64],
+    partner: NDArray[np.int64],
+    shared: NDArray[np.int64],
+    thread: int,
+    n_threads: int,
+) -> None:
+    """Find the k nearest absent partners of some points among all. Run by a team.
+
+    First a point's own tile is looked at, then the nearest tiles until k partners are known, then all that
+    may hold a nearer one.
+
+    Parameters
+    ----------
+    points, time, node, views, gaps, boxes, widest, outer_boxes, outer_widest, masks
+        A `heat_neo4j.geometry.search.Tiles`.
+    indptr, indices : CSR arrays
+        Pairs of nodes that exist already, sorted within rows.
+    roles : uint8 array of shape (M,)
+        `IS_SOURCE` and `IS_TARGET` bits of each node; a pair must have one of each at opposite ends.
+    places : int64 array of shape (B,)
+        The points, by their place in the tiles.
+    bound : float
+        Pairs farther apart than this may be left out.
+    distance, partner : arrays of shape (B, k)
+        Receive the partners' distances and nodes sorted by (distance, node); infinity and `NO_PARTNER` where
+        there are fewer.
+    """
+    least, view, apart = np.empty(boxes.shape[0]), np.empty(VIEW), np.empty(TILE)
+    k = distance.shape[1]
+    row = take(shared)
+    while row < places.shape[0]:
+        u = places[row]
+        gap = gaps[u // TILE, u % TILE]
+        for i in range(VIEW):  # compiles in half the time that a slice takes
+            view[i] = views[u // TILE, i, u % TILE]
+        distance[row, :] = np.inf
+        partner[row, :] = NO_PARTNER
+        limit = _limit(_ceiling(bound), gap)
+        t = own = u // TILE
+        size, passed = np.int64(0), 0  # for a literal 0 all that takes it would be compiled once more
+        while t >= 0:
+            _measure_tile(views[t], view, apart)
+            for j in range(min(TILE, time.shape[0] - t * TILE)):
+                if apart[j] > limit * gaps[t, j] + _BLUR:
+                    continue
+                v = t * TILE + j
+                if not _may_link(indptr, indices, roles, node[u], node[v]):
+                    continue
+                d = _distance(_excess_between(points, time, u, v))
+                size = _offer(distance[row], partner[row], size, d, node[v])
+                if size == k:
+                    limit = min(limit, _limit(_ceiling(distance[row, 0]), gap))
+            if t == own:
+                _survey(boxes, widest, outer_boxes, outer_widest, masks, roles[node[u]], view, limit, least)
+            least[t] = np.nan
+            if size < k:
+                t = _nearest_tile(least, limit)
+            else:
+                while passed < least.shape[0] and not least[passed] <= limit:
+                    passed += 1
+                t = passed if passed < least.shape[0] else -1
+        _sort(distance[row], partner[row], size)
+        row = take(shared)
+
+
+@njit(cache=True)
+def _count_row(
+    spatial: NDArray[np.float64], time: NDArray[np.float64], sorted_z: NDArray[np.float64], u: int
+) -> int:
+    z = np.empty(_BLOCK)
+    along = np.empty(_BLOCK)
+    total = 0
+    for start in range(u + 1, time.shape[0], _BLOCK):
+        stop = min(start + _BLOCK, time.shape[0])
+        _excess(spatial, time, u, start, stop, z, along)
+        for j in range(stop - start):
+            under = np.searchsorted(sorted_z, z[j])
+            total += under
+            if under < sorted_z.shape[0] and sorted_z[under] == z[j]:
+                under = np.searchsorted(sorted_z, z[j], side="right")
+            total += under
+    return total
+
+
+@njit(cache=True, nogil=True)
+def count_pairs_above(
+    spatial: NDArray[np.float64],
+    time: NDArray[np.float64],
+    sorted_z: NDArray[np.float64],
+    begin: int,
+    end: int,
+    total: NDArray[np.int64],
+    shared: NDArray[np.int64],
+    thread: int,
+    n_threads: int,
+) -> None:
+    """Add to total[0], over pairs (u, v) with u in [begin, end), v > u, how many of `sorted_z` lie under z.
+
+    A value equal to the pair's z counts once and one under it twice, so the sum is twice that of counts
+    with ties at a half, and is exact. Run by a team.
+    """
+    row = begin + take(shared)
+    while row < end:
+        atomic_add(total, 0, _count_row(spatial, time, sorted_z, row))
+        row = begin + take(shared)

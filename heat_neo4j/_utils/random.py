@@ -1,0 +1,45 @@
+"""One seed in, named and independent random keys out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heat_neo4j._utils.validation import check_integer
+
+__all__ = ["Keys", "draw_seed", "make_keys"]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys of the counter-based streams (see `_kernels.random`), and the generators for array draws."""
+
+    walks: np.uint64
+    negatives: np.uint64
+    start: np.random.Generator
+    order: np.random.Generator
+
+
+def draw_seed(random_state: int | None) -> int:
+    """Return `random_state`, or a fresh 63-bit seed from the operating system when it is None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `random_state` is neither None nor an integer of at least 0.
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+    return check_integer("random_state", random_state, minimum=0, maximum=None)
+
+
+def make_keys(seed: int) -> Keys:
+    """Return the keys of a training run; the same seed always gives the same keys."""
+    walks, negatives, start, order = np.random.SeedSequence(seed).spawn(4)
+    return Keys(
+        walks=walks.generate_state(1, np.uint64)[0],
+        negatives=negatives.generate_state(1, np.uint64)[0],
+        start=np.random.Generator(np.random.PCG64(start)),
+        order=np.random.Generator(np.random.PCG64(order)),
+    )

@@ -1,0 +1,229 @@
+"""How many processors this process may use, and threads that share the work of one compiled function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self
+
+from heat_neo4j._kernels.worksharing import give_up, share_work
+from heat_neo4j._utils.validation import check_integer
+
+__all__ = [
+    "ALONE",
+    "BestCount",
+    "Team",
+    "available_processors",
+    "resolve_threads",
+]
+
+
+def available_processors(root: Path = Path("/")) -> tuple[int, str]:
+    """Return the number of processors that threads can keep busy, and why it is that.
+
+    The scheduler gives a process the processors of its affinity. A control group (of a container or a systemd
+    unit) may allow it less time than these have: cpu.max in version 2, cpu.cfs_quota_us in version 1, of the
+    group or of any group around it. Part of a processor counts as one.
+
+    Parameters
+    ----------
+    root : Path
+        Where /proc and /sys are.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        allowed, why = len(os.sched_getaffinity(0)), "the processors this process may run on"
+    else:
+        allowed, why = os.cpu_count() or 1, "the processors of this machine"
+    quota = min(_quotas(root), default=float(allowed))
+    if quota < allowed:
+        return max(ceil(quota), 1), f"the CPU quota of its control group, {quota:g} of {allowed} processors"
+    return allowed, why
+
+
+def _quotas(root: Path) -> Iterator[float]:
+    """Yield the quota, in processors, of each control group with one that this process is in."""
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        groups = root / "sys/fs/cgroup"
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        if controllers:  # version 1: the folder is named for the controllers, or links to one that is
+            groups /= "cpu"
+        # In a container the path may be the host's, while its own group is at the top.
+        own = groups / path.lstrip("/")
+        for group in (own, *own.parents):
+            quota, period = _quota(group)
+            if quota.isdigit() and period.isdigit() and int(period) > 0:
+                yield int(quota) / int(period)
+            if group == groups:
+                break
+
+
+def _quota(group: Path) -> tuple[str, str]:
+    """Return microseconds of processor time, and of the period that they are for, as they are written."""
+    both = _read(group / "cpu.max").split()
+    if len(both) == 2:
+        return both[0], both[1]
+    return _read(group / "cpu.cfs_quota_us").strip(), _read(group / "cpu.cfs_period_us").strip()
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+
+
+_FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
+_TURNS = 3  # of a trial
+_TRIAL_WORK = 0.25  # of a call in each turn: the other count may be slow
+_PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at which a trial ends, or wins
+_SLOWED = 0.75  # of the usual speed: then the machine has changed
+
+
+class Team:
+    """The calling thread and `n_threads` - 1 more; a context manager that ends them.
+
+    Parameters
+    ----------
+    n_threads : int
+        How many there are.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._others = ThreadPoolExecutor(max(n_threads - 1, 1), thread_name_prefix="heat")
+
+    def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
+        """Call ``function(*arguments, shared, thread, count)`` on `count` threads, or all; wait for them.
+
+        The function must be compiled with ``nogil=True``. `shared` is for the functions of
+        `heat_neo4j._kernels.worksharing`, by which it shares out its work.
+        """
+        count = self.n_threads if count is None else count
+        shared = share_work(count)
+        try:
+            others = [
+                self._others.submit(function, *arguments, shared, thread, count) for thread in range(1, count)
+            ]
+            function(*arguments, shared, 0, count)
+            for other in others:
+                other.result()
+        except BaseException:  # the others would wait for this thread for ever
+            give_up(shared)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._others.shutdown()
+
+
+ALONE = Team(1)
+"""The calling thread and no other."""
+
+
+class BestCount:
+    """How many threads of a team get most done just now, found by trying.
+
+    Threads that meet often wait for the one that the operating system has put aside: beside busy programs
+    fewer can be faster. One call in many is made with fewer threads or more; if that is not plainly slower,
+    both counts take turns, and the faster one stays. Trials that change nothing become rare.
+
+    Parameters
+    ----------
+    most : int
+        The threads of the team; it begins with all.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._best = most
+        self._other = most
+        self._trial: dict[int, list[float]] = {}  # seconds per unit of work, of each count in its turns
+        self._usual: list[float] = []
+        self._interval = self._until_trial = _FIRST_TRIAL
+        self._upwards = False
+
+    @property
+    def count(self) -> int:
+        """How many threads the next call should have."""
+        if self._until_trial > 0 or self._most == 1:
+            return self._best
+        turns = sum(len(each) for each in self._trial.values())
+        return self._best if turns % 2 else self._other
+
+    def parts(self, work: int) -> Iterator[tuple[int, int, int]]:
+        """Yield (begin, end, threads) of the parts that some work, of any unit, should be done in.
+
+        What the caller does until it asks for the next part is taken as that part's time.
+        """
+        begin = 0
+        while begin < work:
+            size = work - begin
+            if self._until_trial == 0 and self._most > 1:
+                size = min(size, ceil(_TRIAL_WORK * work))
+            began = perf_counter()
+            yield begin, begin + size, self.count
+            self.ran(size, perf_counter() - began)
+            begin += size
+
+    def ran(self, work: int, seconds: float) -> None:
+        """Take note of a call with `count` threads: how much was done, in any unit, and how long it took."""
+        if self._most == 1:
+            return
+        pace = seconds / work
+        if self._until_trial > 0:
+            self._until_trial -= 1
+            self._usual.append(pace)
+            if len(self._usual) > _TURNS and _SLOWED * pace > sum(self._usual[:-1]) / (len(self._usual) - 1):
+                self._until_trial, self._interval = 0, _FIRST_TRIAL
+            if self._until_trial == 0:
+                self._begin_trial()
+            return
+        self._trial[self.count].append(pace)
+        best, other = self._trial[self._best], self._trial[self._other]
+        if len(best) < len(other):
+            return
+        ratio = sum(best) / sum(other)
+        if len(other) == _TURNS or ratio < _PLAINLY:
+            self._end_trial(won=ratio > _BETTER)
+
+    def _begin_trial(self) -> None:
+        step = max(self._best // 4, 1)
+        self._upwards = self._best < self._most and (self._best == 1 or not self._upwards)
+        self._other = min(self._best + step, self._most) if self._upwards else self._best - step
+        self._trial = {self._other: [], self._best: []}
+
+    def _end_trial(self, *, won: bool) -> None:
+        if won:
+            self._best, self._interval = self._other, _FIRST_TRIAL
+            self._upwards = not self._upwards  # then the next trial goes on in the same direction
+        else:
+            self._interval = min(4 * self._interval, _LAST_TRIAL)
+        self._until_trial = self._interval
+        self._usual = []
+
+
+def resolve_threads(n_threads: int | None) -> int:
+    """Return how many threads to use: `n_threads`, or one for each processor that this process may use.
+
+    More threads than processors would only take turns, so there are never more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n_threads` is not an integer of at least 1.
+    """
+    available = available_processors()[0]
+    if n_threads is None:
+        return available
+    return min(check_integer("n_threads", n_threads, minimum=1), available)

@@ -1,0 +1,4 @@
+"""One file per command of `heat`.
+
+It may import: everything.
+"""

@@ -1,0 +1,102 @@
+"""``heat check``: what is there, what a projection matches, what would go wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.arguments import projection_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import (
+    common_options,
+    connection_options,
+    json_option,
+    model_option,
+    projection_options,
+)
+from heat_neo4j.cli.output import Reporter, facts, plural, print_json
+from heat_neo4j.cli.report import COUNTS
+from heat_neo4j.errors import ProjectionError
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.read.checking import ProjectionReport
+
+__all__ = ["check"]
+
+EXAMPLE = """
+heat check --labels Paper --relationships CITES --weight weight --attributes year
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@projection_options
+@model_option
+@connection_options
+@json_option
+@common_options
+def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Say what a projection matches and what would go wrong.
+
+    Reads all that `heat embed` with the same options would read, and writes nothing. Ends with exit code 4
+    if `heat embed` would stop.
+    """
+    from heat_neo4j.pipeline.settings import known_recipe
+
+    projection = projection_from(options)
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        known = known_recipe(store.published_run(model), projection)
+        report = store.check(projection, known.entries, on_progress=progress)
+    why = report.recipe_problem or next(iter(known.notes), "")
+    recipe = f"new: {why}" if why else "new" if known.run is None else f"as in run {known.run}"
+    if as_json:
+        print_json({**report.to_dict(), "recipe": recipe})
+    else:
+        facts(_lines(report, recipe))
+    if report.problems:
+        several = f" at {len(report.problems)} problems, first" if len(report.problems) > 1 else ""
+        raise ProjectionError(f"`heat embed` would stop{several}: {report.problems[0]}")
+
+
+def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
+    server = report.server
+    yield "Server", f"Neo4j {server.version} {server.edition} at {server.address}"
+    yield "Database", server.database
+    if report.nodes:
+        yield "Nodes", f"{report.nodes:,}{_shares(report.labels)}"
+        yield "Relationships", f"{sum(report.types.values()):,}{_shares(report.types)}"
+        for key, meaning in COUNTS.items():
+            if report.counts.get(key):
+                yield "", f"{report.counts[key]:,} {meaning}"
+    if report.projection.relationships is None and report.predicted_types:
+        yield "", f"without predicted links: {', '.join(report.predicted_types)}"
+    for place, attribute in enumerate(report.attributes):
+        yield "" if place else "Attributes", _attribute(attribute)
+    if report.attributes:
+        yield "Recipe", recipe
+        yield from (("", f"{_name(attribute)}: {attribute['holds']}") for attribute in report.attributes)
+    for place, advice in enumerate(report.advice):
+        yield "" if place else "Advice", advice
+    for place, problem in enumerate(report.problems):
+        yield "" if place else "Problems", problem
+    if not report.problems:
+        yield "Problems", "none: `heat embed` can run"
+
+
+def _shares(counts: Mapping[str, int]) -> str:
+    """Return how many of each, most frequent first."""
+    shares = sorted(counts.items(), key=lambda share: (-share[1], share[0]))
+    return ": " + ", ".join(f"{name} {count:,}" for name, count in shares) if shares else ""
+
+
+def _attribute(attribute: Mapping[str, Any]) -> str:
+    text = f"{_name(attribute)}: {attribute['kind']}, {plural(attribute['columns'], 'column')}"
+    return text + (f", missing on {plural(attribute['missing'], 'node')}" if attribute["missing"] else "")
+
+
+def _name(attribute: Mapping[str, Any]) -> str:
+    from heat_neo4j.attributes.table import Attribute
+
+    return Attribute.of(attribute).name

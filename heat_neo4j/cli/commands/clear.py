@@ -1,0 +1,112 @@
+"""``heat clear``: take back what runs have written."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.publish.removal import ClearReport
+
+__all__ = ["clear"]
+
+WHAT = "What to remove"
+EXAMPLE = """
+heat clear --model heat --dry-run
+heat clear --model heat --yes
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@option(
+    "--run",
+    "run_id",
+    key=None,
+    heading=WHAT,
+    metavar="RUN",
+    help="Clear one run; `heat runs` lists them.",
+)
+@option(
+    "--model",
+    "of_model",
+    key=None,
+    heading=WHAT,
+    metavar="NAME",
+    help="Clear all runs of a model.",
+)
+@option(
+    "--all",
+    "everything",
+    key=None,
+    heading=WHAT,
+    is_flag=True,
+    help="Clear all runs of all models.",
+)
+@option("--yes", key=None, heading=WHAT, is_flag=True, help="Do not ask.")
+@option("--dry-run", key=None, heading=WHAT, is_flag=True, help="Only say what would be removed.")
+@connection_options
+@json_option
+@common_options
+def clear(
+    run_id: str | None,
+    of_model: str | None,
+    everything: bool,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Remove what runs have written, and only that.
+
+    Coordinates, radii, run ids, predicted links and the run nodes go; a published run is first taken out of
+    publication. Nodes, relationships and properties of your own stay.
+    """
+    if (run_id is not None) + (of_model is not None) + everything != 1:
+        raise click.UsageError("give one of --run, --model and --all", click.get_current_context())
+    chosen: dict[str, Any] = {"run_id": run_id, "model": of_model, "everything": everything}
+    with open_store(options) as store:
+        report = store.clear(**chosen, dry_run=True)
+        if not dry_run and _something(report):
+            _ask(report, yes=yes)
+            with Reporter(quiet=as_json and not verbose) as progress:
+                report = store.clear(**chosen, on_progress=progress)
+    if as_json:
+        print_json(report.to_dict())
+    elif not _something(report):
+        print_line("nothing to remove")
+    else:
+        print_line(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
+
+
+def _something(report: ClearReport) -> bool:
+    return bool(report.runs or report.models)
+
+
+def _ask(report: ClearReport, *, yes: bool) -> None:
+    if yes:
+        return
+    if not _can_ask():
+        context = click.get_current_context()
+        raise click.UsageError(f"would remove {_summary(report)}: --yes says that this is meant", context)
+    click.confirm(f"Remove {_summary(report)}?", abort=True, err=True)
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _summary(report: ClearReport) -> str:
+    parts = [
+        plural(len(report.runs), "run"),
+        f"coordinates of {plural(report.nodes, 'node')}",
+        plural(report.links, "predicted link"),
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,217 @@
+"""``heat demo``: the whole of it on a graph that every machine has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j._utils.display import printable
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import (
+    Reporter,
+    check_picture,
+    facts,
+    format_seconds,
+    plural,
+    print_json,
+    print_line,
+    print_lines,
+)
+from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
+
+if TYPE_CHECKING:
+    from heat_neo4j._utils.progress import Progress
+    from heat_neo4j.database.store import Neo4jStore
+    from heat_neo4j.demo.questions import Answer
+    from heat_neo4j.demo.stdlib import ImportGraph
+    from heat_neo4j.local_server.server import ServerStatus
+    from heat_neo4j.pipeline.embed import RunReport
+
+__all__ = ["demo"]
+
+SERVER, MODEL = "demo", "stdlib"
+SEED = 0
+FEW, HUB = 10, 60  # neighbours: fewer tell too little of a module, and one with more is near everything
+INTRODUCTION = """\
+Which module of Python's standard library imports which? That graph goes into a Neo4j server on this
+machine, gets coordinates in hyperbolic space there, and is asked five questions in Cypher.
+"""
+PROBABILITY = f"""
+   probability: against as many pairs of modules that are not related. Modules with fewer than {FEW}
+   or more than {HUB} neighbours are left out: too little is known of the former, the latter are near all."""
+EXAMPLE = """
+heat demo
+heat demo --picture library.svg
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@option(
+    "--picture",
+    key=None,
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    default="heat-demo.png",
+    show_default=True,
+    help="Where to save the picture: .png, .svg or .pdf.",
+)
+@option(
+    "--version",
+    key=None,
+    type=click.Choice(list(RELEASES)),
+    help=f"Neo4j release of the demo's own server.  [default: {DEFAULT_SERIES}]",
+)
+@connection_options
+@json_option
+@common_options
+def demo(picture: Path, version: str | None, as_json: bool, verbose: int, **options: Any) -> None:
+    """See it work: the imports of Python's own standard library.
+
+    Reads which module imports which from this Python's source files, loads that into a local Neo4j
+    server of the demo's own, embeds it, predicts missing imports, asks five questions in Cypher and saves
+    a picture. With NEO4J_URI or --uri it uses that server and starts none. Twice is the same as once.
+    """
+    _check(picture, version, options)
+    from heat_neo4j.demo.stdlib import read_import_graph
+
+    if not as_json:
+        print_lines(f"{INTRODUCTION}\n")
+    with Reporter(quiet=as_json) as progress:
+        imports = read_import_graph(on_progress=progress)
+        with _server(version, options, progress) as (store, status):
+            report, answers = _run(store, imports, picture, progress, quiet=as_json)
+    if as_json:
+        given = [answer.to_dict() for answer in answers]
+        server = None if status is None else status.to_dict()
+        print_json({"run": report.to_dict(), "answers": given, "picture": picture, "server": server})
+    else:
+        _show_end(picture, status)
+
+
+def _check(picture: Path, version: str | None, options: Mapping[str, Any]) -> None:
+    """Find out now what would otherwise go wrong at the end."""
+    from heat_neo4j.plots import check_installed
+
+    check_installed()
+    context = click.get_current_context()
+    check_picture(picture, "--picture")
+    if version is not None and options["uri"] is not None:
+        raise click.UsageError("--version is for the local server, but --uri or NEO4J_URI names one", context)
+
+
+@contextmanager
+def _server(
+    version: str | None, options: Mapping[str, Any], progress: Progress
+) -> Iterator[tuple[Neo4jStore, ServerStatus | None]]:
+    """Connect to the server that is named, or to the demo's own, which keeps running afterwards."""
+    if options["uri"] is not None:
+        with open_store(options) as store:
+            yield store, None
+        return
+    from heat_neo4j.database.store import Neo4jStore
+    from heat_neo4j.local_server.server import LocalServer
+
+    local = LocalServer(version or DEFAULT_SERIES, name=SERVER, on_progress=progress)
+    status = local.start()
+    uri, user, password = local.connection()
+    with Neo4jStore.connect(uri, auth=(user, password)) as store:
+        yield store, status
+
+
+def _run(
+    store: Neo4jStore, imports: ImportGraph, picture: Path, progress: Progress, *, quiet: bool
+) -> tuple[RunReport, list[Answer]]:
+    """Load, embed, ask and draw; print what comes of it as it comes, unless `quiet`."""
+    from heat_neo4j._utils.progress import prefixed
+    from heat_neo4j.demo.picture import draw_modules
+    from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, load_modules
+    from heat_neo4j.embedding.estimator import HEAT
+    from heat_neo4j.pipeline.embed import LinkOptions, embed
+
+    load_modules(store, imports, on_progress=progress)
+    links = LinkOptions(k=10, min_degree=FEW, max_degree=HUB)
+    model = HEAT(random_state=SEED, n_threads=1)  # a batch of so small a graph is one walk: nothing to share
+    report = embed(store, PROJECTION, model, names=WRITE_NAMES, links=links, on_progress=progress)
+    if not quiet:
+        _show_run(store, imports, report)
+    answers = []
+    for number, question in enumerate(QUESTIONS, start=1):
+        answers.append(question.ask(store))
+        if not quiet:
+            _show_answer(number, answers[-1])
+    graph = store.read_graph(PROJECTION)
+    draw_modules(imports, graph, picture, model, on_progress=prefixed(progress, "picture: "))
+    return report, answers
+
+
+def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> None:
+    run, server = report.run, store.server
+    seconds = sum(run.stage_seconds.values())
+    links = plural(run.links_written, "predicted import")
+    if report.calibration is not None:
+        links += f"; imports held back are told from other pairs with AUROC {report.calibration.auroc:.3f}"
+    pairs = f"{run.pair_count:,} pairs of modules met in walks" if run.pair_count else ""
+    print_line()
+    facts(
+        [
+            ("Graph", f"the standard library of Python {imports.version}, read from its source"),
+            ("", f"{plural(run.node_count, 'module')}, {plural(len(imports.source), 'import')}"),
+            ("Server", f"Neo4j {server.version} at {server.address}"),
+            ("Embedding", f"{run.dimension} dimensions from {pairs}, loss {run.final_loss:.2f}"),
+            ("Links", links),
+            ("Time", f"{format_seconds(seconds)} from reading to published"),
+        ]
+    )
+
+
+def _show_answer(number: int, answer: Answer) -> None:
+    """Print a question, where its query is, and the rows of the answer, numbers to the right."""
+    print_lines(f"\n{number}. {answer.question.text}\n   {answer.question.file}\n\n")
+    rows = answer.rows
+    lines = [list(row) for row in rows[:1]] + [[_cell(*entry) for entry in row.items()] for row in rows]
+    numeric = [isinstance(value, int | float) for row in rows[:1] for value in row.values()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = zip(line, widths, numeric, strict=True)
+        text = "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells)
+        print_line(f"   {text}".rstrip())
+    if not rows:
+        print_line("   none")
+    if answer.question.query == "missing_links":
+        print_lines(PROBABILITY)
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "probability" and value is not None:
+        return ">99.9%" if value > 0.999 else f"{value:.1%}"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return printable(", ".join(value) if isinstance(value, list) else str(value))
+
+
+def _show_end(picture: Path, status: ServerStatus | None) -> None:
+    """Print where the picture is, how to look around in the graph, and how to be rid of it."""
+    print_line()
+    facts([("Picture", str(picture.absolute()))])
+    if status is not None:
+        login = f"connect to {status.uri} as neo4j; the password is in {status.password_file}"
+        facts([("Browser", str(status.browser)), ("", login)])
+    facts(
+        [
+            ("Try", f"MATCH (model:HeatModel {{name: '{MODEL}'}}) WITH model.version AS version"),
+            ("", f"MATCH (m:HeatVersion {{model: '{MODEL}', number: version}})"),
+            ("", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b) WHERE r.run = m.linkRun"),
+            ("", "RETURN a, r, b"),
+            ("Queries", f"the files above, with model '{MODEL}' in place of 'heat'"),
+        ]
+    )
+    if status is not None:
+        facts([("Stop", f"heat server stop --name {SERVER}")])
+    else:
+        modules = "MATCH (n:Module) WHERE n.origin STARTS WITH 'heat demo' DETACH DELETE n"
+        facts([("Remove", f"heat clear --model {MODEL}"), ("", modules)])

@@ -1,0 +1,81 @@
+"""``heat estimate``: what a run would need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j._utils.display import format_bytes
+from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import (
+    common_options,
+    connection_options,
+    heat_options,
+    json_option,
+    link_options,
+    links_switch,
+    projection_options,
+)
+from heat_neo4j.cli.output import Reporter, facts, format_seconds, free_memory, plural, print_json
+
+if TYPE_CHECKING:
+    from heat_neo4j.pipeline.estimate import Estimate, RunSize
+
+__all__ = ["estimate"]
+
+EXAMPLE = """
+heat estimate --labels Paper --relationships CITES --attributes words --n-components 50
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@projection_options
+@heat_options
+@links_switch
+@link_options
+@connection_options
+@json_option
+@common_options
+def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
+    """Say what a run would need: memory, time, bytes written.
+
+    Takes the options of `heat embed`. Only counts are asked of the database, and a sample of a thousand
+    nodes for the width of the attributes. Memory is that of this process at its peak. Time is for a server on
+    the same machine, and as fast as a small training finds the machine just now, as busy as it is.
+    """
+    from heat_neo4j.pipeline.estimate import estimate as estimate_run
+    from heat_neo4j.pipeline.estimate import rates_here, run_size
+
+    projection, model = projection_from(options), heat_from(options)
+    wanted = links_from(options) if links else None
+    with open_store(options) as store:
+        size = run_size(store, projection, model, wanted)
+    with Reporter(quiet=as_json and not verbose) as progress:
+        needed = estimate_run(size, rates_here(size.threads, progress))
+    if as_json:
+        print_json({"size": vars(size), **needed.to_dict()})
+    else:
+        _show(size, needed, verbose=verbose)
+
+
+def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
+    graph = f"{plural(size.nodes, 'node')}, {plural(size.relationships, 'relationship')}"
+    facts([("Graph", f"{graph}, about {plural(size.attribute_columns, 'attribute column')}")])
+    facts([("Memory", f"{format_bytes(needed.peak_memory)} at the peak{_available()}")])
+    if verbose:
+        facts(("", f"{stage}: {format_bytes(count)}") for stage, count in needed.memory.items())
+    threads = plural(size.threads, "thread")
+    facts([("Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it")])
+    facts(("", f"{stage}: {format_seconds(took)}") for stage, took in needed.seconds.items())
+    one = format_bytes(needed.stored_bytes)
+    grown = f"about {one} a version; two are kept, and there are three while one is written"
+    facts([("Database", grown)])
+    facts([("Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most")])
+    facts([("Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter")])
+
+
+def _available() -> str:
+    return f", of {format_bytes(free_memory())} free now"

@@ -1,0 +1,86 @@
+"""``heat index``: the vector index of a published model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
+from heat_neo4j.cli.options import (
+    Decorator,
+    common_options,
+    connection_options,
+    json_option,
+    model_option,
+    stack,
+)
+from heat_neo4j.cli.output import Reporter, print_json, print_line, table
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.publish.published_index import IndexStatus
+
+__all__ = ["index"]
+
+HEADER = ("INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT")
+
+index_options: Decorator[Any] = stack(model_option, connection_options, json_option, common_options)
+
+
+@click.group(cls=HeatSubgroup, example="heat index status")
+def index() -> None:
+    """Make, look at or drop the vector index of a published model.
+
+    `heat embed` makes it by itself, unless --no-index is given. It finds nearest nodes without looking at
+    all of them.
+    """
+
+
+@index.command(cls=HeatCommand, example="heat index create")
+@index_options
+def create(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Make the index, unless it is there and as it must be; anew if it is not."""
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        _show(store.create_index(model, on_progress=progress), as_json=as_json)
+
+
+@index.command(cls=HeatCommand, example="heat index status --json")
+@index_options
+def status(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Say what there is, and what is wrong with it."""
+    with open_store(options) as store:
+        _show(store.index_status(model), as_json=as_json)
+
+
+@index.command(cls=HeatCommand, example="heat index drop --model heat")
+@index_options
+def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Drop the index and the vectors in it; coordinates stay."""
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        dropped = store.drop_index(model, on_progress=progress)
+    if as_json:
+        print_json({"model": model, "dropped": list(dropped)})
+    else:
+        print_line(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
+
+
+def _show(found: IndexStatus, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_dict())
+        return
+    if found.indexes:
+        rows = [
+            (
+                each.name,
+                each.label,
+                each.property,
+                str(each.dimension),
+                each.state.lower(),
+                f"{each.percent:.0f} %",
+            )
+            for each in found.indexes
+        ]
+        table(HEADER, rows)
+    for problem in found.problems:
+        print_line(problem)

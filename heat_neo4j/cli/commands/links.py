@@ -1,0 +1,75 @@
+"""``heat links``: predicted links from coordinates that are already there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from heat_neo4j.cli.arguments import links_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import (
+    common_options,
+    connection_options,
+    json_option,
+    link_options,
+    link_type_option,
+    memory_option,
+    model_option,
+    threads_option,
+    write_options,
+)
+from heat_neo4j.cli.output import Reporter, free_memory
+from heat_neo4j.cli.report import show_run
+
+__all__ = ["links"]
+
+EXAMPLE = """
+heat links --k 20 --source-label Author --target-label Paper
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@link_options
+@threads_option
+@memory_option
+@model_option
+@link_type_option
+@write_options
+@connection_options
+@json_option
+@common_options
+def links(
+    model: str,
+    link_type: str | None,
+    n_threads: int | None,
+    memory_limit: int | None,
+    dry_run: bool,
+    overwrite: bool,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Predict links from the published embedding and write them.
+
+    Nothing is trained: coordinates are read back, with the projection of the run that wrote them. The new
+    links take the place of the last ones, all at once. (If that run fitted no probabilities, one training
+    is needed to fit them; --no-probability does without.)
+    """
+    from heat_neo4j.pipeline.embed import predict
+
+    wanted = links_from(options)
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        report = predict(
+            store,
+            model,
+            links=wanted,
+            link_type=link_type,
+            n_threads=n_threads,
+            memory_limit=free_memory() if memory_limit is None else memory_limit,
+            overwrite=overwrite,
+            dry_run=dry_run,
+            on_progress=progress,
+        )
+    show_run(report, as_json=as_json, verbose=verbose)

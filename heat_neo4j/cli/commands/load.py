@@ -1,0 +1,103 @@
+"""``heat load``: a graph from files into Neo4j."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.arguments import made
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import Decorator, common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import Reporter, facts, plural, print_json
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.write.loader import LoadNames, LoadReport
+    from heat_neo4j.files import FileGraph
+
+__all__ = ["load"]
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXAMPLE = """
+heat load cora_ml/edgelist.tsv.gz --attributes cora_ml/feats.csv.gz \\
+          --labels cora_ml/labels.csv.gz --label Paper --relationship CITES
+"""
+
+
+def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
+    return option(flag, key=None, default=default, show_default=True, metavar="NAME", help=text)
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@click.argument("edges", type=FILE)
+@option("--attributes", key=None, type=FILE, help="Numbers for each node: node, then one column for each.")
+@option("--labels", key=None, type=FILE, help="Classes: node and class; or node, then a 0/1 column for each.")
+@option(
+    "--as-columns",
+    key=None,
+    is_flag=True,
+    help="Make each attribute column a property of its own, dates and text too, not one list 'features'.",
+)
+@_name_option("--label", "Node", "Label of the nodes.")
+@_name_option("--relationship", "LINK", "Type of the relationships.")
+@_name_option("--key", "id", "Node property for a node's name in the files; made unique.")
+@_name_option("--weight", "weight", "Relationship property for the weight; 1 where the file gives none.")
+@option(
+    "--overwrite", key=None, is_flag=True, help="Replace values that nodes or relationships have already."
+)
+@connection_options
+@json_option
+@common_options
+def load(
+    edges: Path,
+    attributes: Path | None,
+    labels: Path | None,
+    as_columns: bool,
+    overwrite: bool,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Load an edge list with attributes and labels into Neo4j.
+
+    EDGES has a line for each relationship: source, target and, if you like, weight; a column named time
+    in the first line holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv (commas), or
+    in .tsv.gz or .csv.gz. Loading the same files twice changes nothing.
+    """
+    from heat_neo4j.database.write.loader import LoadNames
+    from heat_neo4j.files import read_graph_files
+
+    given = {field: options[field] for field in ("label", "relationship", "key", "weight")}
+    names: LoadNames = made(LoadNames, **given)
+    graph = read_graph_files(edges, attributes, labels, as_columns=as_columns)
+    with open_store(options) as store, Reporter(quiet=as_json) as progress:
+        report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
+    if as_json:
+        print_json({**asdict(report), **graph.counts, "names": given})
+    else:
+        facts(_lines(report, graph, names))
+
+
+def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[tuple[str, str]]:
+    """Yield what was loaded, what was odd about it, and the command that comes next."""
+    nodes, links = plural(report.nodes, "node"), plural(report.relationships, "relationship")
+    yield "Loaded", f"{nodes} of label {names.label}, {report.nodes_created:,} of them new"
+    yield "", f"{links} of type {names.relationship}, {report.relationships_created:,} of them new"
+    for key, meaning in (
+        ("merged", "lines repeat a source and target: weights were summed"),
+        ("without_attributes", "nodes have no line of attributes"),
+        ("without_label", "nodes have no class"),
+        ("without_time", "relationships have no time"),
+    ):
+        if graph.counts.get(key):
+            yield "", f"{graph.counts[key]:,} {meaning}"
+    columns = ["features"] if graph.features is not None else list(graph.columns)
+    words = ["heat", "embed", "--labels", names.label, "--relationships", names.relationship]
+    words += ["--weight", names.weight, "--key", names.key]
+    words += [word for column in columns for word in ("--attributes", column)]
+    yield "Next", shlex.join(words)

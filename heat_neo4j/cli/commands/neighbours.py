@@ -1,0 +1,133 @@
+"""``heat neighbours``: the nodes nearest to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import (
+    Count,
+    common_options,
+    connection_options,
+    json_option,
+    model_option,
+    option,
+)
+from heat_neo4j.cli.output import print_json, print_line, table
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.index.nearest import Neighbours
+
+__all__ = ["neighbours"]
+
+WHICH = "Which nodes"
+EXAMPLE = """
+heat neighbours p1 --k 5
+heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year > 2000'
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@click.argument("node", metavar="NODE")
+@option(
+    "--k",
+    key=None,
+    heading=WHICH,
+    type=Count(min=1),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="How many.",
+)
+@option(
+    "--label",
+    "labels",
+    key=None,
+    heading=WHICH,
+    multiple=True,
+    metavar="LABEL",
+    help="NODE has this label; repeat for more.  [default: those of the run]",
+)
+@option(
+    "--property",
+    "key",
+    key=None,
+    heading=WHICH,
+    metavar="PROPERTY",
+    help="NODE is the value of this property.  [default: the key of the run]",
+)
+@option(
+    "--node-filter",
+    key=None,
+    heading=WHICH,
+    metavar="CYPHER",
+    help="Keep neighbours n for which this holds, such as 'n.year > 2000'.",
+)
+@option(
+    "--show",
+    key=None,
+    heading=WHICH,
+    multiple=True,
+    metavar="PROPERTY",
+    help="Property to show; repeat for more.  [default: the one that NODE is found by]",
+)
+@option("--exact", key=None, heading=WHICH, is_flag=True, help="Look at every node, not into the index.")
+@model_option
+@connection_options
+@json_option
+@common_options
+def neighbours(
+    node: str,
+    k: int,
+    labels: Sequence[str],
+    key: str | None,
+    node_filter: str | None,
+    show: Sequence[str],
+    exact: bool,
+    model: str,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """List the nodes nearest to one.
+
+    Nearest by hyperbolic distance. NODE is an element id, or the value of the property that tells nodes
+    apart. The index is asked again until it was asked far enough for the answer to be certified; with
+    --exact it is not asked.
+    """
+    with open_store(options) as store:
+        found = store.neighbours(
+            node,
+            k=k,
+            model=model,
+            labels=list(labels) or None,
+            key=key,
+            node_filter=node_filter,
+            show=list(show) or None,
+            exact=exact,
+        )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+
+
+def _print(found: Neighbours) -> None:
+    from heat_neo4j._utils.display import display_text
+
+    if not found.nodes:
+        print_line("no node fits", err=True)
+        return
+    shown = list(found.nodes[0].properties)
+    header = (*(name.upper() for name in shown or ["element id"]), "DISTANCE", "RADIUS", "LABELS")
+    rows = []
+    for each in found.nodes:
+        names = [display_text(each.properties[name]) for name in shown] or [each.element_id]
+        rows.append((*names, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
+    table(header, rows)
+    how = "every node was looked at" if found.fetch is None else "from the vector index, certified"
+    print_line(how, err=True)

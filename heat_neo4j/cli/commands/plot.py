@@ -1,0 +1,288 @@
+"""``heat plot``: pictures of a published model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
+from heat_neo4j.cli.options import (
+    Count,
+    Decorator,
+    common_options,
+    connection_options,
+    json_option,
+    model_option,
+    option,
+    stack,
+    threads_option,
+)
+from heat_neo4j.cli.output import Reporter, check_picture, facts, plural, print_json
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.runs import RunRecord
+    from heat_neo4j.pipeline.published_model import HeldOut
+
+__all__ = ["plot"]
+
+CAPTION = """\
+A dot is a node, larger the more neighbours it has; an arc is a relationship, drawn as hyperbolic space's straight line.
+Rings mark hyperbolic distances from the centre: general nodes lie inside, special ones outside; the rim is infinitely far."""  # noqa: E501
+SOME_EDGES = "Of {all} edges, {shown} are drawn, spread evenly over all."
+FLAT = "an embedding in 2 dimensions, trained for the picture; the published one has {dimension}"
+HELD_OUT = "trained anew without {edges}; the model's own training saw them"
+MOST_EDGES = 50_000
+
+
+def _checked_output(context: click.Context, _: click.Parameter, path: Path) -> Path:
+    with context.scope(cleanup=False):
+        check_picture(path, "--output")
+    return path
+
+
+def _picture_options(name: str) -> Decorator[Any]:
+    """Return the options of every picture; `name` is in the file's default name."""
+    return stack(
+        option(
+            "--output",
+            key=None,
+            heading="Picture",
+            type=click.Path(dir_okay=False, writable=True, path_type=Path),
+            default=f"heat-{name}.png",
+            show_default=True,
+            callback=_checked_output,
+            help="Where to save the picture: .png, .svg or .pdf.",
+        ),
+        option(
+            "--title",
+            key=None,
+            heading="Picture",
+            metavar="TEXT",
+            help="Line above the picture; '' for none.",
+        ),
+        model_option,
+    )
+
+
+@click.group(
+    cls=HeatSubgroup, example="heat plot disk --caption name --color-by field --links 50\nheat plot loss"
+)
+def plot() -> None:
+    """Draw a published model: disk, loss, distances and more.
+
+    Each picture is of a model that `heat embed` has published, of its run, and of the graph as it is now.
+    Nothing is written to the database. It needs the extra 'plot'.
+    """
+
+
+@plot.command(cls=HeatCommand, example="heat plot disk --caption name --color-by field --links 50")
+@option(
+    "--caption",
+    key=None,
+    heading="Picture",
+    metavar="PROPERTY",
+    help="Node property to write beside nodes.  [default: none]",
+)
+@option(
+    "--color-by",
+    key=None,
+    heading="Picture",
+    metavar="PROPERTY",
+    help="Node property that decides about colours.  [default: the nodes' labels]",
+)
+@option(
+    "--links",
+    key=None,
+    heading="Picture",
+    type=Count(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Draw so many predicted links, dashed: the nearest pairs.",
+)
+@_picture_options("disk")
+@threads_option
+@connection_options
+@json_option
+@common_options
+def disk(
+    caption: str | None,
+    color_by: str | None,
+    links: int,
+    output: Path,
+    title: str | None,
+    model: str,
+    n_threads: int | None,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Draw nodes and relationships in the Poincaré disk.
+
+    An embedding of more than two dimensions has no faithful picture: another one of two dimensions is then
+    trained with the run's other parameters, for the picture only.
+    """
+    from heat_neo4j import plots
+    from heat_neo4j.pipeline import published_model
+
+    plots.check_installed()
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        published = published_model.read_published(store, model, on_progress=progress)
+        graph, run = published.graph, published.run
+        names = published_model.texts(store.read_property(graph, caption)) if caption else []
+        groups = published_model.texts(store.read_property(graph, color_by)) if color_by else None
+        predicted = published_model.read_predicted(store, published, links) if links else None
+        points = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=progress)
+    notes, lines = list(published.notes), [CAPTION]
+    if graph.n_edges > MOST_EDGES:
+        lines.append(SOME_EDGES.format(all=f"{graph.n_edges:,}", shown=f"{MOST_EDGES:,}"))
+    if points is not published.embedding:
+        flat = FLAT.format(dimension=published.embedding.shape[1] - 1)
+        lines.append(f"This is {flat}.")
+        notes.append(f"the picture shows {flat}")
+    axes = plots.plot_disk(
+        points,
+        graph,
+        names=[name or "" for name in names],
+        groups=published_model.label_groups(graph) if groups is None else groups,
+        predicted=predicted,
+        n_edges=MOST_EDGES,
+        title=f"Model {model!r} in the hyperbolic plane" if title is None else title,
+        caption="\n".join(lines),
+    )
+    _finish(axes, output, run, notes, as_json=as_json)
+
+
+@plot.command(cls=HeatCommand, example="heat plot loss --output loss.svg")
+@_picture_options("loss")
+@connection_options
+@json_option
+@common_options
+def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Draw the loss of the training, round by round."""
+    from heat_neo4j import plots
+    from heat_neo4j.errors import ProjectionError
+    from heat_neo4j.pipeline.embed import model_of, published_run
+
+    plots.check_installed()
+    with open_store(options) as store:
+        run = published_run(store, model)
+    if not run.loss_curve:
+        raise ProjectionError(f"run {run.run_id} has no loss on record: run `heat embed` again")
+    used = model_of(run)
+    rounds = max(used.walks_per_node * used.n_epochs, len(run.loss_curve))
+    axes = plots.plot_loss(run.loss_curve, n_negatives=used.n_negatives, n_rounds=rounds)
+    plots.add_title(axes, f"Training of model {model!r}" if title is None else title)
+    _finish(axes, output, run, [], as_json=as_json)
+
+
+@plot.command(cls=HeatCommand, example="heat plot distances --model papers")
+@_picture_options("distances")
+@threads_option
+@connection_options
+@json_option
+@common_options
+def distances(
+    output: Path,
+    title: str | None,
+    model: str,
+    n_threads: int | None,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Draw how far apart held-out edges and non-edges are.
+
+    The published training has seen all edges. So the run's model is trained twice more: without 15 percent of
+    the edges, which are then measured, and without another tenth, which the link probability is fitted on.
+    """
+    from heat_neo4j import plots
+
+    run, pairs, notes = _held_out(model, n_threads, options, quiet=as_json and not verbose)
+    axes = plots.plot_distances(pairs.edges, pairs.non_edges, probability=pairs.probability)
+    plots.add_title(axes, f"Held-out pairs of model {model!r}" if title is None else title)
+    _finish(axes, output, run, [*notes, *pairs.notes], as_json=as_json)
+
+
+@plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
+@_picture_options("reliability")
+@threads_option
+@connection_options
+@json_option
+@common_options
+def reliability(
+    output: Path,
+    title: str | None,
+    model: str,
+    n_threads: int | None,
+    as_json: bool,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Draw whether predicted probabilities come true.
+
+    Held-out edges against as many non-edges; trained as for `heat plot distances`.
+    """
+    import numpy as np
+
+    from heat_neo4j import plots
+    from heat_neo4j.errors import ProjectionError
+
+    run, pairs, notes = _held_out(model, n_threads, options, quiet=as_json and not verbose)
+    if pairs.probability is None:
+        raise ProjectionError(pairs.notes[0])
+    probabilities = pairs.probability(np.concatenate((pairs.edges, pairs.non_edges)))
+    is_edge = np.repeat((True, False), (pairs.edges.size, pairs.non_edges.size))
+    axes = plots.plot_reliability(probabilities, is_edge)
+    plots.add_title(axes, f"Link probability of model {model!r}" if title is None else title)
+    _finish(axes, output, run, notes, as_json=as_json)
+
+
+@plot.command(cls=HeatCommand, example="heat plot degree --output degree.pdf")
+@_picture_options("degree")
+@connection_options
+@json_option
+@common_options
+def degree(output: Path, title: str | None, model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Draw the distance from the centre by number of neighbours."""
+    from heat_neo4j import plots
+    from heat_neo4j.pipeline import published_model
+
+    plots.check_installed()
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        published = published_model.read_published(store, model, on_progress=progress)
+    axes = plots.plot_radius_by_degree(published.embedding, published.graph)
+    plots.add_title(axes, f"Hierarchy in model {model!r}" if title is None else title)
+    _finish(axes, output, published.run, published.notes, as_json=as_json)
+
+
+def _held_out(
+    model: str, n_threads: int | None, options: dict[str, Any], *, quiet: bool
+) -> tuple[RunRecord, HeldOut, list[str]]:
+    """Read a model and train its copies on a part of the edges; the notes say so."""
+    from heat_neo4j import plots
+    from heat_neo4j.pipeline import published_model
+
+    plots.check_installed()
+    with Reporter(quiet=quiet) as progress:
+        with open_store(options) as store:
+            published = published_model.read_published(store, model, on_progress=progress)
+        pairs = published_model.hold_out(published, n_threads=n_threads, on_progress=progress)
+    held = HELD_OUT.format(edges=plural(pairs.edges.size, "held-out edge"))
+    return published.run, pairs, [*published.notes, held]
+
+
+def _finish(axes: Any, output: Path, run: RunRecord, notes: Sequence[str], *, as_json: bool) -> None:
+    """Save the picture, and say where it is and what it shows."""
+    from heat_neo4j.plots import save_picture
+
+    save_picture(axes, output)
+    if as_json:
+        print_json({"picture": output, "model": run.model, "run": run.run_id, "notes": list(notes)})
+        return
+    facts([("Picture", str(output.absolute())), ("Run", f"{run.run_id} of model {run.model!r}")])
+    facts(("Note", note) for note in notes)

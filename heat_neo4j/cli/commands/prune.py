@@ -1,0 +1,50 @@
+"""``heat prune``: away with what no reader needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import (
+    common_options,
+    connection_options,
+    json_option,
+    model_option,
+    option,
+    records_option,
+)
+from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
+
+__all__ = ["prune"]
+
+WHAT = "What to remove"
+
+
+@click.command(cls=HeatCommand, example="heat prune --model heat --records 20")
+@records_option
+@option(
+    "--previous",
+    key=None,
+    heading=WHAT,
+    is_flag=True,
+    help="Also the version before the published one; there is no rollback then.",
+)
+@model_option
+@connection_options
+@json_option
+@common_options
+def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int, **options: Any) -> None:
+    """Remove what no reader needs: dead runs, old versions, records.
+
+    That is: what runs left that died more than an hour ago, versions that nobody can go back to, and the
+    oldest records of runs. The published version stays, and so does the one before it.
+    """
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        forgotten = store.prune(model, records=records, previous=previous, on_progress=progress)
+    if as_json:
+        print_json({"model": model, "records_removed": forgotten})
+    else:
+        print_line(f"model {model!r}: pruned; {plural(forgotten, 'record')} of earlier runs removed")

@@ -1,0 +1,70 @@
+"""``heat refresh``: bring a model up to date; made to be called by a scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.arguments import job_from
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, connection_options, job_options, json_option, mode_options
+from heat_neo4j.cli.output import Reporter, facts, print_json, print_line
+from heat_neo4j.cli.report import show_run
+from heat_neo4j.errors import QualityRejected
+
+if TYPE_CHECKING:
+    from heat_neo4j.pipeline.job import RefreshReport
+
+__all__ = ["refresh"]
+
+EXAMPLE = """
+heat refresh --labels Paper --relationships CITES --attributes words
+heat refresh --config /etc/heat.toml --json
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@mode_options
+@job_options
+@connection_options
+@json_option
+@common_options
+def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: Any) -> None:
+    """Bring a model up to date, with no more work than that needs.
+
+    By what has changed since the published run it does nothing, places new nodes among the others, trains on
+    from the published coordinates, or runs in full and turns the result to where the last one lay. A version
+    that does not pass the quality gate is recorded and not published. Only one process refreshes a model at a
+    time.
+
+    Exit codes: 0 published, or nothing to do; 9 another process is at it; 10 rejected; others as everywhere.
+    """
+    from heat_neo4j.pipeline.refresh import refresh as run
+
+    job = job_from(options)
+    quiet = as_json and not verbose
+    with open_store(options) as store, Reporter(quiet=quiet) as progress:
+
+        def say(line: str) -> None:
+            progress.close()
+            if not quiet:
+                print_line(line, err=True)
+
+        report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=say)
+    _show(report, as_json=as_json, verbose=verbose)
+    if report.outcome == "rejected" and report.report is not None:
+        run_id, why = report.report.run.run_id, report.report.run.error
+        raise QualityRejected(f"run {run_id} was rejected and recorded, what was published stays: {why}")
+
+
+def _show(report: RefreshReport, *, as_json: bool, verbose: int) -> None:
+    if as_json:
+        print_json(report.to_dict())
+    elif report.report is None:
+        would = report.outcome == "dry run"
+        facts([("Would do" if would else "Done", f"{report.decision}: {report.reason}")])
+        facts(("Note", note) for note in report.notes)
+    else:
+        show_run(report.report, as_json=False, verbose=verbose)

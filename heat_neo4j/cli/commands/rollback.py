@@ -1,0 +1,34 @@
+"""``heat rollback``: back to the version before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, connection_options, json_option, model_option
+from heat_neo4j.cli.output import print_json, print_line
+
+__all__ = ["rollback"]
+
+
+@click.command(cls=HeatCommand, example="heat rollback --model heat")
+@model_option
+@connection_options
+@json_option
+@common_options
+def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Publish the version before the published one again.
+
+    One transaction turns readers back to it: coordinates, vector index and predicted links. The version that
+    was published is kept in its place, so a second rollback undoes the first, until the next run.
+    """
+    with open_store(options) as store:
+        run, link_run = store.roll_back(model)
+    if as_json:
+        print_json({"model": model, "run": run, "link_run": link_run})
+        return
+    links = "" if link_run in (None, run) else f", with the links of run {link_run}"
+    print_line(f"model {model!r}: run {run} is published again{links}")

@@ -1,0 +1,100 @@
+"""``heat runs``: what was run on this database, and one run in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
+from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.output import facts, format_seconds, print_json, print_line, table
+from heat_neo4j.cli.report import describe
+from heat_neo4j.errors import ConfigError
+
+if TYPE_CHECKING:
+    from heat_neo4j.database.runs import RunRecord
+
+__all__ = ["runs"]
+
+HEADER = (
+    "RUN",
+    "MODEL",
+    "PARTS",
+    "DECISION",
+    "STATUS",
+    "STARTED",
+    "TIME",
+    "NODES",
+    "LINKS",
+    "LOSS",
+    "AUROC",
+    "MOVE",
+)
+
+
+@click.group(cls=HeatSubgroup, example="heat runs --model heat", invoke_without_command=True)
+@option("--model", "of_model", key=None, metavar="NAME", help="Runs of this model only.")
+@connection_options
+@json_option
+@common_options
+def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> None:
+    """List the runs in the database, or show one.
+
+    A run is complete (published), superseded (another one took its place), rejected (by the quality gate), or
+    incomplete (being written, or ended half-way; its remains go with the next run or with `heat clear`).
+    """
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    with open_store(options) as store:
+        found = store.runs(of_model)
+    if as_json:
+        print_json([run.to_dict() for run in found])
+    elif found:
+        table(HEADER, [_row(run) for run in found])
+    else:
+        print_line("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
+
+
+@runs.command(cls=HeatCommand, example="heat runs show 20260801T060000Z-5f3a9c1e7b24")
+@click.argument("run_id", metavar="RUN")
+@connection_options
+@json_option
+@common_options
+def show(run_id: str, as_json: bool, verbose: int, **options: Any) -> None:
+    """Show one run: its graph, its training, what it wrote."""
+    with open_store(options) as store:
+        found = [run for run in store.runs() if run.run_id == run_id]
+    if not found:
+        raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
+    if as_json:
+        print_json(found[0].to_dict())
+        return
+    facts(describe(found[0], stages=True))
+    for title in ("projection", "parameters", "versions"):
+        values = getattr(found[0], title)
+        lines = [f"{name} = {value}" for name, value in values.items() if value not in (None, [], {})]
+        facts((title.capitalize() if place == 0 else "", line) for place, line in enumerate(lines))
+
+
+def _row(run: RunRecord) -> tuple[str, ...]:
+    return (
+        run.run_id,
+        run.model,
+        run.kind,
+        run.decision or "",
+        run.status,
+        "" if run.started_at is None else f"{run.started_at:%Y-%m-%d %H:%M}",
+        format_seconds(sum(run.stage_seconds.values())),
+        f"{run.nodes_written:,}" if "embedding" in run.parts else "",
+        f"{run.links_written:,}" if "links" in run.parts else "",
+        "" if run.final_loss is None else f"{run.final_loss:.4f}",
+        _number(run.quality.get("auroc")),
+        _number(run.drift.get("mean")),
+    )
+
+
+def _number(value: object) -> str:
+    """Return a figure of a run's quality, nothing where there is none."""
+    return f"{value:.3f}" if isinstance(value, int | float) else ""

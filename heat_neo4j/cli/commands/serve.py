@@ -1,0 +1,150 @@
+"""``heat serve``: a worker that refreshes by a schedule and by request, for those without a scheduler."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j.cli.arguments import job_from, made
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import Duration, Number, common_options, connection_options, job_options, option
+from heat_neo4j.cli.output import Reporter, log_lines, print_line
+
+if TYPE_CHECKING:
+    from heat_neo4j.worker.loop import Worker
+    from heat_neo4j.worker.schedule import Schedule
+
+__all__ = ["serve"]
+
+EXAMPLE = """
+heat serve --every 15m --labels Paper --relationships CITES
+heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/health
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@option(
+    "--every",
+    key="serve.every",
+    type=Duration(),
+    metavar="TIME",
+    help="Refresh now, and so often: 90s, 15m, 2h, 1d.",
+)
+@option(
+    "--cron",
+    key="serve.cron",
+    metavar="EXPRESSION",
+    help="Refresh by a cron expression of five fields, in local time (TZ).  [default: by request only]",
+)
+@option(
+    "--poll-seconds",
+    key="serve.poll_seconds",
+    type=Number(min=0, min_open=True),
+    metavar="X",
+    default=5.0,
+    show_default=True,
+    help="How often to look for requests.",
+)
+@option(
+    "--give-up-after",
+    key="serve.give_up_after",
+    type=Duration(),
+    metavar="TIME",
+    default="1d",
+    show_default=True,
+    help="How long to wait for a server that is away.",
+)
+@option(
+    "--health-file",
+    key="serve.health_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write a sign of life there every few seconds.",
+)
+@job_options
+@connection_options
+@common_options
+def serve(
+    every: float | None,
+    cron: str | None,
+    poll_seconds: float,
+    give_up_after: float,
+    health_file: Path | None,
+    verbose: int,
+    **options: Any,
+) -> None:
+    """Keep a model fresh: by a schedule, and by request.
+
+    It refreshes at intervals or by a cron expression, and when somebody asks in Cypher, until it is stopped.
+    A request is a node: CREATE (:HeatRequest {model: 'heat'}). The worker claims it, does it, and writes
+    status, progress and result on it. Any number of workers may run. SIGINT and SIGTERM stop it; a refresh
+    that is under way ends at its next sign of progress, and what is published stays.
+
+    Exit codes: 0 stopped by a signal; 3 the server was away for too long; others as everywhere.
+    """
+    from heat_neo4j.worker.health import HealthFile
+    from heat_neo4j.worker.loop import Worker
+
+    schedule = _schedule(every, cron)
+    job = job_from(options)
+    with Reporter(quiet=not verbose) as progress:
+
+        def say(line: str) -> None:
+            progress.close()
+            _print_dated(line)
+
+        worker = Worker(
+            lambda: open_store(options),
+            job,
+            schedule,
+            poll_seconds=poll_seconds,
+            give_up_after=give_up_after,
+            health=HealthFile(health_file),
+            on_progress=progress if verbose else no_progress,
+            say=say,
+        )
+        with log_lines(_print_dated), _stopped_by_signals(worker):
+            worker.run()
+
+
+def _print_dated(line: str) -> None:
+    print_line(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {line}", err=True)
+
+
+def _schedule(every: float | None, cron: str | None) -> Schedule | None:
+    from heat_neo4j.worker.schedule import Schedule
+
+    if every is not None and cron is not None:
+        raise click.UsageError(
+            "give --every or --cron, not both (one may stand in heat.toml)", click.get_current_context()
+        )
+    if cron is not None:
+        schedule: Schedule = made(Schedule.cron, expression=cron)
+        return schedule
+    return None if every is None else Schedule.every(every)
+
+
+@contextmanager
+def _stopped_by_signals(worker: Worker) -> Iterator[None]:
+    """Stop the worker by SIGINT or SIGTERM; a second one does not wait for the work to be put down."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if worker.stopping:
+            raise KeyboardInterrupt
+        worker.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

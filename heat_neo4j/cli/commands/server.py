@@ -1,0 +1,185 @@
+"""``heat server``: a local Neo4j to begin with."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from heat_neo4j._utils.display import format_bytes
+from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
+from heat_neo4j.cli.options import Count, Decorator, common_options, json_option, option
+from heat_neo4j.cli.output import Reporter, facts, print_json, print_line, table
+from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
+from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
+
+__all__ = ["server"]
+
+PORT = Count(1024, 65535)
+OUTCOMES = {
+    "stopped": "stopped",
+    "killed": "did not stop in time and was killed; no committed data is lost, the next start takes longer",
+    "gone": "was gone already: killed or crashed, or the machine was restarted",
+    "not running": "does not run",
+}
+
+name_option: Decorator[Any] = option(
+    "--name",
+    key=None,
+    metavar="NAME",
+    default="default",
+    show_default=True,
+    help="Which server, to have several.",
+)
+any_version_option: Decorator[Any] = option(
+    "--version", key=None, type=click.Choice(list(RELEASES)), help="This release only.  [default: all]"
+)
+
+
+@click.group(cls=HeatSubgroup, example="heat server start\nheat server status")
+def server() -> None:
+    """Start, stop or look at a local Neo4j server.
+
+    A real Neo4j Community server without Docker, Maven or Java on this machine; it needs the extra 'local'.
+    It listens on 127.0.0.1 only, has a random password, keeps its data from start to start and reports
+    nothing to anybody. Data, jars and password are under HEAT_HOME, or else the user's data folder.
+    """
+
+
+@server.command(
+    cls=HeatCommand, example="heat server start\nheat server start --version 2026 --bolt-port 7687"
+)
+@option(
+    "--version",
+    key=None,
+    type=click.Choice(list(RELEASES)),
+    default=DEFAULT_SERIES,
+    show_default=True,
+    help="Release to run; each keeps its own data.",
+)
+@name_option
+@option(
+    "--bolt-port", key=None, type=PORT, help="Port for drivers.  [default: as last time, else a free one]"
+)
+@option(
+    "--http-port", key=None, type=PORT, help="Port for the Browser.  [default: as last time, else a free one]"
+)
+@option(
+    "--heap", key=None, metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]"
+)
+@option("--page-cache", key=None, metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
+@json_option
+@common_options
+def start(as_json: bool, verbose: int, **options: Any) -> None:
+    """Start the local server, and install it the first time.
+
+    The first start of a release downloads it from Maven Central, 155 to 190 MB; later starts need no network.
+    Without NEO4J_URI the other commands use the running local server. With NEO4J_URI they use the server
+    that it names, and none is started.
+    """
+    if (chosen := os.environ.get("NEO4J_URI")) is not None:
+        address = _without_login(chosen)
+        if as_json:
+            print_json({"running": False, "neo4j_uri": address})
+        else:
+            print_line(f"NEO4J_URI is set: heat uses the server at {address}, no local server is started")
+        return
+    with Reporter(quiet=as_json) as reporter:
+        status = _server(on_progress=reporter, **options).start()
+    if as_json:
+        print_json(status.to_dict())
+    else:
+        _show(status)
+
+
+@server.command(cls=HeatCommand, example="heat server stop")
+@name_option
+@any_version_option
+@json_option
+@common_options
+def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
+    """Stop the local server; its data stays."""
+    found = {local.release.version: local.stop() for local in _servers(name, version)}
+    if as_json:
+        print_json({"name": name, "stopped": found})
+        return
+    worth_saying = {release: what for release, what in found.items() if what != "not running"} or found
+    for release, what in worth_saying.items():
+        print_line(f"local server {name!r}, Neo4j {release}: {OUTCOMES[what]}")
+
+
+@server.command(cls=HeatCommand, example='heat server status\nheat server status --json | jq -r ".[].uri"')
+@name_option
+@any_version_option
+@json_option
+@common_options
+def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
+    """Say whether the local server runs, where, and how to connect to it."""
+    found = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
+    if as_json:
+        print_json([status.to_dict() for status in found])
+        return
+    if not found:
+        print_line(f"there is no local server {name!r} yet: heat server start")
+    for place, status in enumerate(found):
+        if place:
+            print_line()
+        _show(status)
+    if (chosen := os.environ.get("NEO4J_URI")) is not None:
+        print_line(f"NEO4J_URI is set: the other commands use the server at {_without_login(chosen)}")
+
+
+@server.command("list", cls=HeatCommand, example="heat server list\nheat server list --json")
+@json_option
+@common_options
+def list_servers(as_json: bool, verbose: int) -> None:
+    """List every local server: release, state, address, size and folder of its data."""
+    found = [(local.status(), local.folder.size) for local in local_servers()]
+    if as_json:
+        print_json([{**status.to_dict(), "bytes": size} for status, size in found])
+    elif found:
+        header = ("Name", "Release", "State", "Address", "Size", "Data")
+        table(header, [_row(status, size) for status, size in found])
+    else:
+        print_line("there is no local server yet: heat server start")
+
+
+def _row(status: ServerStatus, size: int) -> tuple[str, ...]:
+    state = "running" if status.running else "not running"
+    return status.name, status.version, state, status.uri or "-", format_bytes(size), str(status.folder)
+
+
+def _servers(name: str, version: str | None) -> list[LocalServer]:
+    return [_server(version=series, name=name) for series in ([version] if version else RELEASES)]
+
+
+def _server(**arguments: Any) -> LocalServer:
+    """Return the server; an argument that it refuses is a mistake on the command line."""
+    try:
+        return LocalServer(**arguments)
+    except ValueError as error:
+        raise click.UsageError(str(error), click.get_current_context()) from error
+
+
+def _show(status: ServerStatus) -> None:
+    """Print what is known of one server, and the lines that point other programs at it."""
+    state = f"running, process {status.pid}" if status.running else "not running"
+    rows = [
+        ("Server", f"{status.name}, Neo4j Community {status.version}"),
+        ("State", f"{state} ({status.note})" if status.note else state),
+        ("Address", status.uri or ""),
+        ("Browser", status.browser or ""),
+        ("Data", str(status.folder)),
+        ("Password", f"in {status.password_file}" if status.password_file.exists() else ""),
+    ]
+    facts((name, text) for name, text in rows if text)
+    for line in status.environment():
+        print_line(line)
+
+
+def _without_login(uri: str) -> str:
+    """Return an address without the user and password that somebody may have put into it."""
+    scheme, slashes, rest = uri.partition("://")
+    return f"{scheme}{slashes}{rest.rpartition('@')[2]}" if "@" in urlsplit(uri).netloc else uri

@@ -1,0 +1,166 @@
+"""``(:HeatRequest)`` nodes: work that users ask for in Cypher, and that workers claim and answer."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+
+from heat_neo4j._utils.progress import Overall
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.publish.lease import Renewal
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.transactions import write
+
+__all__ = ["CLAIM_ATTEMPTS", "CLAIM_SECONDS", "Claim", "RequestQueue"]
+
+CLAIM_SECONDS = 60.0
+"""How long a claim lasts that its worker does not renew."""
+
+CLAIM_ATTEMPTS = 3
+"""How many workers may die over a request before it is given up."""
+
+_REPORT_SECONDS = 2.0  # between two notes of the progress on the node, each of which renews the claim
+
+
+class RequestQueue:
+    """The requests for one model, by their ``requestedAt``; those without come last.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where they are.
+    model : str
+        Whose requests. One that names no model is for the model ``heat``.
+    """
+
+    def __init__(self, connection: Connection, model: str) -> None:
+        self._connection, self._model = connection, model
+        self._worker = f"{socket.gethostname()}:{os.getpid()}"
+
+    def waiting(self) -> list[str]:
+        """Return the element ids of requests that wait, or whose worker has died.
+
+        There are none while another process holds the lease of the model. A server that is away is not waited
+        for.
+
+        Raises
+        ------
+        ConnectionFailed, ProjectionError
+            If the server is away or refuses.
+        """
+        statement = load_statement("read/requests")
+        rows = self._connection.read_once(statement, {"model": self._model}, doing="looking for requests")
+        return [row["id"] for row in rows]
+
+    def claim(self, requests: Iterable[str]) -> Claim | None:
+        """Claim the first of some requests that is still to be had; None if there is none.
+
+        One that was claimed too often is given up.
+
+        Raises
+        ------
+        ConnectionFailed, WriteRefused, WriteFailed
+            If the server is lost or refuses.
+        """
+        for request in requests:
+            claim = Claim(self._connection, request)
+            if claim.take(self._worker):
+                return claim
+        return None
+
+
+class Claim:
+    """The right of one worker to answer a request, renewed by a thread while the context lasts.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where the request is.
+    request : str
+        Element id of its node.
+
+    Attributes
+    ----------
+    action, mode : object
+        What the user asked for, as it stands on the node; None for the usual.
+    """
+
+    action: Any = None
+    mode: Any = None
+
+    def __init__(self, connection: Connection, request: str) -> None:
+        self._connection = connection
+        self._held = {"id": request, "claim": secrets.token_hex(8)}
+        self._overall = Overall()
+        self._progress: dict[str, Any] = {"stage": None, "progress": 0.0}
+        self._renewal = Renewal(self._renew, _REPORT_SECONDS)
+
+    def take(self, worker: str) -> bool:
+        """Claim the request, unless another worker was quicker; return whether it is ours now."""
+        asked = {**self._held, "worker": worker, "seconds": CLAIM_SECONDS, "attempts": CLAIM_ATTEMPTS}
+        statement = load_statement("write/request_claim")
+        rows = write(
+            self._connection,
+            lambda claiming: claiming.run(statement, asked).records,
+            doing="claiming a request",
+        )
+        if not rows or rows[0]["status"] != "running":
+            return False
+        self.action, self.mode = rows[0]["action"], rows[0]["mode"]
+        return True
+
+    def __enter__(self) -> Self:
+        self._renewal.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._renewal.__exit__(kind, error, traceback)
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Take note of the progress (a `Progress` callback); the node shows it a moment later."""
+        self._progress = {"stage": stage, "progress": self._overall(stage, done, total)}
+
+    def answer(self, status: str, outcome: str, message: str, run: str | None) -> bool:
+        """Write the answer on the request; return whether it was still ours.
+
+        Parameters
+        ----------
+        status : {"done", "rejected", "failed"}
+            How it ended.
+        outcome : str
+            What was done, in a word or two.
+        message : str
+            What there is to say, in one line.
+        run : str, optional
+            The run that was made or published.
+        """
+        found = {"status": status, "outcome": outcome, "message": message, "runId": run}
+        return self._end("write/request_answer", {"answer": found})
+
+    def give_back(self, message: str) -> bool:
+        """Have the request wait again, as if it had never been claimed; return whether it was still ours."""
+        return self._end("write/request_return", {"message": message})
+
+    def _end(self, statement: str, found: dict[str, Any]) -> bool:
+        rows = write(
+            self._connection,
+            lambda ending: ending.run(load_statement(statement), {**self._held, **found}).records,
+            doing="answering a request",
+        )
+        return bool(rows)
+
+    def _renew(self) -> bool:
+        asked = {**self._held, **self._progress, "seconds": CLAIM_SECONDS}
+        statement = load_statement("write/request_progress")
+        rows = write(
+            self._connection,
+            lambda renewing: renewing.run(statement, asked).records,
+            doing="renewing a claim",
+        )
+        return bool(rows)

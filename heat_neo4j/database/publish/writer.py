@@ -1,0 +1,523 @@
+"""`Run`: writing coordinates and predicted links so that readers see all of the old or all of the new."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self, TypedDict
+
+import numpy as np
+
+from heat_neo4j import __version__
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.database.connection import Connection, ServerInfo
+from heat_neo4j.database.index.vector_indexes import NO_INDEX, STAGE, build_indexes, drop_strays
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.publication import (
+    Claim,
+    note_error,
+    note_rejected,
+    publish,
+    survey_and_claim,
+)
+from heat_neo4j.database.publish.removal import sweep
+from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_address, read_bookkeeping
+from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.database.transactions import stopping
+from heat_neo4j.database.write.batches import (
+    LANES,
+    Columns,
+    Rounds,
+    coordinate_columns,
+    disjoint_rounds,
+    equal_parts,
+    link_columns,
+    send,
+)
+from heat_neo4j.database.write.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
+from heat_neo4j.database.write.refusals import refuse_input_names
+from heat_neo4j.errors import ConnectionFailed, HeatError, WriteRefused
+from heat_neo4j.graph import Graph
+
+__all__ = [
+    "Run",
+    "WriteOptions",
+    "check_parts",
+    "model_facts",
+    "new_record",
+    "new_run_id",
+]
+
+
+class WriteOptions(TypedDict, total=False):
+    """Keyword arguments of `Run` that every way to write takes."""
+
+    names: WriteNames
+    parameters: Mapping[str, Any] | None
+    stage_seconds: Mapping[str, float] | None
+    facts: Mapping[str, Any] | None
+    overwrite: bool
+    index: bool
+    batch_size: int
+    on_progress: Progress
+
+
+def check_parts(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of a run in their order.
+
+    Raises
+    ------
+    ValueError
+        If `parts` is not a list of "embedding", "links" or both.
+    """
+    chosen = tuple(part for part in (EMBEDDING, LINKS) if part in parts)
+    if isinstance(parts, str) or not chosen or set(parts) - set(chosen):
+        raise ValueError(f"parts must be a list of {EMBEDDING!r}, {LINKS!r} or both, got {parts!r}")
+    return chosen
+
+
+_CURVE_VALUES = 200
+_LARGEST_INTEGER = 2**63 - 1
+_LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
+
+
+def new_run_id() -> str:
+    """Return an id that no other run has: the time (UTC), then 48 random bits; ids sort by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
+
+
+def new_record(
+    graph: Graph,
+    server: ServerInfo,
+    *,
+    run_id: str,
+    model: str,
+    parts: Sequence[str],
+    parameters: Mapping[str, Any] | None,
+    stage_seconds: Mapping[str, float] | None,
+) -> RunRecord:
+    """Return what is known of a run before anything of it is written.
+
+    Parameters
+    ----------
+    graph : Graph
+        What it was computed from.
+    server : ServerInfo
+        Where it is written to.
+    run_id, model : str
+        Its id, and the name of its model.
+    parts : sequence of str
+        "embedding", "links" or both.
+    parameters : mapping of str to JSON data, optional
+        Parameters of the model.
+    stage_seconds : mapping of str to float, optional
+        Seconds of the stages before writing.
+    """
+    provenance = graph.provenance
+    return RunRecord(
+        run_id=run_id,
+        model=model,
+        parts=tuple(parts),
+        status="incomplete",
+        stored=tuple(parts),
+        node_count=graph.n_nodes,
+        edge_count=graph.n_edges,
+        attribute_count=graph.n_attributes,
+        labels=tuple(provenance.projection.get("labels") or ()),
+        parameters=dict(parameters or {}),
+        versions=_versions(server),
+        projection=dict(provenance.projection),
+        attribute_recipe=[dict(entry) for entry in provenance.attribute_recipe],
+        counts=dict(provenance.counts),
+        stage_seconds=dict(stage_seconds or {}),
+    )
+
+
+def model_facts(model: Any) -> dict[str, Any]:
+    """Return the fields of `RunRecord` that a fitted model fills; none for a bare array.
+
+    Raises
+    ------
+    WriteRefused
+        If the loss is NaN or infinite.
+    """
+    facts: dict[str, Any] = {}
+    if hasattr(model, "get_params"):
+        facts["parameters"] = model.get_params()
+    if hasattr(model, "seed_"):
+        seed = int(model.seed_)
+        facts["seed"] = seed if seed <= _LARGEST_INTEGER else str(seed)
+    if hasattr(model, "n_pairs_"):
+        facts["pair_count"] = int(model.n_pairs_)
+    if hasattr(model, "training_"):
+        facts["training"] = dict(model.training_)
+    curve = np.asarray(getattr(model, "loss_curve_", ()), dtype=np.float64)
+    if not np.isfinite(curve).all():
+        raise WriteRefused("the loss of the training is NaN or infinite: nothing written")
+    if curve.size:
+        shown = np.unique(
+            np.linspace(0, curve.size - 1, min(curve.size, _CURVE_VALUES)).round().astype(np.int64)
+        )
+        facts["loss_curve"] = tuple(curve[shown].tolist())
+        facts["final_loss"] = float(curve[-1])
+    return facts
+
+
+def _versions(server: ServerInfo) -> dict[str, str]:
+    found = {"heat_neo4j": __version__, "python": platform.python_version()}
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            continue
+    return {**found, "server": f"{server.version} {server.edition}"}
+
+
+_BATCH_FLOATS = 1_000_000
+_DEFAULT_NAMES = WriteNames()
+_STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
+_log = logging.getLogger(__name__)
+
+
+class Run:
+    """One run, on its way into the graph; a context manager.
+
+    Entering it sees that nothing of others is in the way, makes the run node ("incomplete"), and removes what
+    dead runs of the model left. `publish` makes readers see the run, all of it at once. Whatever ends the run
+    before that, a killed process included, leaves what was published before untouched.
+
+    Of two runs of one model at once the later wins; the earlier fails at its next batch.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where to write.
+    graph : Graph
+        As read from this database.
+    parts : sequence of str
+        "embedding", "links" or both: what will be written before `publish`.
+    names : WriteNames
+        Names to write under.
+    parameters : mapping of str to JSON data, optional
+        Parameters to record.
+    stage_seconds : mapping of str to float, optional
+        Seconds of the stages before writing, to record.
+    facts : mapping of str to JSON data, optional
+        Further fields of the run's record.
+    overwrite : bool
+        Whether values of the same names from elsewhere may be overwritten.
+    index : bool
+        Whether a vector index over the coordinates is made, for queries of nearest nodes.
+    batch_size : int
+        Nodes or links in one transaction, at least 1.
+    on_progress : callable
+        Called with the stages "remove old version", "write coordinates", "write links" and "build index".
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is wrong, or the graph has no node ids.
+    WriteRefused
+        If the names are those of the graph's own input.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        graph: Graph,
+        *,
+        parts: Sequence[str],
+        names: WriteNames = _DEFAULT_NAMES,
+        parameters: Mapping[str, Any] | None = None,
+        stage_seconds: Mapping[str, float] | None = None,
+        facts: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+        index: bool = True,
+        batch_size: int = 10_000,
+        on_progress: Progress = no_progress,
+    ) -> None:
+        self._parts = check_parts(parts)
+        self._batch_size = check_integer("batch_size", batch_size, minimum=1)
+        if graph.n_nodes == 0 or len(graph.node_ids) != graph.n_nodes:
+            raise ValueError("only a graph read from a database can be written to: this one has no node_ids")
+        refuse_input_names(graph, names, self._parts)
+        record = new_record(
+            graph,
+            connection.server,
+            run_id=new_run_id(),
+            model=names.model,
+            parts=self._parts,
+            parameters=parameters,
+            stage_seconds=stage_seconds,
+        )
+        record = replace(record, **(facts or {}))
+        self._connection, self._graph, self._on_progress = connection, graph, on_progress
+        self._claim = Claim(names, self._parts, overwrite, record)
+        self._index = index
+        self._vector_dimension = 0
+        self._record = record
+        self._published: dict[str, Any] = {}
+        self._done = False
+
+    @property
+    def record(self) -> RunRecord:
+        """What is known of the run so far."""
+        return self._record
+
+    def plan(self, coordinates: Coordinates | None = None, links: LinkColumns | None = None) -> RunRecord:
+        """Say what the run would write, without a trace in the graph.
+
+        Parameters
+        ----------
+        coordinates, links : Coordinates and LinkColumns, optional
+            What would be given to `send_coordinates` and `send_links`.
+
+        Returns
+        -------
+        RunRecord
+            With status "dry run".
+
+        Raises
+        ------
+        WriteRefused
+            If it would be refused.
+        """
+        record = survey_and_claim(self._connection, self._claim, dry_run=True)
+        record = replace(record, run_id="", status="dry run", stored=())
+        if coordinates is not None:
+            nodes, width = coordinates.values.shape
+            record = replace(record, coordinates=coordinates.kind, dimension=width, nodes_written=nodes)
+        return record if links is None else replace(record, links_written=len(links.source))
+
+    def reject(self, facts: Mapping[str, Any], why: str) -> RunRecord:
+        """Record a run that is not to be published; nothing of it is written.
+
+        Parameters
+        ----------
+        facts : mapping
+            Fields of the run's record that its model fills.
+        why : str
+            What was wrong with it.
+        """
+        known = self._claim.record
+        parameters = {**known.parameters, **facts.get("parameters", {})}
+        before = read_address(self._connection, known.model).get("run")
+        self._record = replace(
+            known,
+            **{**facts, "parameters": parameters},
+            status="rejected",
+            stored=(),
+            error=why,
+            previous_run=before,
+        )
+        note_rejected(self._connection, self._record)
+        return self._record
+
+    def __enter__(self) -> Self:
+        self._record = survey_and_claim(self._connection, self._claim)
+        with stopping(self._record.run_id):
+            sweep(self._connection, self._record.model, self._on_progress)
+            if EMBEDDING in self._parts:
+                drop_strays(self._connection, self._claim.names.slot(self._record.slot))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None or self._done or isinstance(error.__cause__, ConnectionFailed):
+            return
+        with suppress(HeatError):
+            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            note_error(self._connection, self._record.run_id, reason[:500])
+
+    def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
+        """Write coordinates, radius and run id onto the nodes of the graph.
+
+        Parameters
+        ----------
+        model : HEAT or array of shape (N, d + 1)
+            A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
+        coordinates : {"poincare", "hyperboloid", "klein"}
+            What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong, the points are not on the hyperboloid, or the run has no such part.
+        WriteRefused
+            If a value is not finite.
+        WriteFailed
+            If writing stopped half-way, or another run took over.
+        """
+        self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
+
+    def write_links(self, links: Links) -> None:
+        """Write predicted links as relationships, from the lower row to the higher.
+
+        Parameters
+        ----------
+        links : PredictedLinks
+            What `predict_links` gave for the same graph.
+
+        Raises
+        ------
+        ValueError
+            If the links are not of this graph or come twice, or the run has no such part.
+        WriteRefused
+            If a distance or probability is not finite.
+        WriteFailed
+            If writing stopped half-way, or another run took over.
+        """
+        self.send_links(check_links(links, self._graph.n_nodes))
+
+    def send_coordinates(self, coordinates: Coordinates, facts: Mapping[str, Any]) -> None:
+        """Write checked coordinates; `facts` are fields of the run's record. See `write_embedding`."""
+        self._require(EMBEDDING)
+        width = coordinates.values.shape[1]
+        names = self._claim.names.slot(self._record.slot)
+        statement = load_statement("write/coordinates_set", projected=self._projected(), **names._asdict())
+        rows = max(1, min(self._batch_size, _BATCH_FLOATS // width))
+        columns = coordinate_columns(coordinates, self._graph.node_ids, vectors=self._index)
+        self._vector_dimension = coordinates.dimension
+        nodes = len(coordinates.values)
+        rounds = equal_parts(nodes, _lanes(nodes, rows))
+        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, rows)
+        parameters = {**self._record.parameters, **facts.get("parameters", {})}
+        self._record = replace(
+            self._record,
+            **{**facts, "parameters": parameters},
+            coordinates=coordinates.kind,
+            dimension=width,
+            nodes_written=written,
+            nodes_missing=len(coordinates.values) - written,
+        )
+        self._published |= {
+            "run": self._record.run_id,
+            "slot": self._record.slot,
+            "embeddingProperty": names.embedding,
+            "radiusProperty": names.radius,
+            "runProperty": names.run,
+            "coordinates": coordinates.kind,
+            "dimension": width,
+            **NO_INDEX,
+        }
+
+    def send_links(self, links: LinkColumns) -> None:
+        """Write checked links; see `write_links`."""
+        self._require(LINKS)
+        link_type = self._claim.names.link_type
+        statement = load_statement("write/links_merge", projected=self._projected(), type=link_type)
+        lanes = _lanes(len(links.source), self._batch_size)
+        order, rounds = disjoint_rounds(links.source, links.target, lanes)
+        columns = link_columns(links, order, self._graph.node_ids)
+        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size)
+        missing = len(links.source) - written
+        self._record = replace(self._record, links_written=written, links_missing=missing)
+        self._published |= {
+            "linkRun": self._record.run_id,
+            "linkType": link_type,
+            "linkRadius": links.radius,
+            "linkTemperature": links.temperature,
+        }
+
+    def publish(self) -> RunRecord:
+        """Make readers see the run instead of the one before, in one transaction; keep that for a rollback.
+
+        What was kept until then is removed.
+
+        Returns
+        -------
+        RunRecord
+            As the graph has it.
+
+        Raises
+        ------
+        ValueError
+            If a part of the run was not written.
+        WriteFailed
+            If the server was lost, or another run took over.
+        """
+        addresses = {EMBEDDING: "run", LINKS: "linkRun"}
+        unwritten = [part for part in self._parts if addresses[part] not in self._published]
+        if unwritten:
+            raise ValueError(f"before publishing, the run must write its {' and '.join(unwritten)}")
+        if self._index and EMBEDDING in self._parts:
+            self._build_index()
+        with stopping(self._record.run_id, publishing=True):
+            publish(self._connection, self._record, self._published)
+        self._done = True
+        self._record = replace(self._record, status="complete")
+        try:
+            sweep(self._connection, self._record.model, self._on_progress)
+            runs = read_bookkeeping(self._connection).runs
+        except HeatError as error:
+            # The new version is public; what is left of the old one goes with the next run or `heat clear`.
+            _log.warning(
+                "run %s is published; the old version was not wholly removed: %s", self._record.run_id, error
+            )
+            return self._record
+        return next((run for run in runs if run.run_id == self._record.run_id), self._record)
+
+    def _build_index(self) -> None:
+        """Make the index before readers are sent to it; go on without where there cannot be one."""
+        names = self._claim.names.slot(self._record.slot)
+        with self._timed(STAGE), stopping(self._record.run_id):
+            try:
+                address = build_indexes(
+                    self._connection,
+                    self._record,
+                    names,
+                    self._vector_dimension,
+                    status="incomplete",
+                    on_progress=self._on_progress,
+                )
+            except WriteRefused as refusal:
+                _log.warning("run %s is published without a vector index: %s", self._record.run_id, refusal)
+                return
+        self._record = replace(self._record, indexes=tuple(address["indexes"]))
+        self._published |= address
+
+    def _send(self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int) -> int:
+        with self._timed(stage), stopping(self._record.run_id):
+            return send(
+                self._connection,
+                self._record,
+                statement,
+                columns,
+                stage=stage,
+                rounds=rounds,
+                rows=rows,
+                on_progress=self._on_progress,
+            )
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Record the seconds of a stage."""
+        started = perf_counter()
+        yield
+        seconds = {**self._record.stage_seconds, stage: round(perf_counter() - started, 3)}
+        self._record = replace(self._record, stage_seconds=seconds)
+
+    def _projected(self) -> Fragment | tuple[str, ...]:
+        """Return what labels a node must have to be one of the graph's."""
+        return self._record.labels or except_names(LABELS)
+
+    def _require(self, part: str) -> None:
+        if part not in self._parts:
+            raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
+        if not self._record.slot:
+            raise ValueError("the run has not started: use it as a context manager")
+
+
+def _lanes(total: int, rows: int) -> int:
+    """Return how many batches to write at once: one alone is not worth parting."""
+    return LANES if total > rows else 1

@@ -1,0 +1,162 @@
+"""The queries that users copy, ``cypher/query/``: what each answers, its names, and its parameters.
+
+Values are parameters. Labels and properties are written in the statement, as only then the server uses an
+index over them; the files have those of an example there, between backticks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j.database.statements import load_statement, quote_identifier, statement_names, statement_text
+from heat_neo4j.errors import ConfigError
+
+__all__ = ["LibraryQuery", "QueryParameter", "list_queries", "load_query"]
+
+_FOLDER = "query"
+_PARAMETER = re.compile(r"^// :param (\w+) => (.*?\S)  +(\S.*)$", re.MULTILINE)
+_REQUIRED = "required: "
+_EXAMPLES = {"label": "Module", "property": "name", "type": "HEAT_PREDICTED", "index": "heatVector1_Module"}
+"""What the files have in the place of each name: of the label and the property that users choose, and of the
+relationship type and the vector index that a model has."""
+_CHOSEN = ("label", "property")
+_EXAMPLE = re.compile(f"`({'|'.join(_EXAMPLES.values())})`")
+
+
+@dataclass(frozen=True)
+class QueryParameter:
+    """A parameter of a query: its name, its default (an example if it is required), and what it means."""
+
+    name: str
+    default: Any
+    meaning: str
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class LibraryQuery:
+    """One query of the library.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"nearest"``, or ``"search/nearest"`` for servers that have SEARCH.
+    title : str
+        What it answers, in a line.
+    text : str
+        The file.
+    parameters : tuple of QueryParameter
+        In the order of the file.
+    """
+
+    name: str
+    title: str
+    text: str
+    parameters: tuple[QueryParameter, ...]
+
+    @property
+    def statement(self) -> str:
+        """The statement without the comments, with the example's names."""
+        return load_statement(f"{_FOLDER}/{self.name}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is written in the statement, of ``"label"``, ``"property"``, ``"type"`` and ``"index"``."""
+        used = set(_EXAMPLE.findall(self.statement))
+        return tuple(name for name, example in _EXAMPLES.items() if example in used)
+
+    def written(self, names: Mapping[str, str]) -> str:
+        """Return the statement with some names in the place of the example's.
+
+        Raises
+        ------
+        ConfigError
+            If the query has no such name, or Cypher cannot quote it.
+        """
+        return _EXAMPLE.sub(self._quoting(names), self.statement)
+
+    def copy(self, names: Mapping[str, str]) -> str:
+        """Return the file with some names in the place of the example's, and without the comments on these.
+
+        Raises
+        ------
+        ConfigError
+            If the query has no such name, or Cypher cannot quote it.
+        """
+        quoting, lines = self._quoting(names), []
+        for line in self.text.splitlines(keepends=True):
+            if not line.startswith("//"):  # in a comment a name could end the line and begin a statement
+                lines.append(_EXAMPLE.sub(quoting, line))
+            elif not (put := set(_EXAMPLE.findall(line))) or put - {_EXAMPLES[name] for name in names}:
+                lines.append(line)
+        return "".join(lines)
+
+    def divide(self, given: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+        """Return the names and the parameters: the given ones, and defaults of parameters that have one.
+
+        Raises
+        ------
+        ConfigError
+            If there is neither a name nor a parameter of a given name, a required one is not given, or Cypher
+            cannot quote a name.
+        """
+        chosen = [name for name in self.names if name in _CHOSEN]
+        required = [*chosen, *(each.name for each in self.parameters if each.required)]
+        defaults = {each.name: each.default for each in self.parameters if not each.required}
+        known = [*required, *defaults]
+        for name in given:
+            if name not in known:
+                raise ConfigError(
+                    f"query {self.name!r} has no parameter {name!r}: it has {', '.join(known) or 'none'}"
+                )
+        missing = [name for name in required if name not in given]
+        if missing:
+            raise ConfigError(
+                f"query {self.name!r} needs {', '.join(missing)}: `heat cypher show {self.name}` explains"
+            )
+        names = {name: given[name] for name in chosen}
+        self._quoting(names)
+        return names, defaults | {name: value for name, value in given.items() if name not in names}
+
+    def _quoting(self, names: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
+        quoted = {}
+        for name, value in names.items():
+            if name not in self.names:
+                raise ConfigError(f"query {self.name!r} has no {name}")
+            try:
+                quoted[_EXAMPLES[name]] = quote_identifier(value)
+            except (TypeError, ValueError) as error:
+                raise ConfigError(f"the {name} of query {self.name!r}: {error}") from error
+        return lambda match: quoted.get(match[1], match[0])
+
+
+def list_queries() -> list[LibraryQuery]:
+    """Return all queries, by name."""
+    return [load_query(name.removeprefix(f"{_FOLDER}/")) for name in statement_names(_FOLDER)]
+
+
+def load_query(name: str) -> LibraryQuery:
+    """Return one query.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+    """
+    known = [found.removeprefix(f"{_FOLDER}/") for found in statement_names(_FOLDER)]
+    if name not in known:
+        hint = did_you_mean(name, known) or ": `heat cypher list` names them"
+        raise ConfigError(f"there is no query {name!r}{hint}")
+    text = statement_text(f"{_FOLDER}/{name}")
+    parameters = tuple(
+        QueryParameter(
+            found, json.loads(default), meaning.removeprefix(_REQUIRED), meaning.startswith(_REQUIRED)
+        )
+        for found, default, meaning in _PARAMETER.findall(text)
+    )
+    return LibraryQuery(name, text.splitlines()[0].removeprefix("// "), text, parameters)

@@ -1,0 +1,268 @@
+"""What a projection would read, and everything that would be wrong with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described
+from heat_neo4j.attributes.values import RecipeError, parse_date
+from heat_neo4j.database.connection import Connection, ServerInfo
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.counts import count_by_type
+from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
+from heat_neo4j.database.read.reader import read_properties, read_relationships
+from heat_neo4j.database.read.relationships import RelationshipTable
+from heat_neo4j.database.read.scope import Scope
+from heat_neo4j.database.statements import quote_identifier
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["ProjectionReport", "check_projection"]
+
+_MANY = 20
+"""Fewer categories are never too many."""
+
+
+@dataclass(frozen=True)
+class ProjectionReport:
+    """What a projection matches and what would be wrong with it.
+
+    Parameters
+    ----------
+    server : ServerInfo
+        Where.
+    projection : Projection
+        What was checked.
+    problems : tuple of str
+        One line for each thing that would stop `Neo4jStore.read_graph`, or training on what it returns. With
+        a name or filter among them, nothing else was looked at.
+    predicted_types : tuple of str
+        Relationship types of predicted links, which a projection that names no types leaves out.
+    nodes : int
+        Nodes that match.
+    labels : mapping of str to int
+        How many of them carry each label.
+    types : mapping of str to int
+        How many relationships of each type leave them, wherever these lead.
+    counts : mapping of str to int
+        What becomes of these relationships, as in `Provenance.counts`.
+    attributes : tuple of mappings
+        One entry per readable attribute: "property", "label" if it is of one, "kind", "columns" (how many),
+        "missing" (on how many nodes) and "holds" (what its recipe holds, in a few words).
+    advice : tuple of str
+        What would stop nothing, but is probably not what was meant, one line each: dates that are texts.
+    recipe_problem : str, optional
+        Why the recipe given does not fit, so that another was learnt; None if it fits or none was given.
+    """
+
+    server: ServerInfo
+    projection: Projection
+    problems: tuple[str, ...] = ()
+    predicted_types: tuple[str, ...] = ()
+    nodes: int = 0
+    labels: Mapping[str, int] = field(default_factory=dict)
+    types: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    attributes: tuple[Mapping[str, Any], ...] = ()
+    advice: tuple[str, ...] = ()
+    recipe_problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {**asdict(self), "projection": self.projection.to_dict()}
+
+
+def check_projection(
+    connection: Connection,
+    projection: Projection,
+    recipe: Sequence[Mapping[str, Any]] | None = None,
+    on_progress: Progress = no_progress,
+) -> ProjectionReport:
+    """Read everything as `read_graph` does, and report all that is wrong instead of raising the first.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where from.
+    projection : Projection
+        What.
+    recipe : sequence of mappings, optional
+        As for `read_graph`; where it does not fit, the report says so and is of one learnt from the values.
+    on_progress : callable
+        Called in the stages of `read_graph`.
+
+    Raises
+    ------
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    scope = Scope.resolve(connection, projection)
+    report = ProjectionReport(connection.server, projection, scope.problems, scope.predicted_types)
+    if scope.problems:
+        return report
+    on_progress("reading nodes", 0, 1)
+    try:
+        nodes = NodeTable.read(connection, scope)
+    except ProjectionError as error:
+        return replace(report, problems=(str(error),))
+    on_progress("reading nodes", 1, 1)
+    relationships = read_relationships(connection, scope, nodes, on_progress)
+    properties = _PropertyCheck(projection, nodes)
+    for positions, values in read_properties(connection, scope, nodes, on_progress):
+        properties.add(positions, values)
+    attributes, property_problems = properties.finish(recipe)
+    relationship_problems = map(_problem, (relationships.check_weights, relationships.check_times))
+    problems = [
+        *(problem for problem in relationship_problems if problem is not None),
+        *property_problems,
+        *_untrainable(projection, nodes, relationships),
+    ]
+    return replace(
+        report,
+        problems=tuple(problems),
+        nodes=nodes.size,
+        labels={label: int(mask.sum()) for label, mask in nodes.label_masks(np.arange(nodes.size)).items()},
+        types=count_by_type(connection, scope),
+        counts={**relationships.counts, **properties.counts},
+        attributes=tuple(attributes),
+        advice=tuple(properties.advice),
+        recipe_problem=properties.recipe_problem,
+    )
+
+
+class _PropertyCheck:
+    """Takes each attribute by itself, so that one that cannot be read does not hide the others."""
+
+    def __init__(self, projection: Projection, nodes: NodeTable) -> None:
+        self._key = projection.key
+        self._keys: list[Any] = []
+        self._rows = np.arange(nodes.size)
+        self._masks = nodes.label_masks(self._rows)
+        self._missing: Counter[Attribute] = Counter()
+        self._problems: dict[Attribute | None, str] = {}
+        self._tables = {
+            attribute: AttributeTable(
+                [attribute], nodes.size, max_categories=projection.max_categories, labels=self._masks
+            )
+            for attribute in projection.all_attributes
+        }
+        self.counts: dict[str, int] = {}
+        self.advice: list[str] = []
+        self.recipe_problem: str | None = None
+
+    def add(self, positions: Positions, values: Mapping[str, Sequence[Any]]) -> None:
+        if self._key is not None:
+            self._keys.extend(values[self._key])
+        for attribute, table in self._tables.items():
+            self._missing[attribute] += self._missing_among(attribute, positions, values[attribute.key])
+            if attribute not in self._problems:
+                self._note(attribute, partial(table.add, positions, values))
+
+    def finish(self, recipe: Sequence[Mapping[str, Any]] | None) -> tuple[list[dict[str, Any]], list[str]]:
+        """Return what the readable attributes are, and what is wrong with the others and the key."""
+        for attribute, table in self._tables.items():
+            if attribute not in self._problems:
+                self._note(attribute, table.check_present)
+        found = None if recipe is None or self._problems else self._by_recipe(recipe)
+        if found is None:
+            found = self._learnt()
+        else:
+            self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in found.values())
+        if self._key is not None:
+            self._note(None, partial(rows_by_key, self._key, self._keys))
+        attributes = [self._facts(attribute, each.recipe[0]) for attribute, each in found.items()]
+        self.advice = [
+            line
+            for attribute, each in found.items()
+            for line in _advice(attribute, each.recipe[0], each.filled)
+        ]
+        return attributes, list(self._problems.values())
+
+    def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
+        """Return each attribute as the recipe encodes it; None, and the problem, if one does not fit."""
+        entries = {Attribute.of(entry): entry for entry in recipe}
+        try:
+            return {
+                attribute: table.apply([entries[attribute]] if attribute in entries else [], self._rows)
+                for attribute, table in self._tables.items()
+            }
+        except RecipeError as error:
+            self.recipe_problem = str(error)
+            return None
+
+    def _learnt(self) -> dict[Attribute, Attributes]:
+        found: dict[Attribute, Attributes] = {}
+
+        def learn(attribute: Attribute) -> None:
+            found[attribute] = self._tables[attribute].finish(self._rows)
+
+        for attribute in [each for each in self._tables if each not in self._problems]:
+            self._note(attribute, partial(learn, attribute))
+        return found
+
+    def _missing_among(self, attribute: Attribute, positions: Positions, values: Sequence[Any]) -> int:
+        """Return how many of the nodes at `positions` lack the attribute where it counts."""
+        lacking = np.array([value is None for value in values], dtype=np.bool_)
+        if attribute.label is not None:
+            lacking &= self._masks.get(attribute.label, np.zeros(self._rows.size, np.bool_))[positions]
+        return int(lacking.sum())
+
+    def _facts(self, attribute: Attribute, entry: Mapping[str, Any]) -> dict[str, Any]:
+        label = {} if attribute.label is None else {"label": attribute.label}
+        return {
+            "property": attribute.key,
+            **label,
+            "kind": entry["kind"],
+            "columns": len(entry["columns"]),
+            "missing": self._missing[attribute],
+            "holds": described(entry),
+        }
+
+    def _note(self, about: Attribute | None, attempt: Callable[[], object]) -> None:
+        problem = _problem(attempt)
+        if problem is not None:
+            self._problems[about] = problem
+
+
+def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Iterator[str]:
+    """Say what to do about a category, one a node, that holds dates or tells nearly all nodes apart."""
+    if entry["kind"] != "category" or not entry["values"]:
+        return
+    texts = len(entry["values"])
+    dates = [parse_date(text) for text in entry["values"]]
+    if None not in dates:
+        of = f"n.{quote_identifier(attribute.key)}"
+        function = "datetime" if any(isinstance(each, datetime) for each in dates) else "date"
+        yield (
+            f"{attribute.name} holds texts that are written as dates, each a category of its own: "
+            f"make them dates in Cypher with SET {of} = {function}({of})"
+        )
+    elif texts >= _MANY and (entry["other"] or 2 * texts > n_nodes):
+        more = " and more" if entry["other"] else ""
+        yield (
+            f"{attribute.name} holds {texts:,}{more} different texts on {n_nodes:,} nodes, each a category "
+            f"of its own: read their words with `text`, or leave it out if it is an identifier"
+        )
+
+
+def _problem(attempt: Callable[[], object]) -> str | None:
+    """Return why `attempt` fails, None if it does not."""
+    try:
+        attempt()
+    except ProjectionError as error:
+        return str(error)
+    return None
+
+
+def _untrainable(projection: Projection, nodes: NodeTable, relationships: RelationshipTable) -> Iterator[str]:
+    if nodes.size == 1:
+        yield "only one node matches the projection: an embedding needs at least two"
+    elif not relationships.kept and not projection.all_attributes:
+        yield "no relationship joins the nodes and no attributes are named: there is nothing to learn from"

@@ -1,0 +1,125 @@
+"""How large a projection is, from counts and a sample: what an estimate needs."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from heat_neo4j.attributes.table import Attributes, AttributeTable
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.nodes import read_prefix
+from heat_neo4j.database.read.reader import plain_values
+from heat_neo4j.database.read.scope import Scope
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["HUB", "ProjectionCounts", "count_by_type", "count_projection"]
+
+HUB = 0.5
+"""A node is a hub if it is joined to so large a share of the nodes that have relationships."""
+_SAMPLE_NODES = 1_000
+
+
+@dataclass(frozen=True)
+class ProjectionCounts:
+    """Sizes of a projection.
+
+    Parameters
+    ----------
+    nodes : int
+        Nodes that match.
+    relationships : int
+        Relationships that leave them; those to other nodes, too, so an upper bound.
+    isolated : int
+        Nodes that none of these leaves or reaches.
+    hub_share : float
+        Share of the ends of relationships that lie at hubs, from 0 to 1.
+    attribute_columns : int
+        Columns that the attributes of the sampled nodes take. Strings and texts may take more over all nodes.
+    attribute_share : float
+        Share of values other than 0 in these columns, from 0 to 1.
+    """
+
+    nodes: int
+    relationships: int
+    isolated: int
+    hub_share: float
+    attribute_columns: int
+    attribute_share: float
+
+
+def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
+    """Return the sizes of a projection: exact counts, attributes from a sample of about 1000 nodes.
+
+    Raises
+    ------
+    ProjectionError
+        If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    scope = Scope.resolve(connection, projection).require()
+    statement = load_statement("read/node_count", **scope.nodes())
+    n_nodes: int = connection.read(statement, scope.parameters(), doing="counting nodes")[0]["nodes"]
+    if not n_nodes:
+        raise scope.nothing_matches()
+    n_relationships = sum(count_by_type(connection, scope).values())
+    statement = load_statement("read/degrees", **scope.nodes(), **scope.relationships())
+    degrees = connection.read(statement, scope.parameters(), doing="counting relationships of nodes")[0]
+    n_isolated: int = degrees["isolated"]
+    least = max(round(HUB * (n_nodes - n_isolated)), 1)
+    at_hubs = _ends_at_hubs(connection, scope, least) if degrees["largest"] >= least else 0
+    hub_share = min(at_hubs / max(2 * n_relationships, 1), 1.0)
+    found = _sampled_attributes(connection, scope, n_nodes)
+    columns = sum(len(each.names) for each in found)
+    filled = sum(each.filled for each in found)
+    share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in found), 1)
+    return ProjectionCounts(n_nodes, n_relationships, n_isolated, hub_share, columns, share)
+
+
+def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
+    """Return how many relationships of each type leave the nodes of `scope`, wherever they lead."""
+    statement = load_statement("read/relationship_count", **scope.nodes(), **scope.relationships())
+    records = connection.read(statement, scope.parameters(), doing="counting relationships")
+    return {record["type"]: record["relationships"] for record in records}
+
+
+def _ends_at_hubs(connection: Connection, scope: Scope, least: int) -> int:
+    """Return how many ends of relationships lie at nodes that are joined to `least` others or more."""
+    statement = load_statement("read/hubs", **scope.nodes(), **scope.relationships())
+    ends: int = connection.read(statement, scope.parameters(least=least), doing="counting hubs")[0]["ends"]
+    return ends
+
+
+def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:
+    """Return the attributes of about a thousand nodes, taken evenly by the number in the element id.
+
+    Those that none of these nodes has are left out.
+    """
+    attributes = scope.projection.all_attributes
+    if not attributes:
+        return []
+    stride = max(n_nodes // _SAMPLE_NODES, 1)
+    doing = "reading a sample of attributes"
+    parameters = scope.parameters(prefix=len(read_prefix(connection)), stride=stride)
+    sample = connection.read(load_statement("read/sample", **scope.nodes()), parameters, doing=doing)[0]
+    keys = list(dict.fromkeys(attribute.key for attribute in attributes))
+    asked = {"heat_ids": sample["ids"], "heat_keys": keys}
+    record = connection.read(load_statement("read/attributes"), asked, doing=doing)[0]
+    values = dict(zip(keys, map(plain_values, record["columns"]), strict=True))
+    labels = [sample["labels"][position] for position in record["positions"]]
+    masks = {
+        label: np.array([label in carried for carried in labels], dtype=np.bool_)
+        for label in scope.projection.label_attributes
+    }
+    rows, found = np.arange(len(labels)), []
+    for attribute in attributes:
+        most = scope.projection.max_categories
+        table = AttributeTable([attribute], rows.size, max_categories=most, labels=masks)
+        table.add(rows, values)
+        with suppress(ProjectionError):  # none of the sample has it
+            found.append(table.finish(rows))
+    return found

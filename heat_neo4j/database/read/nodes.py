@@ -1,0 +1,181 @@
+"""The nodes of a projection: which there are, and in which order they become rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.read.scope import Scope
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["NodeTable", "Positions", "read_prefix", "rows_by_key"]
+
+Positions = NDArray[np.int64]
+
+_NUMBERS_PER_BLOCK = 50_000
+_ELEMENT_ID = re.compile(r"(\d+:[^:]*:)\d+")
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """Nodes sorted by the number in their element ids; a node's place among them is its *position*.
+
+    Parameters
+    ----------
+    prefix : str
+        What element ids begin with; the number follows.
+    numbers : array of shape (N,)
+        The numbers, ascending.
+    degrees : array of shape (N,)
+        Relationships that leave each node, or more than that.
+    label_sets : tuple of tuples of str
+        The sets of labels met.
+    label_codes : array of shape (N,)
+        Which of them each node has.
+    """
+
+    prefix: str
+    numbers: Positions
+    degrees: Positions
+    label_sets: tuple[tuple[str, ...], ...]
+    label_codes: NDArray[np.int32]
+
+    @classmethod
+    def read(cls, connection: Connection, scope: Scope) -> Self:
+        """Read the nodes of `scope`.
+
+        Raises
+        ------
+        ProjectionError
+            If there are none.
+        """
+        prefix = read_prefix(connection)
+        statement = load_statement("read/nodes", bound=scope.bound(), **scope.nodes())
+        parameters = scope.parameters(prefix=len(prefix), block=_NUMBERS_PER_BLOCK)
+        codes: dict[tuple[str, ...], int] = {}
+
+        def collect(transaction: Transaction) -> list[Positions]:
+            codes.clear()
+            return [
+                _block(
+                    record["numbers"],
+                    record["degrees"],
+                    codes.setdefault(tuple(record["labels"]), len(codes)),
+                )
+                for record in transaction.stream(statement, parameters)
+            ]
+
+        blocks = connection.read_transaction(collect, doing="reading nodes")
+        if not blocks:
+            raise scope.nothing_matches()
+        numbers, degrees, label_codes = np.concatenate(blocks, axis=1)
+        order = np.argsort(numbers)
+        return cls(prefix, numbers[order], degrees[order], tuple(codes), label_codes[order].astype(np.int32))
+
+    @property
+    def size(self) -> int:
+        """Number of nodes N."""
+        return int(self.numbers.size)
+
+    def element_ids(self, positions: Positions) -> list[str]:
+        """Return the element ids at `positions`."""
+        return [f"{self.prefix}{number}" for number in self.numbers[positions].tolist()]
+
+    def element_id(self, position: int) -> str:
+        """Return the element id at one position."""
+        return f"{self.prefix}{self.numbers[position]}"
+
+    def positions_of(self, numbers: Positions) -> Positions:
+        """Return the positions of nodes given by number, -1 for nodes that are not in the table."""
+        places = np.minimum(np.searchsorted(self.numbers, numbers), self.size - 1)
+        return np.where(self.numbers[places] == numbers, places, -1)
+
+    def label_masks(self, positions: Positions) -> dict[str, NDArray[np.bool_]]:
+        """Return, for every label met, which of the nodes at `positions` carry it."""
+        codes = self.label_codes[positions]
+        masks = {}
+        for label in sorted({label for labels in self.label_sets for label in labels}):
+            carries = np.array([label in labels for labels in self.label_sets])
+            masks[label] = carries[codes]
+        return masks
+
+    def chunks(self, most_nodes: int, most_relationships: int) -> Iterator[Positions]:
+        """Yield the positions of nodes with relationships, within both bounds (one node may exceed one)."""
+        positions = np.flatnonzero(self.degrees)
+        ends = np.cumsum(self.degrees[positions])
+        start = read = 0
+        while start < positions.size:
+            stop = int(np.searchsorted(ends, read + most_relationships, side="right"))
+            stop = min(max(stop, start + 1), start + most_nodes)
+            yield positions[start:stop]
+            start, read = stop, int(ends[stop - 1])
+
+
+def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
+    """Return the order of the nodes by their keys.
+
+    Parameters
+    ----------
+    name : str
+        The key property, for messages.
+    keys : sequence of length n
+        One value per node, None where it is missing.
+
+    Returns
+    -------
+    array of shape (n,)
+        The indices of `keys`, sorted.
+
+    Raises
+    ------
+    ProjectionError
+        If keys are missing, of several kinds, neither whole numbers nor strings, or not unique.
+    """
+    missing = sum(key is None for key in keys)
+    if missing:
+        raise ProjectionError(
+            f"key {name!r} is missing on {missing} of {len(keys)} nodes: a key must be on all"
+        )
+    kinds = set(map(type, keys))
+    if kinds not in ({int}, {str}, set()):
+        found = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise ProjectionError(
+            f"key {name!r} has {found} values: a key must be all whole numbers or all strings"
+        )
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    twice = {keys[one]: None for one, next_one in pairwise(order) if keys[one] == keys[next_one]}
+    if twice:
+        more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
+        raise ProjectionError(f"key {name!r} is not unique: several nodes have {next(iter(twice))!r}{more}")
+    return np.array(order, dtype=np.int64)
+
+
+def read_prefix(connection: Connection) -> str:
+    """Return what all element ids of the database begin with.
+
+    Raises
+    ------
+    ProjectionError
+        If the database is empty, or its element ids do not end in a number.
+    """
+    found = connection.read(load_statement("read/any_element_id"), doing="reading nodes")
+    if not found:
+        raise ProjectionError(f"database {connection.server.database!r} has no nodes: load a graph first")
+    parts = _ELEMENT_ID.fullmatch(found[0]["id"])
+    if parts is None:
+        raise ProjectionError(
+            f"element ids such as {found[0]['id']!r} do not end in a number: this server cannot be read"
+        )
+    return parts[1]
+
+
+def _block(numbers: list[int], degrees: list[int], label_code: int) -> Positions:
+    return np.array([numbers, degrees, [label_code] * len(numbers)], dtype=np.int64)

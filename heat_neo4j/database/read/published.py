@@ -1,0 +1,179 @@
+"""Published coordinates and predicted links, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.runs import is_kept, nothing_published, read_address
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid, vector_scales
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.geometry.hyperboloid import lift
+from heat_neo4j.graph import Graph
+
+__all__ = [
+    "StoredCoordinates",
+    "StoredLinks",
+    "read_embedding",
+    "read_links",
+    "read_stored",
+]
+
+_BATCH = 10_000
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCoordinates:
+    """The published coordinates of those rows of a graph that have some, as they are stored.
+
+    Parameters
+    ----------
+    run : str
+        Id of the run that wrote them.
+    kind : str
+        "poincare", "hyperboloid" or "klein".
+    values : float64 array of shape (N, width)
+        The lists of floats; 0 where a row has none.
+    radii : float64 array of shape (N,)
+        The radii; 0 where a row has none.
+    found : bool array of shape (N,)
+        Which rows have coordinates of the run.
+    """
+
+    run: str
+    kind: str
+    values: NDArray[np.float64]
+    radii: NDArray[np.float64]
+    found: NDArray[np.bool_]
+
+    def points(self) -> NDArray[np.float64]:
+        """Return points of the hyperboloid, shape (N, d + 1); rows without coordinates are at the origin."""
+        dimension = self.values.shape[1] - (self.kind == "hyperboloid")
+        points = lift(np.zeros((len(self.values), dimension)))
+        points[self.found] = to_hyperboloid(self.values[self.found], self.kind)
+        return points
+
+    def kept_in(self, coordinates: Coordinates) -> Coordinates:
+        """Return `coordinates`, of the same kind and rows, with those that are stored put in to the bit."""
+        values, radii = coordinates.values.copy(), coordinates.radii.copy()
+        values[self.found], radii[self.found] = self.values[self.found], self.radii[self.found]
+        return Coordinates(self.kind, values, radii, vector_scales(values, self.kind))
+
+
+def read_stored(connection: Connection, graph: Graph, model: str) -> StoredCoordinates | None:
+    """Return the published coordinates of rows of `graph`; see `Neo4jStore.read_stored`."""
+    for _ in range(_ATTEMPTS):
+        node = read_address(connection, model)
+        if "run" not in node:
+            return None
+        stored = _read_run(connection, graph, node)
+        if read_address(connection, model).get("run") == node["run"]:
+            return stored
+    raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+
+
+def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
+    """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
+    for _ in range(_ATTEMPTS):
+        node = read_address(connection, model)
+        if "run" not in node:
+            raise nothing_published(model)
+        stored = _read_run(connection, graph, node)
+        missing = int((~stored.found).sum())
+        if not missing:
+            return stored.points()
+        if read_address(connection, model).get("run") == node["run"]:
+            raise ProjectionError(
+                f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
+                f"(run {node['run']}): they are newer than the run, or gone; run `heat embed` again"
+            )
+    raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+
+
+def _read_run(connection: Connection, graph: Graph, node: Mapping[str, Any]) -> StoredCoordinates:
+    """Return the coordinates of the run that `node` points to."""
+    if len(graph.node_ids) != graph.n_nodes:
+        raise ValueError("only a graph read from a database has coordinates there: this one has no node_ids")
+    statement = load_statement(
+        "read/coordinates",
+        run=node["runProperty"],
+        embedding=node["embeddingProperty"],
+        radius=node["radiusProperty"],
+    )
+    values = np.zeros((graph.n_nodes, node["dimension"]))
+    radii = np.zeros(graph.n_nodes)
+    found = np.zeros(graph.n_nodes, dtype=np.bool_)
+    for begin in range(0, graph.n_nodes, _BATCH):
+        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": node["run"]}
+        columns = connection.read(statement, batch, doing="reading coordinates")[0]
+        rows = begin + np.asarray(columns["positions"], dtype=np.int64)
+        if rows.size:
+            values[rows] = _matrix(columns["coordinates"], node)
+            radii[rows] = columns["radii"]
+            found[rows] = True
+    return StoredCoordinates(node["run"], node["coordinates"], values, radii, found)
+
+
+def _matrix(lists: list[list[float]], node: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return lists of floats as rows, refusing those that somebody changed."""
+    width = node["dimension"]
+    try:
+        matrix = np.array(lists, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ProjectionError(
+            f"{node['embeddingProperty']!r} holds values that are not {width} numbers"
+        ) from error
+    if matrix.shape != (len(lists), width) or not np.isfinite(matrix).all():
+        raise ProjectionError(
+            f"{node['embeddingProperty']!r} holds values that are not {width} finite numbers"
+        )
+    return matrix
+
+
+class StoredLinks(NamedTuple):
+    """Predicted links between rows of a graph, source < target, nearest first.
+
+    `source` and `target` are int64, `distance` float64, `probability` float64 or None if the run gave none;
+    all of shape (L,).
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    probability: NDArray[np.float64] | None
+
+
+def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks | None:
+    """Return the published predicted links between rows of `graph`; see `Neo4jStore.read_links`."""
+    if len(graph.node_ids) != graph.n_nodes:
+        raise ValueError("only a graph read from a database has links there: this one has no node_ids")
+    node = read_address(connection, model)
+    if "linkRun" not in node:
+        return None
+    statement = load_statement("read/links", type=node["linkType"])
+    row_of = {identity: row for row, identity in enumerate(graph.node_ids)}
+    found: list[tuple[float, int, int, float | None]] = []
+    for begin in range(0, graph.n_nodes, _BATCH):
+        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": node["linkRun"]}
+        columns = connection.read(statement, batch, doing="reading predicted links")[0]
+        for place, target, distance, probability in zip(*columns.values(), strict=True):
+            if target in row_of:
+                ends = sorted((begin + place, row_of[target]))
+                found.append((distance, *ends, probability))
+    if not is_kept(connection, model, node["linkRun"], "linkRun"):
+        raise ProjectionError(f"model {model!r} was published anew while its links were read: read again")
+    found.sort(key=lambda link: link[:3])
+    known = all(link[3] is not None for link in found) and bool(found)
+    return StoredLinks(
+        np.array([link[1] for link in found], dtype=np.int64),
+        np.array([link[2] for link in found], dtype=np.int64),
+        np.array([link[0] for link in found], dtype=np.float64),
+        np.array([link[3] for link in found], dtype=np.float64) if known else None,
+    )

@@ -1,0 +1,338 @@
+"""Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
+from typing import Any, TypeVar
+
+import neo4j
+import neo4j.spatial
+import neo4j.time
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.attributes.table import AttributeTable
+from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
+from heat_neo4j.database.read.relationships import RelationshipTable
+from heat_neo4j.database.read.scope import Scope
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import Graph, Provenance
+
+__all__ = [
+    "ask_ahead",
+    "plain_values",
+    "read_graph",
+    "read_properties",
+    "read_relationships",
+]
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+_AT_ONCE = 2
+
+
+def ask_ahead(
+    ask: Callable[[Question], Answer], questions: Iterable[Question]
+) -> Iterator[tuple[Question, Answer]]:
+    """Yield each question with its answer, while the next are being asked.
+
+    Parameters
+    ----------
+    ask : callable
+        Called in other threads, two at a time.
+    questions : iterable
+        Taken one by one, at most three ahead of the answers that were yielded.
+
+    Yields
+    ------
+    question, answer
+        In the order of the questions.
+
+    Raises
+    ------
+    Exception
+        What `ask` raised, in the place of its answer.
+    """
+    waiting: deque[tuple[Question, Future[Answer]]] = deque()
+    pool = ThreadPoolExecutor(_AT_ONCE, "heat-read")
+    try:
+        for question in questions:
+            waiting.append((question, pool.submit(ask, question)))
+            if len(waiting) > _AT_ONCE:
+                asked, answer = waiting.popleft()
+                yield asked, answer.result()
+        while waiting:
+            asked, answer = waiting.popleft()
+            yield asked, answer.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+try:
+    from neo4j.vector import Vector
+except ImportError:  # driver 5 has none
+    Vector = None  # type: ignore[assignment,misc]
+
+
+_SECOND, _DAY = 10**9, 86_400 * 10**9  # in nanoseconds
+_MONTH = 2_629_746 * _SECOND  # 30.436875 days, a twelfth of the mean Gregorian year
+
+
+def plain_values(values: list[Any]) -> list[Any]:
+    """Return property values as `AttributeTable` takes them.
+
+    Parameters
+    ----------
+    values : list
+        As ``cypher/read/attributes.cypher`` returns them: dates and datetimes as numbers behind a null.
+
+    Returns
+    -------
+    list
+        With `heat_neo4j.attributes.values` for dates, times, durations and points, and lists for vectors. All
+        other values as they are; the list itself if it holds nothing else.
+    """
+    if not set(map(type, values)) & set(_PLAIN):
+        return values
+    return [_PLAIN[type(value)](value) if type(value) in _PLAIN else value for value in values]
+
+
+def _date_or_list(value: list[Any]) -> Any:
+    if not value or value[0] is not None:
+        return value
+    _, milliseconds, nanoseconds = value
+    return Date((milliseconds * 10**6 + nanoseconds) / _DAY)  # one rounding, of whole numbers
+
+
+def _time(value: neo4j.time.Time) -> TimeOfDay:
+    offset = value.utcoffset()
+    ticks = value.ticks - (0 if offset is None else round(offset.total_seconds()) * _SECOND)
+    return TimeOfDay(ticks % _DAY / _DAY)
+
+
+def _duration(value: neo4j.time.Duration) -> Duration:
+    whole = value.months * _MONTH + value.days * _DAY + value.seconds * _SECOND + value.nanoseconds
+    return Duration(whole / _SECOND)
+
+
+def _point(value: neo4j.spatial.Point) -> Point:
+    return Point(value.srid or 0, tuple(map(float, value)))
+
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    list: _date_or_list,
+    neo4j.time.Time: _time,
+    neo4j.time.Duration: _duration,
+    neo4j.spatial.Point: _point,
+    neo4j.spatial.CartesianPoint: _point,
+    neo4j.spatial.WGS84Point: _point,
+    **({} if Vector is None else {Vector: Vector.to_native}),
+}
+
+
+# What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
+_NODES_PER_CHUNK = 10_000
+_RELATIONSHIPS_PER_CHUNK = 200_000
+_VALUES_PER_CHUNK = 500_000
+_FIRST_NODES = 256
+
+
+def read_graph(
+    connection: Connection,
+    projection: Projection,
+    recipe: Sequence[Mapping[str, Any]] | None = None,
+    on_progress: Progress = no_progress,
+) -> Graph:
+    """Read what `projection` names into a `Graph`.
+
+    Rows are sorted by the projection's key, or by the number in the element id; nothing depends on the
+    order in which the server returns anything. Nodes deleted before the end are left out and counted.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where from.
+    projection : Projection
+        What.
+    recipe : sequence of mappings, optional
+        How the attributes were encoded before, `Provenance.attribute_recipe`, to encode them so again; learnt
+        from the values if not given.
+    on_progress : callable
+        Called in the stages "reading nodes", "reading relationships" and "reading attributes".
+
+    Returns
+    -------
+    Graph
+        With element ids, label masks, attribute names, times of the edges if the projection names a time, and
+        provenance with the counts met.
+
+    Raises
+    ------
+    ProjectionError
+        If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be used.
+    RecipeError
+        Of these, if the values do not fit the recipe.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    scope = Scope.resolve(connection, projection).require()
+    on_progress("reading nodes", 0, 1)
+    nodes = NodeTable.read(connection, scope)
+    on_progress("reading nodes", 1, 1)
+    relationships = read_relationships(connection, scope, nodes, on_progress)
+    relationships.check()
+    table = AttributeTable(
+        projection.all_attributes,
+        nodes.size,
+        max_categories=projection.max_categories,
+        labels=nodes.label_masks(np.arange(nodes.size)),
+    )
+    keys: NDArray[np.object_] = np.full(nodes.size, None, dtype=object)
+    present = np.zeros(nodes.size, dtype=np.bool_)
+    for positions, values in read_properties(connection, scope, nodes, on_progress):
+        present[positions] = True
+        table.add(positions, values)
+        if projection.key is not None:
+            keys[positions] = values[projection.key]
+    order = _row_order(projection.key, present, keys)
+    row_of = np.full(nodes.size, -1, dtype=np.int64)
+    row_of[order] = np.arange(order.size)
+    table.check_present()
+    attributes = table.finish(order) if recipe is None else table.apply(recipe, order)
+    adjacency = relationships.matrix(row_of, order.size)
+    counts = {
+        "nodes": order.size,
+        "nodes_gone_while_reading": nodes.size - order.size,
+        **relationships.counts,
+    }
+    if recipe is not None:
+        counts["values_unknown_to_recipe"] = attributes.unknown
+    return Graph(
+        adjacency,
+        attributes.matrix if projection.all_attributes else None,
+        node_ids=tuple(nodes.element_ids(order)),
+        labels=nodes.label_masks(order),
+        attribute_names=attributes.names,
+        provenance=Provenance(projection.to_dict(), counts, attributes.recipe),
+        edge_times=relationships.edge_times(row_of, order.size),
+        times_are_dates=relationships.times_are_dates,
+    )
+
+
+def read_relationships(
+    connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
+) -> RelationshipTable:
+    """Read every relationship that leaves `nodes`, once, from its source.
+
+    Returns
+    -------
+    RelationshipTable
+        Its weights and times not yet checked.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `read_graph`.
+    """
+    weight, time = scope.projection.weight, scope.projection.time
+    factors = scope.projection.type_weights
+    ours: dict[str, Any] = {"prefix": len(nodes.prefix)}
+    if time is not None or factors:
+        name = "read/detailed_relationships"
+        ours |= {"weight": weight, "time": time, "factors": factors}
+    elif weight is not None:
+        name = "read/weighted_relationships"
+        ours["weight"] = weight
+    else:
+        name = "read/relationships"
+    statement = load_statement(name, **scope.relationships())
+    table = RelationshipTable(scope.projection, nodes.element_id)
+    done, total = 0, int(nodes.degrees.sum())
+    on_progress("reading relationships", done, total)
+
+    def ask(positions: Positions) -> neo4j.Record:
+        parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
+        return connection.read(statement, parameters, doing="reading relationships")[0]
+
+    for positions, record in ask_ahead(ask, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
+        sources = positions[np.array(record["sources"], dtype=np.int64)]
+        targets = nodes.positions_of(np.array(record["targets"], dtype=np.int64))
+        table.add(
+            sources,
+            targets,
+            None if weight is None else record["weights"],
+            None if time is None else (record["seconds"], record["others"]),
+            record["factors"] if factors else None,
+        )
+        done += int(nodes.degrees[positions].sum())
+        on_progress("reading relationships", done, total)
+    return table
+
+
+def read_properties(
+    connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
+) -> Iterator[tuple[Positions, dict[str, list[Any]]]]:
+    """Read attributes and key of all nodes, fewer at a time when their values are long.
+
+    Yields
+    ------
+    positions : array of shape (m,)
+        The nodes of a chunk that still exist. A node that is never among them has been deleted.
+    values : dict of str to list of length m
+        Their values of each property, as `plain_values` gives them.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `read_graph`.
+    """
+    key = scope.projection.key
+    attributes = [attribute.key for attribute in scope.projection.all_attributes]
+    names = list(dict.fromkeys([*attributes, *([] if key is None else [key])]))
+    statement = load_statement("read/attributes")
+    size = _FIRST_NODES if names else _NODES_PER_CHUNK
+
+    def ask(chunk: Positions) -> neo4j.Record:
+        parameters = {"heat_ids": nodes.element_ids(chunk), "heat_keys": names}
+        return connection.read(statement, parameters, doing="reading attributes")[0]
+
+    def chunks() -> Iterator[Positions]:
+        start = 0
+        while start < nodes.size:
+            chunk = np.arange(start, min(start + size, nodes.size))
+            yield chunk
+            start += chunk.size
+
+    on_progress("reading attributes", 0, nodes.size)
+    for chunk, record in ask_ahead(ask, chunks()):
+        columns = list(map(plain_values, record["columns"]))
+        yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
+        most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
+        size = min(max(most, 1), _NODES_PER_CHUNK)
+        on_progress("reading attributes", int(chunk[-1]) + 1, nodes.size)
+
+
+def _row_order(key: str | None, present: NDArray[np.bool_], keys: NDArray[np.object_]) -> Positions:
+    """Return the positions of the nodes that are still there, in the order of the rows."""
+    positions = np.flatnonzero(present)
+    if not positions.size:
+        raise ProjectionError("all nodes that matched were deleted while they were read: read again")
+    return positions if key is None else positions[rows_by_key(key, keys[positions].tolist())]
+
+
+def _length(column: Sequence[Any]) -> int:
+    """Return how long a column is in memory, in numbers of 8 bytes, roughly."""
+    lists = [value for value in column if type(value) is list]
+    texts = [value for value in column if type(value) is str]
+    of_texts = chain.from_iterable(value for value in lists if value and type(value[0]) is str)
+    characters = sum(map(len, texts)) + sum(map(len, of_texts))
+    return len(column) + sum(map(len, lists)) + characters // 8

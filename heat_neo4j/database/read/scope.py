@@ -1,0 +1,189 @@
+"""A `Projection` held against one database: names checked, filters compiled, statements filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.runs import LABELS as BOOKKEEPING_LABELS
+from heat_neo4j.database.runs import TYPES as BOOKKEEPING_TYPES
+from heat_neo4j.database.server_errors import one_line
+from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["Scope"]
+
+_NAMES_SHOWN = 8
+_NAMES_LOOKED_AT = 50  # labels or types, if the projection chooses none
+_LOOKED_AT = 1000  # nodes or relationships of each
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of a database a projection covers, as text for its statements.
+
+    Parameters
+    ----------
+    projection : Projection
+        What was asked for.
+    problems : tuple of str
+        Names that the database does not have and filters that it does not accept, one line each.
+    predicted_types : tuple of str
+        Relationship types of predicted links, left out if the projection names no types.
+    """
+
+    projection: Projection
+    problems: tuple[str, ...]
+    predicted_types: tuple[str, ...]
+
+    @classmethod
+    def resolve(cls, connection: Connection, projection: Projection) -> Self:
+        """Hold `projection` against the database of `connection`.
+
+        Raises
+        ------
+        ConnectionFailed
+            If the server is lost or refuses.
+        """
+        known = connection.read(load_statement("read/names"), doing="reading names")[0]
+        predicted = connection.read(load_statement("read/predicted_types"), doing="reading runs")[0]["types"]
+        problems = [
+            *_unknown_names(connection, projection, known, predicted),
+            *_bad_filters(connection, projection),
+        ]
+        return cls(projection, tuple(problems), tuple(sorted(predicted)))
+
+    def require(self) -> Self:
+        """Return this scope if nothing is wrong with it.
+
+        Raises
+        ------
+        ProjectionError
+            With the first problem.
+        """
+        if self.problems:
+            raise ProjectionError(self.problems[0])
+        return self
+
+    def nodes(self) -> dict[str, str | Sequence[str]]:
+        """Return what fills the placeholders of a statement over nodes."""
+        labels = self.projection.labels
+        return {
+            "labels": except_names(BOOKKEEPING_LABELS) if labels is None else labels,
+            "node_filter": Fragment(self.projection.node_filter or "true"),
+        }
+
+    def relationships(self) -> dict[str, str | Sequence[str]]:
+        """Return what fills the placeholders of a statement over relationships."""
+        return {
+            "types": Fragment(self._types()),
+            "relationship_filter": Fragment(self.projection.relationship_filter or "true"),
+        }
+
+    def bound(self) -> Fragment:
+        """Return the types over which a node's relationships can be counted without visiting them.
+
+        An exclusion would have to visit them, so all types stand in for it.
+        """
+        return Fragment("" if self.projection.relationships is None else self._types())
+
+    def parameters(self, **ours: Any) -> dict[str, Any]:
+        """Return the parameters of a statement: the filters' own and `ours`."""
+        return {
+            **self.projection.filter_parameters,
+            **{f"heat_{name}": value for name, value in ours.items()},
+        }
+
+    def nothing_matches(self) -> ProjectionError:
+        """Return the error for a projection without nodes."""
+        labels, predicate = self.projection.labels, self.projection.node_filter
+        which = "" if labels is None else f" of label {' or '.join(map(repr, labels))}"
+        where = "" if predicate is None else f" with {predicate!r}"
+        return ProjectionError(f"there is no node{which}{where}: nothing to read")
+
+    def _types(self) -> str:
+        if self.projection.relationships is not None:
+            return ":" + "|".join(map(quote_identifier, self.projection.relationships))
+        return f":{except_names(self.predicted_types)}" if self.predicted_types else ""
+
+
+def _unknown_names(
+    connection: Connection, projection: Projection, known: Mapping[str, Any], predicted: Sequence[str]
+) -> Iterator[str]:
+    labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes])
+    types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
+    names = _Names(connection, known, predicted)
+    unknown = [
+        *(("node label", name, names.labels) for name in labels if name not in known["labels"]),
+        *(("relationship type", name, names.types) for name in types if name not in known["types"]),
+    ]
+    of_relationships = (("weight property", projection.weight), ("time property", projection.time))
+    for kind, name in of_relationships:
+        if name is not None and name not in known["keys"]:
+            unknown.append((kind, name, names.keys_of_relationships(projection.relationships)))
+    if projection.key is not None and projection.key not in known["keys"]:
+        unknown.append(("key property", projection.key, names.keys_of_nodes(projection.labels)))
+    for key, label in {attribute.key: attribute.label for attribute in projection.all_attributes}.items():
+        if key not in known["keys"]:
+            of = projection.labels if label is None else [label]
+            unknown.append(("attribute property", key, names.keys_of_nodes(of)))
+    for kind, name, there in unknown:
+        hint = did_you_mean(name, there) or _there_are(there)
+        yield f"no {kind} {name!r} in database {connection.server.database!r}{hint}"
+
+
+class _Names:
+    """The names of what is not our bookkeeping; property keys as far as a look at some nodes tells them."""
+
+    def __init__(self, connection: Connection, known: Mapping[str, Any], predicted: Sequence[str]) -> None:
+        self._connection = connection
+        self.labels = [label for label in known["labels"] if label not in BOOKKEEPING_LABELS]
+        self.types = [kind for kind in known["types"] if kind not in (*BOOKKEEPING_TYPES, *predicted)]
+
+    def keys_of_nodes(self, chosen: Sequence[str] | None) -> list[str]:
+        """Return the property keys of nodes with one of the chosen labels, or of all."""
+        labels = [label for label in self.labels if label in chosen] if chosen else []
+        users = except_names(BOOKKEEPING_LABELS)
+        of_one = [
+            Fragment(f"{quote_identifier(label)}&{users}")
+            for label in labels or self.labels[:_NAMES_LOOKED_AT]
+        ]
+        return self._keys("read/node_keys", "labels", of_one if labels else [users, *of_one])
+
+    def keys_of_relationships(self, chosen: Sequence[str] | None) -> list[str]:
+        """Return the property keys of relationships of the chosen types, or of all."""
+        types = [kind for kind in self.types if kind in chosen] if chosen else []
+        types = types or self.types[:_NAMES_LOOKED_AT]
+        return self._keys("read/relationship_keys", "types", types)
+
+    def _keys(self, statement: str, placeholder: str, names: Sequence[str]) -> list[str]:
+        keys: set[str] = set()
+        for name in names:
+            filled = load_statement(statement, **{placeholder: name})
+            keys.update(
+                self._connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"]
+            )
+        return sorted(keys)
+
+
+def _there_are(there: Sequence[str]) -> str:
+    if not there:
+        return ", which has none at all"
+    shown = ", ".join(sorted(there)[:_NAMES_SHOWN])
+    return f": there are {shown}{', ...' if len(there) > _NAMES_SHOWN else ''}"
+
+
+def _bad_filters(connection: Connection, projection: Projection) -> Iterator[str]:
+    for name in ("node_filter", "relationship_filter"):
+        text = getattr(projection, name)
+        if text is None:
+            continue
+        statement = load_statement(f"read/{name}", **{name: Fragment(text)})
+        try:
+            connection.read(statement, projection.filter_parameters, doing="compiling filters")
+        except ProjectionError as error:
+            yield f"{name} {text!r} is refused by the server: {one_line(error.__cause__ or error)}"

@@ -1,0 +1,248 @@
+"""Columns sent to the server in batches, each in one transaction that also holds a lane of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.progress import Progress
+from heat_neo4j.database.connection import Connection, Parameters, Transaction
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
+from heat_neo4j.database.write.payload import Coordinates, LinkColumns
+from heat_neo4j.errors import WriteFailed
+
+__all__ = [
+    "LANES",
+    "Columns",
+    "Rounds",
+    "coordinate_columns",
+    "disjoint_rounds",
+    "equal_parts",
+    "hold_lane",
+    "link_columns",
+    "send",
+    "taken_over",
+]
+
+Rounds = Sequence[Sequence[tuple[int, int]]]
+"""Ranges of rows (begin, end), round by round; those of one round can be written at the same time."""
+
+
+def equal_parts(total: int, lanes: int) -> Rounds:
+    """Return one round of `lanes` ranges of about the same length, for rows that never meet.
+
+    Parameters
+    ----------
+    total : int
+        Number of rows.
+    lanes : int
+        Ranges to make, at least 1.
+    """
+    bounds = [total * lane // lanes for lane in range(lanes + 1)]
+    return [list(pairwise(bounds))]
+
+
+def disjoint_rounds(
+    source: NDArray[np.int64], target: NDArray[np.int64], lanes: int
+) -> tuple[NDArray[np.int64], Rounds]:
+    """Arrange pairs of nodes so that no two ranges of one round share a node.
+
+    Nodes fall into 2 `lanes` groups that play each other as in a round-robin tournament: in each of the
+    2 `lanes` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
+    group go with its first meeting.
+
+    Parameters
+    ----------
+    source, target : int64 arrays of shape (L,)
+        The pairs.
+    lanes : int
+        Ranges in a round, at least 1.
+
+    Returns
+    -------
+    order : int64 array of shape (L,)
+        The pairs in the order of the ranges, as given within each.
+    rounds : Rounds
+        Ranges of `order`.
+    """
+    groups = 2 * lanes
+    meetings = np.zeros((groups, groups), dtype=np.int64)
+    circle = list(range(groups))
+    for played in range(groups - 1):
+        for lane in range(lanes):
+            one, other = circle[lane], circle[-1 - lane]
+            meetings[one, other] = meetings[other, one] = played * lanes + lane
+            if played == 0:
+                meetings[one, one] = meetings[other, other] = lane
+        circle = [circle[0], circle[-1], *circle[1:-1]]
+    meeting = meetings[source % groups, target % groups]
+    order = np.argsort(meeting, kind="stable")
+    bounds = np.searchsorted(meeting[order], np.arange((groups - 1) * lanes + 1)).tolist()
+    ranges = list(pairwise(bounds))
+    return order, [ranges[begin : begin + lanes] for begin in range(0, len(ranges), lanes)]
+
+
+Columns = Callable[[int, int], Parameters]
+
+_FEWEST_ROWS = 100
+
+LANES = 2
+"""Batches of a run that are written at once. With four, relationships deadlock and the gain is lost."""
+
+
+def send(
+    connection: Connection,
+    record: RunRecord,
+    statement: str,
+    columns: Columns,
+    *,
+    stage: str,
+    rounds: Rounds,
+    rows: int,
+    on_progress: Progress,
+) -> int:
+    """Write rows by `statement`, `rows` at a time, in as many lanes as a round has ranges.
+
+    A batch that is more than the memory of the server's transactions holds is written in halves, and so are
+    those after it.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where to.
+    record : RunRecord
+        The run that writes; it must still be "incomplete" in the graph.
+    statement : str
+        Takes ``run`` and what `columns` gives, returns ``written``. To repeat it must change nothing.
+    columns : callable
+        ``columns(begin, end)`` gives the parameters of rows begin to end; called in several threads.
+    stage : str
+        Name for progress and messages.
+    rounds : sequence of sequences of (begin, end)
+        Rows to write, each once; those of one round are written at the same time, at most `LANES` ranges.
+    rows : int
+        Number of rows in a batch at first.
+    on_progress : callable
+        Called after each batch, in the caller's thread.
+
+    Returns
+    -------
+    int
+        How many rows the server matched.
+
+    Raises
+    ------
+    WriteFailed
+        If the run was taken over, the server refuses, or it knows none of the rows.
+    ConnectionFailed
+        If the server is lost.
+    """
+
+    def batch(lane: int, begin: int, end: int) -> int:
+        parameters = {"run": record.run_id, **columns(begin, end)}
+
+        def work(transaction: Transaction) -> int:
+            hold_lane(transaction, record.run_id, lane, record.model)
+            with fitting():
+                return int(transaction.run(statement, parameters).records[0]["written"])
+
+        return write(connection, work, doing=f"in stage {stage!r}")
+
+    total = sum(end - begin for ranges in rounds for begin, end in ranges)
+    written = done = 0
+    on_progress(stage, 0, total)
+    with ThreadPoolExecutor(LANES, "heat-write") as pool:  # at its end, batches under way are waited for
+        for ranges in rounds:
+            idle = {lane: rows_left for lane, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
+            running: dict[Future[int], tuple[int, int, int, int]] = {}
+            while idle or running:
+                for lane, (begin, end) in idle.items():
+                    stop = min(begin + rows, end)
+                    running[pool.submit(batch, lane, begin, stop)] = lane, begin, stop, end
+                idle = {}
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    lane, begin, stop, end = running.pop(future)
+                    try:
+                        written += future.result()
+                    except BatchTooLarge:
+                        if stop - begin <= _FEWEST_ROWS:
+                            raise
+                        rows, stop = min(rows, max((stop - begin) // 2, _FEWEST_ROWS)), begin
+                    else:
+                        done += stop - begin
+                        on_progress(stage, done, total)
+                    if stop < end:
+                        idle[lane] = stop, end
+    if total and not written:
+        raise WriteFailed("none of the graph's nodes is in this database (any more)")
+    return written
+
+
+def coordinate_columns(coordinates: Coordinates, node_ids: Sequence[str], *, vectors: bool) -> Columns:
+    """Return what gives the columns of a batch of nodes: flat, as the server takes them fastest.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        What to write.
+    node_ids : sequence of str
+        Element ids of the rows.
+    vectors : bool
+        Whether vectors for an index are written too.
+    """
+    width = coordinates.values.shape[1]
+
+    def columns(begin: int, end: int) -> Parameters:
+        return {
+            "ids": list(node_ids[begin:end]),
+            "values": coordinates.values[begin:end].ravel().tolist(),
+            "width": width,
+            "radii": coordinates.radii[begin:end].tolist(),
+            "scales": coordinates.scales[begin:end].tolist() if vectors else None,
+            "dimension": coordinates.dimension,
+        }
+
+    return columns
+
+
+def link_columns(links: LinkColumns, order: NDArray[np.int64], node_ids: Sequence[str]) -> Columns:
+    """Return what gives the columns of a batch of links in some order, each node's long id once."""
+
+    def columns(begin: int, end: int) -> Parameters:
+        rows = order[begin:end]
+        pairs = np.stack([links.source[rows], links.target[rows]])
+        nodes, positions = np.unique(pairs, return_inverse=True)
+        source, target = positions.reshape(pairs.shape)
+        return {
+            "ids": [node_ids[node] for node in nodes.tolist()],
+            "source": source.tolist(),
+            "target": target.tolist(),
+            "distance": links.distance[rows].tolist(),
+            "rank": links.rank[rows].tolist(),
+            "probability": None if links.probability is None else links.probability[rows].tolist(),
+        }
+
+    return columns
+
+
+def hold_lane(transaction: Transaction, run_id: str, lane: int, model: str) -> None:
+    """Lock a lane of the run, 0 to `LANES` - 1, for this transaction.
+
+    Raises
+    ------
+    WriteFailed
+        If the run was taken over by a later one, or cleared.
+    """
+    if not transaction.run(load_statement("write/lane_hold"), {"run": run_id, "lane": lane}).records:
+        raise taken_over(model)
+
+
+def taken_over(model: str) -> WriteFailed:
+    """Return the error of a run that may not write any more."""
+    return WriteFailed(f"a later run of model {model!r}, or `heat clear`, took over")

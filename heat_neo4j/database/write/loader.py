@@ -1,0 +1,316 @@
+"""Loading a graph from outside into Neo4j: nodes by key, then relationships with weights, and times if any.
+
+Loading twice changes nothing: nodes are found again by their key, relationships by their two ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from neo4j import SummaryCounters
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.statements import load_statement, quote_identifier
+from heat_neo4j.errors import WriteRefused
+
+__all__ = ["DatedLoadable", "LoadNames", "LoadReport", "Loadable", "load_graph", "make_room"]
+
+BATCH_ROWS = 10_000
+BATCH_VALUES = 500_000
+"""Most numbers and strings in one transaction: about 5 MB on the wire."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Loadable(Protocol):
+    """What can be loaded: N nodes with keys and properties, M relationships between their rows."""
+
+    @property
+    def keys(self) -> Sequence[int] | Sequence[str]:
+        """One value for each node, all different."""
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """Row of the node where each relationship starts, shape (M,)."""
+
+    @property
+    def target(self) -> NDArray[np.int64]:
+        """Row of the node where each relationship ends, shape (M,)."""
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weight of each relationship, shape (M,)."""
+
+    def properties(self, row: int) -> Mapping[str, Any]:
+        """Properties of the node in `row`; None stands for none."""
+
+
+@runtime_checkable
+class DatedLoadable(Loadable, Protocol):
+    """A `Loadable` whose relationships may have times."""
+
+    @property
+    def time(self) -> NDArray[np.float64] | None:
+        """Time of each relationship, shape (M,), NaN where it has none; None where none has one."""
+
+    @property
+    def times_are_dates(self) -> bool:
+        """Whether times are seconds since 1970 UTC, to be stored as datetimes."""
+
+
+@dataclass(frozen=True)
+class LoadNames:
+    """How the loaded graph is called in the database.
+
+    Parameters
+    ----------
+    label : str
+        Label of the nodes.
+    relationship : str
+        Type of the relationships.
+    key : str
+        Node property that holds the key; a uniqueness constraint is made for it.
+    weight : str
+        Relationship property that holds the weight.
+    time : str
+        Relationship property that holds the time, a datetime in UTC or a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a name cannot be one in Neo4j.
+    """
+
+    label: str = "Node"
+    relationship: str = "LINK"
+    key: str = "id"
+    weight: str = "weight"
+    time: str = "time"
+
+    def __post_init__(self) -> None:
+        for name in (self.label, self.relationship, self.key, self.weight, self.time):
+            quote_identifier(name)
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a load did.
+
+    Parameters
+    ----------
+    nodes, relationships : int
+        How many were loaded, new or not.
+    nodes_created, relationships_created : int
+        How many of them were not there before.
+    """
+
+    nodes: int
+    relationships: int
+    nodes_created: int
+    relationships_created: int
+
+
+def load_graph(
+    connection: Connection,
+    graph: Loadable,
+    names: LoadNames,
+    *,
+    overwrite: bool = False,
+    on_progress: Progress = no_progress,
+) -> LoadReport:
+    """Load `graph`, in batches that are each one transaction.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where to.
+    graph : Loadable
+        What.
+    names : LoadNames
+        Under which label, relationship type and properties.
+    overwrite : bool
+        Set values even where the database holds others.
+    on_progress : callable
+        Told about the stages "loading nodes" and "loading relationships", before them "checking ...".
+
+    Raises
+    ------
+    WriteRefused
+        If nodes or relationships that are there already hold other values, two of them share a key, or a
+        property is named like the key, or weight and time are. Nothing has been written.
+    WriteFailed, ConnectionFailed
+        If a transaction fails; loading again completes the work.
+    """
+    if len(graph.keys) and names.key in graph.properties(0):
+        raise WriteRefused(
+            f"a property of the nodes is named {names.key!r}, like the key: name the key otherwise"
+        )
+    if names.weight == names.time and isinstance(graph, DatedLoadable) and graph.time is not None:
+        raise WriteRefused(f"weight and time are both named {names.time!r}: name the weight otherwise")
+    load = _Load(connection, graph, names, on_progress)
+    made_constraint = load.ensure_constraint()
+    try:
+        if not overwrite:
+            load.refuse_conflicts()
+    except BaseException:
+        if made_constraint:
+            load.drop_constraint()
+        raise
+    return load.write()
+
+
+def make_room(connection: Connection, label: str, *, family: str, origin: str) -> int:
+    """Remove from a label what earlier loads of a family left, so that another of them can take its place.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where.
+    label : str
+        Label of the family's nodes.
+    family : str
+        How their property ``origin`` begins.
+    origin : str
+        The full ``origin`` of the load that is to come; nodes that have it stay.
+
+    Returns
+    -------
+    int
+        How many nodes were removed.
+
+    Raises
+    ------
+    WriteRefused
+        If there are other nodes of that label. Nothing has been removed.
+    """
+    foreign = connection.read(load_statement("load/foreign_nodes", label=label), {"family": family})
+    if foreign[0]["nodes"]:
+        what = f"{foreign[0]['nodes']} nodes of label {label!r} are not of {family!r}"
+        raise WriteRefused(f"{what}, nothing was loaded: use another database (--database) or server (--uri)")
+    statement = load_statement("load/remove_outdated", label=label)
+    parameters = {"family": family, "origin": origin}
+    removed = connection.write_transaction(
+        lambda transaction: transaction.run(statement, parameters).summary.counters.nodes_deleted,
+        doing="loading",
+    )
+    return int(removed)
+
+
+class _Load:
+    """The steps of one load."""
+
+    def __init__(
+        self, connection: Connection, graph: Loadable, names: LoadNames, on_progress: Progress
+    ) -> None:
+        self.connection = connection
+        self.graph = graph
+        self.names = names
+        self.on_progress = on_progress
+        self.node = {"label": names.label, "key": names.key}
+        self.link = self.node | {"type": names.relationship}
+        self.constraint = f"heat_load_{names.label}_{names.key}"
+
+    def ensure_constraint(self) -> bool:
+        """Make the uniqueness constraint; return False if there is one already."""
+        if self.connection.read(load_statement("load/constraint_exists"), self.node)[0]["exists"]:
+            return False
+        shared = self.connection.read(load_statement("load/shared_key", **self.node))
+        if shared:
+            where = f"two nodes of label {self.names.label!r} have {self.names.key!r} {shared[0]['key']!r}"
+            raise WriteRefused(f"{where}, nothing was loaded: choose another label or key")
+        self._run(load_statement("load/constraint", constraint=self.constraint, **self.node))
+        return True
+
+    def drop_constraint(self) -> None:
+        """Take the constraint back."""
+        self._run(load_statement("load/drop_constraint", constraint=self.constraint))
+
+    def refuse_conflicts(self) -> None:
+        """Raise if a value would be overwritten; a label without nodes holds none."""
+        if not self.connection.read(load_statement("load/count", label=self.names.label))[0]["nodes"]:
+            return
+        label, type_ = self.names.label, self.names.relationship
+        statement = load_statement("load/node_conflicts", **self.node)
+        for rows in self._told("checking nodes", self._node_batches(), len(self.graph.keys)):
+            if found := self._conflict(statement, rows):
+                where = f"node {found['key']!r} of label {label!r} has another {found['property']!r} already"
+                raise WriteRefused(f"{where}, nothing was loaded: choose another label, or overwrite")
+        statement = load_statement("load/relationship_conflicts", **self.link)
+        for rows in self._told("checking relationships", self._link_batches(), len(self.graph.source)):
+            if found := self._conflict(statement, rows):
+                where = f"relationship {type_!r} from {found['source']!r} to {found['target']!r}"
+                what = f"{where} has another {found['property']!r} already"
+                raise WriteRefused(f"{what}, nothing was loaded: choose another type, or overwrite")
+
+    def write(self) -> LoadReport:
+        """Load nodes, then relationships."""
+        nodes = relationships = 0
+        statement = load_statement("load/nodes", **self.node)
+        for rows in self._told("loading nodes", self._node_batches(), len(self.graph.keys)):
+            nodes += self._run(statement, rows).nodes_created
+        statement = load_statement("load/relationships", **self.link)
+        for rows in self._told("loading relationships", self._link_batches(), len(self.graph.source)):
+            relationships += self._run(statement, rows).relationships_created
+        return LoadReport(len(self.graph.keys), len(self.graph.source), nodes, relationships)
+
+    def _run(self, statement: str, rows: Sequence[Any] = ()) -> SummaryCounters:
+        parameters = {"rows": rows}
+
+        def work(transaction: Transaction) -> SummaryCounters:
+            return transaction.run(statement, parameters).summary.counters
+
+        return self.connection.write_transaction(work, doing="loading")
+
+    def _conflict(self, statement: str, rows: Sequence[Any]) -> Mapping[str, Any] | None:
+        """Return one value that would be overwritten, or None."""
+        records = self.connection.read(statement, {"rows": rows}, doing="checking what is there")
+        return dict(records[0]) if records else None
+
+    def _told(self, stage: str, batches: Iterator[list[Any]], total: int) -> Iterator[list[Any]]:
+        """Yield each batch and tell of the progress once it has been dealt with."""
+        done = 0
+        self.on_progress(stage, done, total)
+        for batch in batches:
+            yield batch
+            done += len(batch)
+            self.on_progress(stage, done, total)
+
+    def _node_batches(self) -> Iterator[list[Any]]:
+        batch: list[dict[str, Any]] = []
+        values = 0
+        for row, key in enumerate(self.graph.keys):
+            present = {name: value for name, value in self.graph.properties(row).items() if value is not None}
+            batch.append({"key": key, "properties": present})
+            values += sum(len(value) if isinstance(value, list) else 1 for value in present.values())
+            if len(batch) == BATCH_ROWS or values >= BATCH_VALUES:
+                yield batch
+                batch, values = [], 0
+        if batch:
+            yield batch
+
+    def _link_batches(self) -> Iterator[list[Any]]:
+        keys, graph = self.graph.keys, self.graph
+        for start in range(0, len(graph.source), BATCH_ROWS):
+            part = slice(start, start + BATCH_ROWS)
+            ends = zip(graph.source[part].tolist(), graph.target[part].tolist(), strict=True)
+            properties = [{self.names.weight: weight} for weight in graph.weight[part].tolist()]
+            for values, time in zip(properties, self._times(part), strict=False):
+                if time is not None:
+                    values[self.names.time] = time
+            yield [[keys[a], keys[b], values] for (a, b), values in zip(ends, properties, strict=True)]
+
+    def _times(self, part: slice) -> Iterator[datetime | float | None]:
+        """Yield the times of some relationships as the database stores them; nothing if there are none."""
+        graph = self.graph
+        if not isinstance(graph, DatedLoadable) or graph.time is None:
+            return
+        for time in graph.time[part].tolist():
+            if np.isnan(time):
+                yield None
+            else:
+                yield _EPOCH + timedelta(seconds=time) if graph.times_are_dates else time

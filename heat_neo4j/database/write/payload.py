@@ -1,0 +1,225 @@
+"""What goes to the server, checked before anything is sent: coordinates and predicted links as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j.errors import WriteRefused
+from heat_neo4j.geometry import hyperboloid
+
+__all__ = [
+    "COORDINATES",
+    "VECTOR_SCALE",
+    "Coordinates",
+    "LinkColumns",
+    "Links",
+    "check_coordinates",
+    "check_links",
+    "to_hyperboloid",
+    "vector_scales",
+]
+
+Array = NDArray[np.float64]
+
+COORDINATES = ("poincare", "hyperboloid", "klein")
+VECTOR_SCALE = 10_000.0
+"""What points of the Poincare ball are multiplied by for the vector index."""
+_FROM_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
+    "poincare": hyperboloid.to_poincare,
+    "hyperboloid": np.asarray,
+    "klein": hyperboloid.to_klein,
+}
+# What turns the first d coordinates into points of the Poincare ball.
+_TO_BALL: dict[str, Callable[[Array], Array]] = {
+    "poincare": lambda values: np.ones(len(values)),
+    "hyperboloid": lambda values: 1.0 / (1.0 + values[:, -1]),
+    "klein": lambda values: 1.0 / (1.0 + np.sqrt(1.0 - np.sum(values * values, axis=1))),
+}
+_TO_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
+    "poincare": hyperboloid.from_poincare,
+    "hyperboloid": np.asarray,
+    "klein": hyperboloid.from_klein,
+}
+
+
+class Links(Protocol):
+    """Predicted links as `predict_links` gives them: rows of the graph, source < target."""
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """Lower row of each pair, shape (L,)."""
+
+    @property
+    def target(self) -> NDArray[np.int64]:
+        """Higher row of each pair, shape (L,)."""
+
+    @property
+    def distance(self) -> NDArray[np.float64]:
+        """Hyperbolic distance, shape (L,)."""
+
+    @property
+    def probability(self) -> NDArray[np.float64] | None:
+        """Probability in [0, 1], shape (L,), or None."""
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """Rank from 1, shape (L,)."""
+
+    @property
+    def calibration(self) -> Any:
+        """Law with a finite `radius` and `temperature` that gave the probabilities, or None."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coordinates fit to be stored.
+
+    Parameters
+    ----------
+    kind : str
+        One of `COORDINATES`.
+    values : float64 array of shape (N, width)
+        A row per node of the graph, finite.
+    radii : float64 array of shape (N,)
+        Hyperbolic distance from the origin.
+    scales : float64 array of shape (N,)
+        What the first `dimension` values are multiplied by for the vector index.
+    """
+
+    kind: str
+    values: Array
+    radii: Array
+    scales: Array
+
+    @property
+    def dimension(self) -> int:
+        """Dimension d of the space: the length of vectors in the index."""
+        return int(self.values.shape[1]) - (self.kind == "hyperboloid")
+
+
+@dataclass(frozen=True)
+class LinkColumns:
+    """Predicted links fit to be stored, sorted by source, then target.
+
+    Parameters
+    ----------
+    source, target, rank : int64 arrays of shape (L,)
+        Rows of the graph, source < target, no pair twice; rank from 1.
+    distance : float64 array of shape (L,)
+        Finite, 0 or more.
+    probability : float64 array of shape (L,), optional
+        In [0, 1].
+    radius, temperature : float or None
+        Of the law that gave the probabilities.
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    distance: Array
+    probability: Array | None
+    radius: float | None
+    temperature: float | None
+
+
+def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
+    """Return the embedding of `model` in coordinates of `kind`.
+
+    Parameters
+    ----------
+    model : HEAT or array of shape (N, d + 1)
+        A fitted model, or points of the hyperboloid, time last.
+    n_nodes : int
+        N, the number of nodes of the graph.
+    kind : {"poincare", "hyperboloid", "klein"}
+        What to store.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, the points are not on the hyperboloid, or there is no such kind.
+    WriteRefused
+        If a value is NaN or infinite, or a point rounds to the border of the ball.
+    """
+    if kind not in COORDINATES:
+        raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {kind!r}")
+    points = np.asarray(getattr(model, "embedding_", model), dtype=np.float64)
+    if points.ndim != 2 or points.shape[0] != n_nodes or points.shape[1] < 2:
+        raise ValueError(f"the embedding must have shape ({n_nodes}, d + 1) as the graph, got {points.shape}")
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if bad.size:
+        raise WriteRefused(
+            f"the embedding has NaN or infinity in {bad.size} rows (first: {bad[0]}): nothing written"
+        )
+    hyperboloid.check_points(points)
+    values = np.ascontiguousarray(_FROM_HYPERBOLOID[kind](points))
+    if kind != "hyperboloid":
+        border = np.flatnonzero(~(np.sum(values * values, axis=1) < 1.0))
+        if border.size:
+            raise WriteRefused(
+                f"{border.size} points (first: row {border[0]}) are so far out that their {kind} coordinates "
+                "round to the border of the ball: write hyperboloid coordinates; nothing written"
+            )
+    return Coordinates(kind, values, hyperboloid.radius(points), vector_scales(values, kind))
+
+
+def vector_scales(values: Array, kind: str) -> Array:
+    """Return what turns the first d of stored coordinates into vectors of the index, shape (N,)."""
+    return VECTOR_SCALE * _TO_BALL[kind](values)
+
+
+def to_hyperboloid(values: Array, kind: str) -> Array:
+    """Return stored coordinates of `kind` as points of the hyperboloid, shape (N, d + 1)."""
+    return np.asarray(_TO_HYPERBOLOID[kind](values))
+
+
+def check_links(links: Links, n_nodes: int) -> LinkColumns:
+    """Return `links` as checked columns, in an order that is good for the server's page cache.
+
+    Raises
+    ------
+    ValueError
+        If the columns differ in length, a row is not of the graph, source >= target, or a pair comes twice.
+    WriteRefused
+        If a distance or probability is NaN, infinite or out of range.
+    """
+    source, target = (np.asarray(column, dtype=np.int64) for column in (links.source, links.target))
+    rank, distance = np.asarray(links.rank, dtype=np.int64), np.asarray(links.distance, dtype=np.float64)
+    probability = None if links.probability is None else np.asarray(links.probability, dtype=np.float64)
+    columns = [source, target, rank, distance] + ([] if probability is None else [probability])
+    if any(column.shape != (len(source),) for column in columns):
+        raise ValueError(f"the columns of the links differ in shape: {[column.shape for column in columns]}")
+    if not ((source >= 0) & (source < target) & (target < n_nodes)).all():
+        raise ValueError(f"links must join rows 0 <= source < target < {n_nodes}")
+    order = np.lexsort((target, source))
+    pairs = source[order] * n_nodes + target[order]
+    if (pairs[1:] == pairs[:-1]).any():
+        raise ValueError("links has a pair twice")
+    if not (np.isfinite(distance) & (distance >= 0)).all():
+        raise WriteRefused("links has a distance that is NaN, infinite or negative: nothing written")
+    if probability is not None and not ((probability >= 0) & (probability <= 1)).all():
+        raise WriteRefused("links has a probability that is NaN or outside [0, 1]: nothing written")
+    radius, temperature = _law(links.calibration)
+    return LinkColumns(
+        source[order],
+        target[order],
+        rank[order],
+        distance[order],
+        None if probability is None else probability[order],
+        radius,
+        temperature,
+    )
+
+
+def _law(calibration: Any) -> tuple[float | None, float | None]:
+    if calibration is None:
+        return None, None
+    radius, temperature = float(calibration.radius), float(calibration.temperature)
+    if not (np.isfinite(radius) and np.isfinite(temperature)):
+        raise WriteRefused("the calibration of the links is not finite: nothing written")
+    return radius, temperature

@@ -1,0 +1,156 @@
+"""Compiled code made ready before it is needed: once on a machine that takes seconds, and a user is told.
+
+Numba compiles one function at a time in a process. So two processes of our own fill the cache on disk, each
+with its half, while this one reads the graph.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from heat_neo4j._kernels.jit import compile_for
+from heat_neo4j._kernels.pairs import Negatives, list_negatives
+from heat_neo4j._kernels.random import alias_slots
+from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, nearest_absent
+from heat_neo4j._kernels.training import train_batches
+from heat_neo4j._kernels.walks import draw_block
+from heat_neo4j._kernels.worksharing import share_work
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.random import make_keys
+from heat_neo4j._utils.threads import ALONE, Team, available_processors
+from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
+from heat_neo4j.embedding.similarity import make_similarity
+from heat_neo4j.embedding.training import Schedule, start_points, train
+from heat_neo4j.embedding.walks import make_walks
+from heat_neo4j.geometry.search import Candidates, PartnerSearch
+from heat_neo4j.graph import Graph
+
+__all__ = ["COMPILING", "begin_compiling", "compile_part", "make_ready"]
+
+COMPILING = "compiling (only once)"
+"""The stage that a progress callback is told; only where something is compiled."""
+
+_LAST = (draw_block, list_negatives, train_batches, nearest_absent)
+"""The last kernels that the parts compile."""
+
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from heat_neo4j.embedding import compiling; "
+)
+_SCHEDULE = Schedule(1, 1, 1, 1.0, 0.1, 8, 1)
+_processes: list[subprocess.Popen[bytes]] = []
+
+
+def make_ready(on_progress: Progress) -> bool:
+    """Compile what trains and looks for links, unless that is done; return whether it had to be compiled.
+
+    Compiled code is kept in the package's folder, the user's cache or a temporary folder: the first that can
+    be written to.
+    """
+    if _is_compiled():
+        return False
+    on_progress(COMPILING, 0, 1)
+    begin_compiling()
+    while _processes:
+        _processes.pop().wait()
+    _compile_all()
+    on_progress(COMPILING, 1, 1)
+    return True
+
+
+def begin_compiling() -> None:
+    """Begin to compile in other processes, if that is of use: to be called before a graph is read.
+
+    What they have not compiled in the end, whatever stopped them, `make_ready` compiles.
+    """
+    kept = train_batches.stats.cache_path is not None
+    if _processes or not kept or available_processors()[0] < 2 or not sys.executable or _is_compiled():
+        return
+    for part in _PARTS:
+        arguments = [
+            sys.executable,
+            "-c",
+            f"{_PROGRAM}compiling.compile_part({part!r})",
+            json.dumps(sys.path),
+        ]
+        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        try:
+            _processes.append(subprocess.Popen(arguments, **quiet))  # type: ignore[call-overload]
+        except OSError:
+            return
+
+
+def compile_part(part: str) -> None:
+    """Compile one half of the kernels: "walks", or "training"."""
+    _PARTS[part]()
+
+
+def _is_compiled() -> bool:
+    """Tell whether this process, or those before, have compiled the last kernel of each part."""
+    return all(_is_kept(kernel) or bool(kernel.signatures) for kernel in _LAST)
+
+
+def _is_kept(kernel: Any) -> bool:
+    folder = kernel.stats.cache_path  # None where nothing can be kept
+    module = kernel.py_func.__module__.rpartition(".")[2]
+    return folder is not None and any(Path(folder).glob(f"{module}.{kernel.__name__}-*.nbi"))
+
+
+@cache
+def _compile_all() -> None:
+    for compile_some in _PARTS.values():
+        compile_some()
+
+
+def _compile_walks() -> None:
+    """Walk a little, by both ways to follow attributes, and collect the pairs."""
+    graph = _ring()
+    for similarity in (make_similarity(graph), make_similarity(graph, table_limit=0)):
+        keys = make_keys(0)
+        walks = make_walks(graph, alpha=0.5, walk_length=4, key=keys.walks, similarity=similarity)
+        collect_pairs(walks, walks_per_node=1, window_size=1, negative_exponent=0.5)
+
+
+def _compile_training() -> None:
+    """Compile what trains without the walks, which are the other half, and look for the nearest pairs."""
+    keys, n = make_keys(0), 8
+    walks = make_walks(_ring(), alpha=0.0, walk_length=4, key=keys.walks)
+    nothing = np.zeros(n + 1, dtype=np.int64)
+    listed = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint64)
+    pair_set = make_pair_set(n, 1, 4, 1)
+    negatives = Negatives(alias_slots(np.ones(n)), np.ones(n, dtype=np.bool_), nothing, *listed, *pair_set)
+    train(start_points(n, 2, keys.start), walks, negatives, _SCHEDULE, keys, team=_Compiler(train_batches))
+    points = start_points(n, 2, keys.start)
+    roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
+    links = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    candidates = Candidates(np.ascontiguousarray(points[:, :-1].T), points[:, -1].copy(), *links, roles)
+    PartnerSearch(candidates, ALONE).nearest(np.arange(n), 1, np.inf, no_progress)
+
+
+_PARTS: dict[str, Callable[[], None]] = {"walks": _compile_walks, "training": _compile_training}
+
+
+class _Compiler(Team):
+    """Compiles one kernel for the arguments that it would be called with, and calls none."""
+
+    def __init__(self, kernel: Any) -> None:
+        super().__init__(1)
+        self._kernel = kernel
+
+    def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
+        """Compile the kernel; pass over all others."""
+        if function is self._kernel:
+            compile_for(function, *arguments, share_work(1), 0, 1)
+
+
+def _ring() -> Graph:
+    ring = sparse.csr_array(np.roll(np.eye(8), 1, axis=1))
+    return Graph(adjacency=ring, attributes=np.arange(16.0).reshape(8, 2) % 3)

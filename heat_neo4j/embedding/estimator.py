@@ -1,0 +1,343 @@
+"""`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.random import draw_seed, make_keys
+from heat_neo4j._utils.threads import Team, available_processors, resolve_threads
+from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
+from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.embedding.near_attributes import near_attributes
+from heat_neo4j.embedding.pairs import collect_pairs
+from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.training import Schedule, Trained, start_points, train
+from heat_neo4j.embedding.walks import make_walks
+from heat_neo4j.geometry.hyperboloid import check_points
+from heat_neo4j.graph import Graph
+
+__all__ = ["HEAT", "NothingToLearnError"]
+
+
+_MOST_THREADS = 1024
+
+
+class NothingToLearnError(ValueError):
+    """The graph offers no pair to learn from."""
+
+
+class HEAT(BaseEstimator):
+    """Hyperbolic embedding of an attributed graph by teleporting random walks.
+
+    From every node, walks follow relationships and, with probability `alpha`, jump to a node with similar
+    attributes. Nodes close in a walk (pairs D) are drawn together on the hyperboloid and pushed away from
+    nodes they never meet (negatives outside D), by the softmax loss over exp(-d^2 / (2 sigma^2)) and
+    Riemannian gradient descent.
+
+    Parameters
+    ----------
+    n_components : int, default 10
+        Dimension d of hyperbolic space, at least 1 (2 for a picture).
+    alpha : float, default 0.2
+        Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
+    attribute_neighbours : int, optional
+        Teleport only to so many most similar nodes of each, found approximately by pynndescent (extra
+        ``approximate``). That is another law than HEAT's, which None keeps exactly, at any size: see
+        ``training_["attribute_mass_dropped"]``.
+    sigma : float, default 1.0
+        Width of the Gaussian on hyperbolic distance, above 0.
+    walks_per_node, walk_length : int, default 10, 80
+        Walks from each node, and nodes in a walk (at least 2).
+    window_size : int, default 3
+        Largest distance, in steps of a walk, between the two nodes of a pair.
+    n_negatives : int, default 10
+        Negatives that a pair is contrasted with. All pairs of one source position share them.
+    negative_exponent : float, default 0.5
+        Negatives are drawn in proportion to (occurrences in walks) ** negative_exponent, [0, 1]. The paper
+        has 0.75; 0.5 predicted links better on the three benchmark graphs, on the seeds it was chosen by.
+    learning_rate : float, default 0.05
+        Step per pair at the start; falls linearly to 0.
+    batch_size : int, optional
+        Source positions trained with frozen coordinates before the points move, 10 from each walk; at most
+        N / 8 on small graphs. When None, 320, and on large graphs N / 96, up to 1,280.
+    n_epochs : int, default 1
+        Passes over the walks.
+    refine : bool, default True
+        Whether trained points are moved a little towards their neighbours and to radii that follow the
+        degree too; the paper does not. See `refinement`.
+    time_limit : float, optional
+        Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
+        training that needs no more gives the same bits as without a limit.
+    n_threads : int, optional
+        Threads to use at most; when None, one for each processor that this process may use, by its affinity
+        and by the CPU quota of its control group. There are never more than that, and training uses fewer
+        while other programs make fewer faster. The result is the same to the bit.
+    random_state : int, optional
+        Seed; None draws one, which `seed_` then tells.
+
+    Attributes
+    ----------
+    embedding_ : float64 array of shape (N, d + 1)
+        Points of the hyperboloid, time coordinate last, rows as in the graph.
+    loss_curve_ : float64 array
+        Mean loss per pair in each round (one walk from every node), in nats; ln(1 + n_negatives) at chance.
+    n_pairs_ : int
+        Pairs trained.
+    seed_ : int
+        The seed used.
+    training_ : dict
+        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
+        what share of the similarity a restricted law leaves out.
+
+    References
+    ----------
+    D. McDonald and S. He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from heat_neo4j import HEAT, Graph
+    >>> ring = sparse.csr_array(np.roll(np.eye(40), 1, axis=1))
+    >>> model = HEAT(n_components=2, random_state=0).fit(Graph(adjacency=ring))
+    >>> model.embedding_.shape
+    (40, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        alpha: float = 0.2,
+        attribute_neighbours: int | None = None,
+        sigma: float = 1.0,
+        walks_per_node: int = 10,
+        walk_length: int = 80,
+        window_size: int = 3,
+        n_negatives: int = 10,
+        negative_exponent: float = 0.5,
+        learning_rate: float = 0.05,
+        batch_size: int | None = None,
+        n_epochs: int = 1,
+        refine: bool = True,
+        time_limit: float | None = None,
+        n_threads: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.attribute_neighbours = attribute_neighbours
+        self.sigma = sigma
+        self.walks_per_node = walks_per_node
+        self.walk_length = walk_length
+        self.window_size = window_size
+        self.n_negatives = n_negatives
+        self.negative_exponent = negative_exponent
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_epochs = n_epochs
+        self.refine = refine
+        self.time_limit = time_limit
+        self.n_threads = n_threads
+        self.random_state = random_state
+
+    embedding_: NDArray[np.float64]
+    loss_curve_: NDArray[np.float64]
+    n_pairs_: int
+    seed_: int
+    training_: dict[str, Any]
+
+    def fit(
+        self,
+        graph: Graph,
+        y: None = None,
+        *,
+        start: NDArray[np.float64] | None = None,
+        on_progress: Progress = no_progress,
+    ) -> Self:
+        """Embed `graph`.
+
+        Parameters
+        ----------
+        graph : Graph
+            At least two nodes, and somewhere to walk.
+        y : None
+            Ignored; there for scikit-learn's conventions.
+        start : float64 array of shape (N, d + 1), optional
+            Points to start from, such as those of an earlier fit; close to the origin if not given.
+        on_progress : callable
+            Called with the stages "walks" and "train".
+
+        Returns
+        -------
+        HEAT
+            Itself, fitted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range, or `start` is no N points of the hyperboloid.
+        NothingToLearnError
+            If the graph offers no pair to learn from; a ValueError too.
+        """
+        schedule, threads = self.check_parameters()
+        if not isinstance(graph, Graph):
+            raise TypeError(f"fit needs a heat_neo4j.Graph, got {type(graph).__name__}")
+        if graph.n_nodes == 0:
+            raise NothingToLearnError("the graph has no nodes")
+        if start is not None:
+            shape = (graph.n_nodes, self.n_components + 1)
+            if start.shape != shape:
+                raise ValueError(f"start must have shape {shape}, got {start.shape}")
+            check_points(start)
+        self.seed_ = draw_seed(self.random_state)
+        with Team(threads) as team:
+            trained, self.training_ = self._train(graph, schedule, team, start, on_progress)
+        # What training held is free by now, so that the peak is not that and this.
+        self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
+        self.loss_curve_ = trained.losses
+        self.n_pairs_ = trained.n_pairs
+        return self
+
+    def fit_transform(self, graph: Graph, y: None = None) -> NDArray[np.float64]:
+        """Embed `graph` and return `embedding_`."""
+        return self.fit(graph).embedding_
+
+    def _train(
+        self,
+        graph: Graph,
+        schedule: Schedule,
+        team: Team,
+        start: NDArray[np.float64] | None,
+        on_progress: Progress,
+    ) -> tuple[Trained, dict[str, Any]]:
+        """Walk, collect pairs and train; return what is trained, and facts about it."""
+        keys = make_keys(self.seed_)
+        clock = _Clock()
+        if make_ready(on_progress):
+            clock.stop("compile")
+        similarity, dropped = self._near_attributes(graph)
+        walks = make_walks(
+            graph,
+            alpha=self.alpha,
+            walk_length=self.walk_length,
+            key=keys.walks,
+            similarity=similarity,
+            team=team,
+        )
+        clock.stop("similarity")
+        pairs = collect_pairs(
+            walks,
+            walks_per_node=schedule.walks_per_node,
+            window_size=schedule.window_size,
+            negative_exponent=self.negative_exponent,
+            team=team,
+            on_block=_stage(on_progress, "walks"),
+        )
+        clock.stop("walks")
+        if pairs.n_pairs == 0:
+            raise NothingToLearnError(
+                "the graph offers no pair to learn from: "
+                "no node has a neighbour or a node with similar attributes"
+            )
+        trained = train(
+            start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start,
+            walks,
+            pairs.negatives,
+            schedule,
+            keys,
+            team=team,
+            time_limit=clock.left(self.time_limit),
+            on_batch=_stage(on_progress, "train"),
+        )
+        clock.stop("train")
+        return trained, {
+            "seconds": clock.seconds,
+            "threads": team.n_threads,
+            "threads_reason": "n_threads" if self.n_threads == team.n_threads else available_processors()[1],
+            "pairs": trained.n_pairs,
+            "trained_share": round(trained.share, 4),
+            "pairs_without_negative": trained.n_skipped,
+            "damped_steps": trained.n_damped,
+            "learning_rate_halved": trained.n_halved,
+            "exclusion": pairs.exclusion,
+            "exclusion_false_positive_share": pairs.false_positive_share,
+            "crowded_nodes": pairs.n_crowded,
+            "attribute_sampling": _sampling(walks.similarity),
+            "attribute_mass_dropped": dropped,
+        }
+
+    def _near_attributes(self, graph: Graph) -> tuple[Similarity | None, float]:
+        """Return the law of teleports among near nodes, if that is asked for, and what it drops."""
+        if self.attribute_neighbours is None or self.alpha == 0.0 or graph.n_attributes == 0:
+            return None, 0.0
+        return near_attributes(graph, self.attribute_neighbours, self.seed_)
+
+    def check_parameters(self) -> tuple[Schedule, int]:
+        """Return what the parameters ask to be trained, and the number of threads.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range.
+        """
+        check_integer("n_components", self.n_components, minimum=1)
+        check_probability("alpha", self.alpha)
+        if self.attribute_neighbours is not None:
+            check_integer("attribute_neighbours", self.attribute_neighbours, minimum=1)
+        check_integer("walk_length", self.walk_length, minimum=2)
+        check_probability("negative_exponent", self.negative_exponent)
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit)
+        if self.n_threads is not None:
+            check_integer("n_threads", self.n_threads, minimum=1, maximum=_MOST_THREADS)
+        threads = resolve_threads(self.n_threads)
+        schedule = Schedule(
+            walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
+            window_size=check_integer("window_size", self.window_size, minimum=1),
+            n_negatives=check_integer("n_negatives", self.n_negatives, minimum=1),
+            sigma=check_positive("sigma", self.sigma),
+            learning_rate=check_positive("learning_rate", self.learning_rate),
+            batch_size=None
+            if self.batch_size is None
+            else check_integer("batch_size", self.batch_size, minimum=1),
+            n_epochs=check_integer("n_epochs", self.n_epochs, minimum=1),
+        )
+        return schedule, threads
+
+
+class _Clock:
+    """Seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = self._since = perf_counter()
+
+    def stop(self, stage: str) -> None:
+        now = perf_counter()
+        self.seconds[stage] = round(now - self._since, 3)
+        self._since = now
+
+    def left(self, limit: float | None) -> float | None:
+        """Return how many seconds of a limit are left, at least 0."""
+        return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
+
+
+def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
+    return lambda done, total: on_progress(stage, done, total)
+
+
+def _sampling(similarity: Any) -> str:
+    if similarity.use_table:
+        return "table"
+    if similarity.scalars.size:
+        return "rejection"
+    return "neighbours" if similarity.listed.size else "none"

@@ -1,0 +1,224 @@
+"""The pairs D of all walks, and the negatives Gamma(u) = { v : (u, v) not in D } (HEAT, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels import pairs as kernels
+from heat_neo4j._kernels.pairs import Negatives, PairSet
+from heat_neo4j._kernels.random import alias_slots
+from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j.embedding.similarity import longest_list
+from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
+
+__all__ = [
+    "BLOOM_BYTES",
+    "EXACT_BYTES",
+    "LISTED_BYTES",
+    "Pairs",
+    "collect_pairs",
+    "make_pair_set",
+    "negatives_of_walks",
+    "pair_set_bytes",
+]
+
+EXACT_BYTES = 2**28
+"""An exact set is used while its N^2 bits fit here: up to about 46 thousand nodes."""
+
+BLOOM_BYTES = 2**30
+"""Largest Bloom filter."""
+
+LISTED_BYTES = 2**27
+"""Most memory that lists of negatives may take."""
+
+_LISTED_ENTRY = 12
+_OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
+_FULL = 0.5  # a filter that takes more of all pairs for members costs more draws than it saves
+_BLOOM_BITS_PER_PAIR = 8  # with multiplicity; of different pairs there are some times fewer
+_PROBES = 100_000
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What one pass over all walks found.
+
+    Attributes
+    ----------
+    negatives : Negatives
+        Noise distribution and exclusion, for the trainer.
+    occurrences : int64 array of shape (N,)
+        How often each node occurs in the walks.
+    n_pairs : int
+        Pairs in the walks, both directions, with multiplicity.
+    exclusion : str
+        How D is kept: "exact", "bloom filter", or, where even the largest filter would be too full, "crowded
+        nodes": then only the nodes that have met most others draw outside their contexts for certain.
+    false_positive_share : float
+        Share of pairs outside D that the set takes for members; 0 when exact.
+    n_crowded : int
+        Nodes that draw from a list of their negatives, as most draws from all nodes would be in D.
+    """
+
+    negatives: Negatives
+    occurrences: NDArray[np.int64]
+    n_pairs: int
+    exclusion: str
+    false_positive_share: float
+    n_crowded: int
+
+
+def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> tuple[bool, int]:
+    """Return (exact, bytes) of the set that `make_pair_set` would make."""
+    exact = n_nodes * ((n_nodes + 63) // 64) * 8
+    if exact <= EXACT_BYTES:
+        return True, exact
+    most_pairs = n_nodes * walks_per_node * walk_length * window_size  # unordered
+    return False, min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
+
+
+def make_pair_set(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> PairSet:
+    """Return an empty set for the pairs of so many walks: exact while it is small, else a Bloom filter."""
+    exact, size = pair_set_bytes(n_nodes, walks_per_node, walk_length, window_size)
+    return PairSet(np.zeros(max(size // 8, 1), dtype=np.uint64), (n_nodes + 63) // 64 if exact else 0)
+
+
+def collect_pairs(
+    walks: Walks,
+    *,
+    walks_per_node: int,
+    window_size: int,
+    negative_exponent: float,
+    team: Team = ALONE,
+    pair_set: PairSet | None = None,
+    on_block: Callable[[int, int], None] = lambda done, total: None,
+) -> Pairs:
+    """Draw every walk once, in blocks, and keep only D and the occurrences.
+
+    Parameters
+    ----------
+    walks : Walks
+        The walks to draw; walk r N + v is the r-th from node v.
+    walks_per_node, window_size : int
+        HEAT's s and c.
+    negative_exponent : float
+        Negatives are drawn in proportion to occurrences ** negative_exponent.
+    team : Team
+        Threads to use; the result does not depend on it.
+    pair_set : PairSet, optional
+        An empty set to fill, made to measure when not given.
+    on_block : callable
+        Called with (walks drawn, walks in all).
+
+    Returns
+    -------
+    Pairs
+    """
+    n = walks.n_nodes
+    if pair_set is None:
+        pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
+    occurrences = np.zeros(n, dtype=np.int64)
+    n_pairs = np.zeros(1, dtype=np.int64)
+    total = n * walks_per_node
+    for first in range(0, total, WALKS_PER_BLOCK):
+        last = min(first + WALKS_PER_BLOCK, total)
+        nodes, lengths = draw_walks(walks, np.arange(first, last), team)
+        team.run(kernels.record_walks, nodes, lengths, window_size, *pair_set, occurrences, n_pairs)
+        on_block(last, total)
+    weights = occurrences.astype(np.float64) ** negative_exponent
+    negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
+    exclusion, false_positive_share = "exact", 0.0
+    if not pair_set.row_words:
+        exclusion, false_positive_share = "bloom filter", _false_positive_share(pair_set, n)
+        if false_positive_share > _FULL:
+            exclusion = "crowded nodes"
+            negatives = negatives._replace(words=np.zeros(1, dtype=np.uint64))
+    return Pairs(
+        negatives=negatives,
+        occurrences=occurrences,
+        n_pairs=int(n_pairs[0]),
+        exclusion=exclusion,
+        false_positive_share=false_positive_share,
+        n_crowded=int(np.count_nonzero(np.diff(negatives.listed_from))),
+    )
+
+
+def negatives_of_walks(
+    walks: Walks,
+    nodes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    *,
+    walks_per_node: int,
+    window_size: int,
+    team: Team = ALONE,
+) -> Negatives:
+    """Draw the walks from some nodes only; return the noise distribution that avoids their pairs.
+
+    D is a Bloom filter, which needs no memory for the other nodes.
+
+    Parameters
+    ----------
+    walks : Walks
+        The walks.
+    nodes : int64 array of shape (M,)
+        Where they start.
+    weights : float64 array of shape (N,)
+        The noise distribution: so few walks do not tell how often each node occurs.
+    walks_per_node, window_size, team
+        As for `collect_pairs`.
+    """
+    most_pairs = len(nodes) * walks_per_node * walks.length * window_size
+    bloom = min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
+    pair_set = PairSet(np.zeros(max(bloom // 8, 1), dtype=np.uint64), 0)
+    occurrences = np.zeros(walks.n_nodes, dtype=np.int64)
+    n_pairs = np.zeros(1, dtype=np.int64)
+    indices = walks_from(nodes, walks_per_node, walks.n_nodes)
+    for first in range(0, len(indices), WALKS_PER_BLOCK):
+        drawn, lengths = draw_walks(walks, indices[first : first + WALKS_PER_BLOCK], team)
+        team.run(kernels.record_walks, drawn, lengths, window_size, *pair_set, occurrences, n_pairs)
+    return _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
+
+
+def _make_negatives(
+    pair_set: PairSet,
+    occurrences: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    window_size: int,
+    walk_key: np.uint64,
+    team: Team,
+) -> Negatives:
+    """Return the noise distribution; a crowded node, which has met most others, gets a list of its negatives.
+
+    To look for the negatives of a node takes a scan over all nodes. Only nodes are scanned that occur often
+    enough to be crowded. They are fewer than the pairs of the walks divided by the nodes it takes to crowd
+    one, so the scans cost about as much as a look at each pair, whatever the shape of the graph.
+    """
+    n = len(weights)
+    heaviest = np.cumsum(np.sort(weights)[::-1])
+    crowd = np.searchsorted(heaviest, (1.0 - _OPEN_SHARE) * heaviest[-1] * (1.0 - 1e-9))  # as few may do
+    scanned = np.flatnonzero(2 * window_size * occurrences >= crowd)
+    counts, totals = np.zeros(len(scanned), dtype=np.int64), np.zeros(len(scanned))
+    team.run(kernels.open_weights, pair_set, weights, scanned, counts, totals)
+    exists = np.ones(n, dtype=np.bool_)
+    exists[scanned] = counts > 0
+    crowded = (counts > 0) & (totals < _OPEN_SHARE * weights.sum())
+    listed_nodes, counts = scanned[crowded], counts[crowded]
+    sizes = np.zeros(n, dtype=np.int64)
+    sizes[listed_nodes] = np.minimum(counts, longest_list(counts, LISTED_BYTES // _LISTED_ENTRY))
+    listed_from = np.concatenate(([0], np.cumsum(sizes)))
+    listed = np.empty(listed_from[-1], dtype=np.int32)
+    listed_slots = np.empty(listed_from[-1], dtype=np.uint64)
+    team.run(
+        kernels.list_negatives, pair_set, weights, listed_nodes, counts, ~walk_key, listed_from, listed,
+        listed_slots,
+    )  # fmt: skip
+    return Negatives(alias_slots(weights), exists, listed_from, listed, listed_slots, *pair_set)
+
+
+def _false_positive_share(pair_set: PairSet, n: int) -> float:
+    """Ask a Bloom filter for pairs that cannot be in it (contexts from N on)."""
+    hits = sum(bool(kernels.contains(pair_set, i % n, n + i)) for i in range(_PROBES))
+    return hits / _PROBES

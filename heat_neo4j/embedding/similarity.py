@@ -1,0 +1,250 @@
+"""The law of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), Y_uu = 0, z standard-scaled (HEAT, 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels import similarity as kernels
+from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
+from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j.graph import Graph
+
+__all__ = [
+    "TABLE_LIMIT",
+    "longest_list",
+    "make_similarity",
+    "neighbour_similarity",
+    "no_similarity",
+    "over_deviation",
+    "scaled",
+]
+
+
+def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> int:
+    """Return how long a list may be so that all lists, cut at that length, have at most so many entries.
+
+    Parameters
+    ----------
+    counts : int64 array of shape (n,)
+        Entries that each list would have.
+    entries : int
+        The budget.
+    fewest : int
+        What each list may have even beyond the budget.
+    """
+    rising = np.sort(counts)
+    left = entries - np.concatenate(([0], np.cumsum(rising)))[:-1]
+    share = left // np.arange(len(rising), 0, -1)  # for a list and each of the longer ones
+    cut = np.flatnonzero(rising > share)
+    return max(int(share[cut[0]]), fewest) if len(cut) else int(rising.max(initial=0))
+
+
+TABLE_LIMIT = 6000
+"""Largest N for which the N x N table of cumulative similarities is used (144 MB in float32 at the limit)."""
+
+_LISTED_BYTES = 2**27  # most memory that lists of similar nodes may take
+_LISTED_ENTRY = 12
+_FEWEST_LISTED = 64
+_USUAL_SHARE = 0.7  # a value that so many nodes have is the background of its column
+
+
+def scaled(
+    attributes: sparse.csr_array | NDArray[np.float64],
+) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    """Return (d, b) such that d + b is the standard-scaled matrix, and d is sparse.
+
+    A column's background b is its usual value, scaled: the one that 7 in 10 nodes have or more; or else its
+    mean, which is 0 then, and d is not sparse there.
+
+    Parameters
+    ----------
+    attributes : CSR array or float64 array of shape (N, F)
+        Raw values. Constant columns carry no information and are dropped.
+
+    Returns
+    -------
+    d : csr_array of shape (N, F')
+        Differences from the background, over the column's standard deviation.
+    b : float64 array of shape (F',)
+        The background.
+    """
+    x = sparse.csc_array(attributes)
+    x.eliminate_zeros()
+    n = x.shape[0]
+    mean, std, kept = _deviations(x)
+    entries = np.diff(x.indptr)
+    columns = np.repeat(np.arange(x.shape[1]), entries)
+    usual = np.zeros(x.shape[1])
+    common = kept[n - entries[kept] < _USUAL_SHARE * n]
+    rare = np.isin(columns, np.setdiff1d(kept, common))
+    parts: list[tuple[NDArray[Any], ...]] = [(x.indices[rare], columns[rare], x.data[rare])]
+    for f in common:
+        values = x[:, [f]].toarray().ravel()
+        usual[f] = _usual(values, mean[f])
+        rows = np.flatnonzero(values != usual[f])
+        parts.append((rows, np.full(len(rows), f), values[rows] - usual[f]))
+    rows, columns, data = (np.concatenate(part) for part in zip(*parts, strict=True))
+    places = np.zeros(x.shape[1], dtype=np.int64)
+    places[kept] = np.arange(len(kept))
+    d = sparse.csr_array((data / std[columns], (rows, places[columns])), shape=(n, len(kept)))
+    d.sort_indices()
+    return d, ((usual - mean) / np.where(std > 0.0, std, 1.0))[kept]
+
+
+def over_deviation(attributes: sparse.csr_array | NDArray[np.float64]) -> sparse.csr_array:
+    """Return values over their column's standard deviation, shape (N, F'), without constant columns."""
+    x = sparse.csc_array(attributes)
+    _, std, kept = _deviations(x)
+    scale = np.zeros(x.shape[1])
+    scale[kept] = 1.0 / std[kept]
+    values = sparse.csr_array((x @ sparse.diags_array(scale, format="csc"))[:, kept])
+    values.eliminate_zeros()
+    values.sort_indices()
+    return values
+
+
+def _deviations(
+    x: sparse.csc_array,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return each column's mean and standard deviation, and the columns that are not constant."""
+    n = x.shape[0]
+    mean = np.asarray(x.sum(axis=0)).ravel() / n
+    # Two passes, so that a column far from zero keeps its variance.
+    entries = np.diff(x.indptr)
+    centred = x.data - np.repeat(mean, entries)
+    columns = np.repeat(np.arange(x.shape[1]), entries)
+    squares = np.bincount(columns, weights=centred * centred, minlength=x.shape[1])
+    std = np.sqrt((squares + (n - entries) * mean * mean) / n)
+    return mean, std, np.flatnonzero(std > 1e-12 * np.maximum(np.abs(mean), np.finfo(float).tiny))
+
+
+def _usual(values: NDArray[np.float64], mean: float) -> float:
+    """Return the value that `_USUAL_SHARE` of a column have, or its mean if there is none."""
+    middle = float(np.partition(values, len(values) // 2)[len(values) // 2])
+    return middle if np.count_nonzero(values == middle) >= _USUAL_SHARE * len(values) else mean
+
+
+def no_similarity() -> Similarity:
+    """Return the law under which nothing is similar to anything."""
+    return _assemble(use_table=False)
+
+
+def neighbour_similarity(nodes: NDArray[np.int64], weights: NDArray[np.float64]) -> Similarity:
+    """Return the law that draws from a list of each node's own.
+
+    Parameters
+    ----------
+    nodes, weights : int64 and float64 arrays of shape (N, K)
+        The lists; a weight of 0 is never drawn.
+    """
+    positive = weights > 0.0
+    sizes = positive.sum(axis=1)
+    return _assemble(
+        use_table=False,
+        listed=np.ones(len(nodes), dtype=np.bool_),
+        listed_from=np.concatenate(([0], np.cumsum(sizes))),
+        listed_nodes=nodes[positive].astype(np.int32),
+        listed_cumulative=np.cumsum(weights, axis=1)[positive],
+    )
+
+
+def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team = ALONE) -> Similarity:
+    """Prepare exact sampling of attribute teleports.
+
+    Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond, rows are
+    sampled by rejection under an envelope, in memory O(nnz + N + F), and from bounded lists where hardly a
+    proposal suits.
+
+    Parameters
+    ----------
+    graph : Graph
+        Its attributes may be None.
+    table_limit : int
+        Largest number of nodes for which the table is built.
+    team : Team
+        Threads that build it.
+
+    Returns
+    -------
+    Similarity
+        To be read by `_kernels.similarity.sample_similar`.
+    """
+    if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
+        return no_similarity()
+    d, background = scaled(graph.attributes)
+    if d.shape[1] == 0:
+        return no_similarity()
+    indptr, indices, values = _csr(d)
+    scalars = kernels.node_scalars(indptr, indices, values, background)
+    if graph.n_nodes <= table_limit:
+        table = np.empty((graph.n_nodes, graph.n_nodes), dtype=np.float32)
+        team.run(kernels.table_rows, indptr, indices, values, scalars, d.shape[1], table)
+        return _assemble(use_table=True, table=table)
+    by_column = sparse.csc_array(d)
+    by_column.sort_indices()
+    col_indptr, col_nodes, col_values = _csr(by_column)
+    del by_column, d
+    inverse_norm = np.ascontiguousarray(scalars[:, INVERSE_NORM])
+    col_nodes, col_values, slots, split, sums, most = kernels.owner_slots(
+        col_indptr, col_nodes, col_values, inverse_norm
+    )
+    by_base = np.argsort(-scalars[:, BASE], kind="stable").astype(np.int32)
+    owned, base_sums, reach = kernels.envelopes(indptr, indices, values, sums, by_base, scalars)
+    law = _assemble(
+        use_table=False, indptr=indptr, indices=indices, values=values, scalars=scalars,
+        owned_cumulative=owned, col_indptr=col_indptr, col_nodes=col_nodes, col_slots=slots, col_split=split,
+        by_base=by_base, base_sums=base_sums, reach=reach, listed=np.zeros(graph.n_nodes, dtype=np.bool_),
+    )  # fmt: skip
+    team.run(kernels.find_crowded, law)
+    return _with_lists(law, most, col_values, team)
+
+
+def _with_lists(
+    law: Similarity, most: NDArray[np.float64], col_values: NDArray[np.float64], team: Team
+) -> Similarity:
+    """Return the law with the lists of the nodes that are to have one."""
+    crowded = np.flatnonzero(law.listed)
+    counts = np.zeros(len(crowded), dtype=np.int64)
+    team.run(kernels.count_similar, law, most, col_values, crowded, counts)
+    room = np.minimum(counts, longest_list(counts, _LISTED_BYTES // _LISTED_ENTRY, _FEWEST_LISTED))
+    sizes = np.zeros(len(law.listed), dtype=np.int64)
+    sizes[crowded] = room
+    law = law._replace(
+        listed_from=np.concatenate(([0], np.cumsum(sizes))),
+        listed_nodes=np.empty(room.sum(), dtype=np.int32),
+        listed_cumulative=np.empty(room.sum()),
+    )
+    team.run(kernels.list_similar, law, col_values, crowded, counts)
+    return law
+
+
+def _csr(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
+
+
+_EMPTY = {
+    "table": np.zeros((0, 0), dtype=np.float32),
+    "indptr": np.zeros(1, dtype=np.int64),
+    "indices": np.zeros(0, dtype=np.int32),
+    "scalars": np.zeros((0, 3)),
+    "col_indptr": np.zeros(1, dtype=np.int64),
+    "col_nodes": np.zeros(0, dtype=np.int32),
+    "col_slots": np.zeros(0, dtype=np.uint64),
+    "col_split": np.zeros(0, dtype=np.int64),
+    "by_base": np.zeros(0, dtype=np.int32),
+    "base_sums": np.zeros((1, 2)),
+    "reach": np.zeros(0, dtype=np.int64),
+    "listed": np.zeros(0, dtype=np.bool_),
+    "listed_from": np.zeros(1, dtype=np.int64),
+    "listed_nodes": np.zeros(0, dtype=np.int32),
+}
+
+
+def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
+    """Fill the parts that the chosen way of sampling does not read with empty arrays of the right type."""
+    rest = {name: np.zeros(0) for name in Similarity._fields if name not in _EMPTY}
+    return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})

@@ -1,0 +1,126 @@
+"""Teleport random walks, drawn in blocks when they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.similarity import Similarity
+from heat_neo4j._kernels.walks import Walker, draw_block
+from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j.embedding.similarity import make_similarity, no_similarity
+from heat_neo4j.graph import Graph
+
+__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks", "walks_from"]
+
+WALKS_PER_BLOCK = 16384
+"""Walks that are drawn, and held, at a time."""
+
+
+@dataclass(frozen=True)
+class Walks:
+    """All that decides a walk; walk i is a pure function of it and i."""
+
+    walker: Walker
+    similarity: Similarity
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return int(self.walker.indptr.shape[0] - 1)
+
+    @property
+    def length(self) -> int:
+        """Nodes in a walk."""
+        return self.walker.length
+
+
+def make_walks(
+    graph: Graph,
+    *,
+    alpha: float,
+    walk_length: int,
+    key: np.uint64,
+    similarity: Similarity | None = None,
+    team: Team = ALONE,
+) -> Walks:
+    """Prepare the walks of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Where to walk.
+    alpha : float
+        Probability that a step follows attribute similarity, [0, 1]. (The paper prints the rule the other
+        way round; its tables, its text and the authors' program have it so.)
+    walk_length : int
+        Nodes in a walk.
+    key : uint64
+        Key of the random streams.
+    similarity : Similarity, optional
+        The law of attribute steps; made from the graph's attributes when it is not given.
+    team : Team
+        Threads to use.
+
+    Returns
+    -------
+    Walks
+    """
+    if similarity is None:
+        # Without teleports only a node that has no neighbours asks for a similar one.
+        needed = alpha > 0 or bool((graph.degrees == 0).any())
+        similarity = make_similarity(graph, team=team) if needed else no_similarity()
+    adjacency = graph.adjacency
+    indptr = adjacency.indptr.astype(np.int64)
+    walker = Walker(
+        indptr=indptr,
+        indices=adjacency.indices.astype(np.int32),
+        cumulative=_row_cumulative(adjacency.data, indptr),
+        alpha=float(alpha),
+        length=int(walk_length),
+        key=key,
+    )
+    return Walks(walker, similarity)
+
+
+def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> NDArray[np.int64]:
+    """Return which walks start from some nodes: `walks_per_node` from each, as `draw_walks` counts them."""
+    return np.add.outer(np.arange(walks_per_node) * n_nodes, nodes).ravel()
+
+
+def draw_walks(
+    walks: Walks, indices: NDArray[np.int64], team: Team = ALONE
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Draw some of the walks.
+
+    Parameters
+    ----------
+    walks : Walks
+        Which there are.
+    indices : int64 array of shape (B,)
+        Which are drawn; walk r N + v is the r-th from node v.
+    team : Team
+        Threads to use; the result does not depend on it.
+
+    Returns
+    -------
+    nodes : int32 array of shape (B, L)
+        A walk in each row; what lies behind its end has no meaning.
+    lengths : int64 array of shape (B,)
+        How many nodes each walk has.
+    """
+    nodes = np.empty((len(indices), walks.length), dtype=np.int32)
+    lengths = np.empty(len(indices), dtype=np.int64)
+    team.run(draw_block, walks.walker, walks.similarity, indices, nodes, lengths)
+    return nodes, lengths
+
+
+def _row_cumulative(data: NDArray[np.float64], indptr: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cumulative sums of each row, started anew so that no row inherits another's rounding."""
+    result = np.empty_like(data)
+    for first, last in pairwise(indptr):
+        np.cumsum(data[first:last], out=result[first:last])
+    return result

@@ -1,0 +1,376 @@
+"""Link prediction, network reconstruction and the choice of alpha: methods side by side, seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from sklearn.base import clone
+
+from heat_neo4j._utils.blas import one_blas_thread
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.evaluation.guard import check_method, check_split, untouched
+from heat_neo4j.evaluation.methods import (
+    ALPHAS,
+    HEAT_ROW,
+    SEEDS,
+    EvaluationError,
+    Method,
+    OwnRows,
+    Unseeded,
+    check_seeds,
+    described,
+    fit_heat,
+    link_methods,
+    sizes_of,
+)
+from heat_neo4j.evaluation.ranking import (
+    DEFAULT_LIMITS,
+    Limits,
+    PairFigures,
+    measure_links,
+    measure_reconstruction,
+)
+from heat_neo4j.evaluation.report import Curve, Evaluation, Figure, Row, comparison_notes
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError
+from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
+
+__all__ = ["Splitter", "evaluate_alpha", "evaluate_links", "evaluate_reconstruction"]
+
+Splitter = Callable[..., EdgeSplit]
+"""Called as ``splitter(graph, share, random_state=seed)``: `splits.split_edges`, or one like it."""
+
+
+def evaluate_links(
+    graph: Graph,
+    model: HEAT,
+    *,
+    share: float = 0.15,
+    seeds: Sequence[int] = SEEDS,
+    methods: Mapping[str, Method] | None = None,
+    combined: bool = False,
+    choose: Sequence[str] = (),
+    choose_seconds: float | None = None,
+    splitter: Splitter = split_edges,
+    limits: Limits = DEFAULT_LIMITS,
+    on_progress: Progress = no_progress,
+    on_row: Callable[[Evaluation], None] = lambda table: None,
+) -> Evaluation:
+    """Hold out edges and see who finds them; see `ranking.measure_links` for the figures.
+
+    Every method gets the training graph of the split, and nothing else. Checked on the way: no held-out edge
+    is an edge of that graph, no method has a graph of its own that holds one, none changes what it is given.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph.
+    model : HEAT
+        Cloned with ``random_state=seed`` for each seed; it stays as it is.
+    share : float
+        Share of the edges to hold out, in (0, 1).
+    seeds : sequence of int
+        A seed decides the split, and whatever a method draws.
+    methods : mapping of str to Method, optional
+        The baselines; `methods.link_methods` of the model's dimension if not given.
+    combined : bool
+        Whether a second row of ours adds the combined score, and both rows the error of their probabilities.
+        It takes one more training for each seed, without a tenth of the training edges. Where nothing can be
+        fitted, the row says why.
+    choose : sequence of str
+        Parameters to choose for each training graph by `tuning.choose_parameters`.
+    choose_seconds : float, optional
+        Time for that, for each seed.
+    splitter : callable
+        How edges are held out.
+    limits : Limits
+        What is exact and what is sampled.
+    on_progress : callable
+        Called with stages such as "seed 0: HEAT train" and "seed 0: Adamic-Adar".
+    on_row : callable
+        Called as soon as a row has its last seed, with the table of all such rows, yet without notes.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    EvaluationError
+        If no edge can be held out.
+    LeakError
+        If something that is tested reaches training.
+    TuningError
+        If so few edges are left that no parameter can be chosen.
+    NothingToLearnError, ValueError
+        If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
+    """
+    baselines = link_methods(model.n_components, on_progress) if methods is None else methods
+    table, own_rows = _Table(on_progress, limits), list[OwnRows]()
+    seeds = check_seeds(seeds)
+
+    def evaluation(rows: Sequence[Row], notes: Sequence[str] = ()) -> Evaluation:
+        settings = {"share": share, **table.splits, **described(model)}
+        if choose:
+            choices = [own.choice for own in own_rows]
+            settings["chosen"] = [{} if each is None else dict(each.parameters) for each in choices]
+        return Evaluation("links", tuple(rows), seeds, sizes_of(graph), settings, tuple(notes), table.curves)
+
+    for seed in seeds:
+        split = _split(splitter, graph, share, seed)
+        table.note_split(split)
+        own_rows.append(OwnRows(model, choose, choose_seconds, on_progress))
+        ours = own_rows[-1].methods(combined=combined)
+        for done, (name, method) in enumerate({**ours, **baselines}.items(), start=1):
+            table.score_links(name, method, split, seed, is_ours=name in ours)
+            if seed == seeds[-1]:
+                on_row(evaluation(table.rows()[:done]))
+    rows = table.rows()
+    return evaluation(rows, (*comparison_notes(rows, ("auroc",)), *table.notes(graph)))
+
+
+def evaluate_reconstruction(
+    graph: Graph,
+    model: HEAT,
+    *,
+    seeds: Sequence[int] = SEEDS,
+    methods: Mapping[str, Method] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    on_progress: Progress = no_progress,
+) -> Evaluation:
+    """Train on the whole graph and see who tells its edges from all other pairs.
+
+    See `ranking.measure_reconstruction` for the figures, and `evaluate_links` for parameters and errors. It
+    says how much of a graph fits into so many dimensions, not how well links are predicted.
+
+    Returns
+    -------
+    Evaluation
+    """
+    if graph.n_edges == 0 or graph.n_edges == graph.n_nodes * (graph.n_nodes - 1) // 2:
+        raise EvaluationError(f"{graph!r} has no edges, or no non-edges: nothing to tell apart")
+    baselines = link_methods(model.n_components, on_progress) if methods is None else methods
+    table = _Table(on_progress, limits)
+    for seed in check_seeds(seeds):
+        heat = _heat(model, on_progress, HEAT_ROW)
+        table.score_reconstruction(HEAT_ROW, heat, graph, seed, is_ours=True)
+        for name, method in baselines.items():
+            table.score_reconstruction(name, method, graph, seed, is_ours=False)
+    rows = table.rows()
+    notes = (*comparison_notes(rows, ("auroc",)), *table.notes(graph), *_note_on_sample(graph, limits))
+    return Evaluation(
+        "reconstruction", rows, tuple(seeds), sizes_of(graph), described(model), notes, table.curves
+    )
+
+
+def evaluate_alpha(
+    graph: Graph,
+    model: HEAT,
+    alphas: Sequence[float] = ALPHAS,
+    *,
+    share: float = 0.15,
+    seeds: Sequence[int] = SEEDS,
+    splitter: Splitter = split_edges,
+    limits: Limits = DEFAULT_LIMITS,
+    on_progress: Progress = no_progress,
+) -> Evaluation:
+    """Predict links with one alpha after the other, on the same splits.
+
+    Parameters
+    ----------
+    graph, model, share, seeds, splitter, limits, on_progress
+        As for `evaluate_links`.
+    alphas : sequence of float
+        Shares of steps that follow attributes, each in [0, 1].
+
+    Returns
+    -------
+    Evaluation
+        One row per alpha, which is its `Row.at`.
+
+    Raises
+    ------
+    EvaluationError
+        If the graph has no attributes, there is no alpha, or no edge can be held out.
+    LeakError, NothingToLearnError, ValueError
+        As for `evaluate_links`.
+    """
+    if graph.n_attributes == 0:
+        raise EvaluationError("the graph has no attributes, so alpha changes nothing: name some")
+    if not alphas or len(set(alphas)) < len(alphas):
+        raise EvaluationError("give each alpha once, and at least one")
+    table = _Table(on_progress, limits)
+    for seed in check_seeds(seeds):
+        split = _split(splitter, graph, share, seed)
+        table.note_split(split)
+        for alpha in alphas:
+            twin: Any = clone(model).set_params(alpha=alpha)
+            method = _heat(twin, on_progress, f"alpha {alpha:g}")
+            table.score_links(HEAT_ROW, method, split, seed, is_ours=True, at=alpha)
+    rows = table.rows()
+    best = max(rows, key=lambda row: row.figures["auroc"].mean)
+    settings = {"share": share, **table.splits, **described(model)}
+    del settings["alpha"]
+    note = f"best alpha by AUROC: {best.at:g} ({best.figures['auroc'].mean:.4f})"
+    notes = (note, *table.notes(graph))
+    return Evaluation("alpha", rows, tuple(seeds), sizes_of(graph), settings, notes, table.curves)
+
+
+def _note_on_sample(graph: Graph, limits: Limits) -> Iterator[str]:
+    """Say what the drawn non-edges can tell, and what they cannot."""
+    if graph.n_nodes > limits.exact_nodes:
+        pairs = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
+        yield (
+            f"{limits.non_edges:,} of {pairs:,} non-edges are drawn: one stands for "
+            f"{pairs / limits.non_edges:,.0f}, "
+            "so AP leans high if the best-scored pairs are few"
+        )
+
+
+def _heat(model: HEAT, on_progress: Progress, name: str) -> Method:
+    def score(graph: Graph, seed: int) -> PairScorer:
+        progress = prefixed(on_progress, f"seed {seed}: {name} ")
+        return DistanceScorer(fit_heat(model, graph, seed, progress))
+
+    return score
+
+
+def _split(splitter: Splitter, graph: Graph, share: float, seed: int) -> EdgeSplit:
+    try:
+        split = splitter(graph, share, random_state=seed)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from error
+    check_split(split)
+    return split
+
+
+@dataclass
+class _Cell:
+    """What one row has so far."""
+
+    is_ours: bool
+    figures: list[PairFigures]
+    seconds: list[float]
+    missing: str = ""
+
+
+class _Table:
+    """Rows as they fill, seed by seed."""
+
+    def __init__(self, on_progress: Progress, limits: Limits) -> None:
+        self._cells: dict[tuple[str, float | None], _Cell] = {}
+        self._on_progress, self._limits = on_progress, limits
+        self.curves: dict[str, dict[str, Curve]] = {"roc": {}, "precision_recall": {}}
+        self.splits: dict[str, list[Any]] = {}
+
+    def note_split(self, split: EdgeSplit) -> None:
+        """Take down what is to be known of a seed's split."""
+        self.splits.setdefault("test_edges", []).append(len(split.test_edges))
+        if split.since_text is not None:
+            self.splits.setdefault("since", []).append(split.since_text)
+
+    def score_links(
+        self,
+        name: str,
+        method: Method,
+        split: EdgeSplit,
+        seed: int,
+        *,
+        is_ours: bool,
+        at: float | None = None,
+    ) -> None:
+        """Add one seed of a row."""
+
+        def measure(scorer: PairScorer) -> PairFigures:
+            check_method(name, scorer, split.test_edges)
+            return measure_links(scorer, split, seed, self._limits)
+
+        check_method(name, method, split.test_edges)
+        self._score(name, method, split.train, seed, measure, is_ours, at)
+
+    def score_reconstruction(
+        self, name: str, method: Method, graph: Graph, seed: int, *, is_ours: bool
+    ) -> None:
+        """Add one seed of a row; what no seed changes is not done again."""
+        done = self._cells.get((name, None))
+        if isinstance(method, Unseeded) and done is not None and done.figures:
+            done.figures.append(done.figures[0])
+            done.seconds.append(done.seconds[0])
+            return
+
+        def measure(scorer: PairScorer) -> PairFigures:
+            return measure_reconstruction(scorer, graph, seed, self._limits)
+
+        self._score(name, method, graph, seed, measure, is_ours, None)
+
+    def rows(self) -> tuple[Row, ...]:
+        """Return the rows in the order in which they began."""
+        return tuple(
+            Row(
+                name,
+                {} if cell.missing else _gather(cell.figures),
+                () if cell.missing else tuple(cell.seconds),
+                at,
+                cell.is_ours,
+                cell.missing,
+            )
+            for (name, at), cell in self._cells.items()
+        )
+
+    def notes(self, graph: Graph) -> Iterator[str]:
+        """Yield what must be said about the figures themselves."""
+        if graph.n_nodes > self._limits.exact_nodes:
+            limits = self._limits
+            yield (
+                f"more than {limits.exact_nodes:,} nodes: only {limits.nodes:,} of them, drawn by the seed, "
+                "are asked for rankings (se: standard error of one seed's figure, by sampling); "
+                "precision at k needs every pair and is left out"
+            )
+
+    def _score(
+        self,
+        name: str,
+        method: Method,
+        graph: Graph,
+        seed: int,
+        measure: Callable[[PairScorer], PairFigures],
+        is_ours: bool,
+        at: float | None,
+    ) -> None:
+        cell = self._cells.setdefault((name, at), _Cell(is_ours, [], []))
+        if cell.missing:
+            return
+        stage = f"seed {seed}: {name}" + ("" if at is None else f" at {at:g}")
+        start = perf_counter()
+        with untouched(name, graph), one_blas_thread():
+            try:
+                scorer = method(graph, seed)
+            except BaselineUnavailableError as error:
+                cell.missing = str(error)
+                return
+            cell.seconds.append(perf_counter() - start)
+            self._on_progress(stage, 0, 1)
+            found = measure(scorer)
+        self._on_progress(stage, 1, 1)
+        cell.figures.append(found)
+        if len(cell.figures) == 1:
+            label = name if at is None else f"{name}, alpha {at:g}"
+            self.curves["roc"][label] = found.roc
+            self.curves["precision_recall"][label] = found.precision_recall
+
+
+def _gather(figures: Sequence[PairFigures]) -> dict[str, Figure]:
+    """Turn figures by seed into seeds by figure; a metric that a seed lacks is left out."""
+    shared = [name for name in figures[0].metrics if all(name in one.metrics for one in figures)]
+    return {
+        name: Figure(
+            tuple(one.metrics[name] for one in figures),
+            tuple(one.errors[name] for one in figures if name in one.errors),
+        )
+        for name in shared
+    }

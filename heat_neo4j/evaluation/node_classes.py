@@ -1,0 +1,388 @@
+"""Node classification: how much of the classes of nodes can be read off their coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.preprocessing import StandardScaler
+
+from heat_neo4j._utils.blas import one_blas_thread
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.evaluation.guard import untouched
+from heat_neo4j.evaluation.methods import (
+    HEAT_ROW,
+    LABEL_SHARES,
+    SEEDS,
+    EvaluationError,
+    Features,
+    check_seeds,
+    described,
+    feature_methods,
+    fit_heat,
+    sizes_of,
+)
+from heat_neo4j.evaluation.report import Evaluation, Figure, Row, comparison_notes
+from heat_neo4j.geometry.hyperboloid import to_klein
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError
+
+__all__ = [
+    "ClassScores",
+    "NodeClasses",
+    "class_scores",
+    "classes_from_labels",
+    "classes_from_values",
+    "classify",
+    "evaluate_classes",
+    "split_nodes",
+]
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+
+
+class ClassScores(NamedTuple):
+    """F1 averaged over decisions, and over classes, each in [0, 1]."""
+
+    f1_micro: float
+    f1_macro: float
+
+
+@dataclass(frozen=True, eq=False)
+class NodeClasses:
+    """Which node is of which classes.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The C classes, at least two.
+    member : bool array of shape (N, C)
+        Rows as in the graph. A node of no class takes no part.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree.
+    EvaluationError
+        If fewer than two classes have members, or classes are so many that there is nothing to learn.
+    """
+
+    names: tuple[str, ...]
+    member: Flags
+
+    def __post_init__(self) -> None:
+        if self.member.ndim != 2 or self.member.shape[1] != len(self.names):
+            raise ValueError(f"{len(self.names)} class names for members of shape {self.member.shape}")
+        labelled = int(self.member.any(axis=1).sum())
+        used = int(self.member.any(axis=0).sum())
+        if used < 2:
+            raise EvaluationError(f"classification takes two classes at least, the nodes have {used}")
+        if used > labelled / 2:
+            raise EvaluationError(f"{used} classes for {labelled} nodes: a class needs members to learn from")
+
+    @property
+    def several(self) -> bool:
+        """Whether a node may be of several classes."""
+        return _has_several(self.member)
+
+
+def classes_from_values(values: Sequence[Any], name: str = "class") -> NodeClasses:
+    """Return classes from one property value per node.
+
+    Parameters
+    ----------
+    values : sequence of length N
+        A string, whole number or boolean is one class; a list of these several; None and [] are none.
+    name : str
+        The property, for messages.
+
+    Raises
+    ------
+    ProjectionError
+        If a value is of another type.
+    EvaluationError
+        As for `NodeClasses`.
+    """
+    found = [_classes_of(value, name) for value in values]
+    names = sorted({one for several in found for one in several})
+    column = {one: place for place, one in enumerate(names)}
+    member = np.zeros((len(found), len(names)), dtype=np.bool_)
+    for row, several in enumerate(found):
+        member[row, [column[one] for one in several]] = True
+    return NodeClasses(tuple(names), member)
+
+
+def classes_from_labels(graph: Graph) -> NodeClasses:
+    """Return the labels that some nodes of the graph carry and others do not.
+
+    Raises
+    ------
+    EvaluationError
+        As for `NodeClasses`.
+    """
+    names = sorted(name for name, mask in graph.labels.items() if mask.any() and not mask.all())
+    member = np.zeros((graph.n_nodes, len(names)), dtype=np.bool_)
+    for place, name in enumerate(names):
+        member[:, place] = graph.labels[name]
+    return NodeClasses(tuple(names), member)
+
+
+def evaluate_classes(
+    graph: Graph,
+    model: HEAT,
+    classes: NodeClasses,
+    *,
+    shares: Sequence[float] = LABEL_SHARES,
+    seeds: Sequence[int] = SEEDS,
+    methods: Mapping[str, Features] | None = None,
+    on_progress: Progress = no_progress,
+) -> Evaluation:
+    """Predict the classes of most nodes from those of a few, by logistic regression on coordinates.
+
+    Coordinates are learnt from the whole graph and know no classes: HEAT's are those of the Klein ball.
+    Every method's are scaled to mean 0 and deviation 1 over all nodes. One class per node: multinomial
+    regression. Several: one regression for each class, and a node is given as many of the likeliest classes
+    as it truly has, the usual protocol (Perozzi et al.).
+
+    Parameters
+    ----------
+    graph : Graph
+        Its attributes must not tell the classes.
+    model : HEAT
+        Cloned with ``random_state=seed`` for each seed; it stays as it is.
+    classes : NodeClasses
+        Rows as in the graph.
+    shares : sequence of float
+        Shares of the nodes with a class to learn from, each in (0, 1); the others are tested.
+    seeds : sequence of int
+        A seed decides the coordinates and which nodes are learnt from.
+    methods : mapping of str to Features, optional
+        The baselines; `methods.feature_methods` of the model's dimension if not given.
+    on_progress : callable
+        Called with stages such as "seed 0: HEAT train" and "seed 0: SVD of the attributes".
+
+    Returns
+    -------
+    Evaluation
+        One row per method and share, which is its `Row.at`; metrics ``f1_micro`` and ``f1_macro``, as
+        scikit-learn has them (a class that is neither there nor predicted counts 0 where nodes have several).
+
+    Raises
+    ------
+    ValueError
+        If the classes are of another size than the graph, or a share is out of range.
+    LeakError
+        If a method changes the graph.
+    NothingToLearnError
+        If `HEAT.fit` finds no pair.
+
+    References
+    ----------
+    B. Perozzi et al., "DeepWalk: Online Learning of Social Representations" (KDD 2014).
+    """
+    if len(classes.member) != graph.n_nodes:
+        raise ValueError(f"classes have {len(classes.member)} rows for {graph.n_nodes} nodes")
+    if not shares or not all(0.0 < share < 1.0 for share in shares) or len(set(shares)) < len(shares):
+        raise ValueError(f"shares must lie between 0 and 1, each once, got {list(shares)}")
+    baselines = feature_methods(model.n_components, on_progress) if methods is None else methods
+    found: dict[str, dict[float, list[ClassScores]]] = {}
+    seconds: dict[str, list[float]] = {}
+    missing: dict[str, str] = {}
+    for seed in check_seeds(seeds):
+        for name, method in {HEAT_ROW: _heat(model, on_progress), **baselines}.items():
+            if name in missing:
+                continue
+            start = perf_counter()
+            try:
+                with untouched(name, graph), one_blas_thread():
+                    features = method(graph, seed)
+            except BaselineUnavailableError as error:
+                missing[name] = str(error)
+                continue
+            seconds.setdefault(name, []).append(perf_counter() - start)
+            on_progress(f"seed {seed}: {name} classes", 0, len(shares))
+            for done, share in enumerate(shares, start=1):
+                with one_blas_thread():
+                    scores = class_scores(features, classes, share, seed)
+                found.setdefault(name, {}).setdefault(share, []).append(scores)
+                on_progress(f"seed {seed}: {name} classes", done, len(shares))
+    names = (HEAT_ROW, *baselines)
+    rows = tuple(_rows(names, shares, found, seconds, missing))
+    labelled = classes.member.any(axis=1)
+    settings = {
+        "classes": len(classes.names),
+        "nodes_with_a_class": int(labelled.sum()),
+        "several_classes_per_node": classes.several,
+        "shares": list(shares),
+        **described(model),
+    }
+    notes = [note for share in shares for note in _notes(rows, share)]
+    if not labelled.all():
+        notes.append(f"{int((~labelled).sum()):,} nodes have no class and take no part")
+    if classes.several:
+        notes.append("nodes have several classes: each is given as many as it truly has, the likeliest")
+    return Evaluation("classes", rows, tuple(seeds), sizes_of(graph), settings, tuple(notes))
+
+
+def class_scores(features: Array, classes: NodeClasses, share: float, seed: int) -> ClassScores:
+    """Learn the classes from the features of some nodes and score them on the others.
+
+    Parameters
+    ----------
+    features : float64 array of shape (N, d)
+        Scaled here to mean 0 and deviation 1 over all nodes.
+    classes : NodeClasses
+        Rows as in `features`.
+    share : float
+        Share of the nodes with a class to learn from, in (0, 1).
+    seed : int
+        Decides which.
+    """
+    train, test = split_nodes(classes.member, share, seed)
+    predicted, truth = classify(_scaled(features), classes.member, train, test), classes.member[test]
+    if not classes.several:
+        predicted, truth = predicted.argmax(axis=1), truth.argmax(axis=1)
+    averages = ("micro", "macro")
+    return ClassScores(
+        *(float(f1_score(truth, predicted, average=average, zero_division=0.0)) for average in averages)
+    )
+
+
+def split_nodes(member: Flags, share: float, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows to learn from and the rows to test, of the nodes that have a class; each sorted.
+
+    Where every node has one class, a class gives its share, one node at least, and keeps one at least to be
+    tested (a class of one node gives none). Where nodes have several, the share of all nodes is drawn.
+
+    Parameters
+    ----------
+    member : bool array of shape (N, C)
+        Which node is of which classes.
+    share : float
+        Share to learn from, in (0, 1).
+    seed : int
+        Of the draw.
+    """
+    rng = np.random.default_rng([seed, round(share * 1e9)])
+    labelled = np.flatnonzero(member.any(axis=1))
+    groups = [labelled] if _has_several(member) else [np.flatnonzero(column) for column in member.T]
+    chosen = [
+        rng.choice(group, min(max(round(share * len(group)), 1), len(group) - 1), replace=False)
+        for group in groups
+        if len(group) > 1
+    ]
+    train = np.sort(np.concatenate(chosen))
+    return train, np.setdiff1d(labelled, train)
+
+
+def classify(features: Array, member: Flags, train: Rows, test: Rows) -> Flags:
+    """Predict the classes of the test rows by logistic regression on the training rows.
+
+    Parameters
+    ----------
+    features : float64 array of shape (N, d)
+        Scaled; with d = 0 only the sizes of the classes in training count.
+    member : bool array of shape (N, C)
+        Which node is of which classes; of the test rows, only how many each has is looked at, and only if
+        some node has several.
+    train, test : int64 arrays
+        Rows.
+
+    Returns
+    -------
+    bool array of shape (len(test), C)
+    """
+    if _has_several(member):
+        counts = member[test].sum(axis=1)
+        columns = member.T.astype(np.int64)
+        scores = np.column_stack([_binary(features, column, train, test) for column in columns])
+    else:
+        counts = np.ones(len(test), dtype=np.int64)
+        scores = _multinomial(features, member, train, test)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    predicted = np.zeros(scores.shape, dtype=np.bool_)
+    np.put_along_axis(predicted, order, np.arange(scores.shape[1]) < counts[:, None], axis=1)
+    return predicted
+
+
+def _multinomial(features: Array, member: Flags, train: Rows, test: Rows) -> Array:
+    """Return a score for each test row and class; -1 for a class that training does not have."""
+    truth = member[train].argmax(axis=1)
+    scores = np.full((len(test), member.shape[1]), -1.0)
+    there, sizes = np.unique(truth, return_counts=True)
+    if features.shape[1] == 0 or len(there) == 1:
+        scores[:, there] = sizes / len(train)
+    else:
+        fit = LogisticRegression(max_iter=2000).fit(features[train], truth)
+        scores[:, there] = fit.predict_proba(features[test])
+    return scores
+
+
+def _binary(features: Array, truth: NDArray[np.int64], train: Rows, test: Rows) -> Array:
+    """Return the probability of one class for each test row."""
+    share = float(truth[train].mean())
+    if features.shape[1] == 0 or share in {0.0, 1.0}:
+        return np.full(len(test), share)
+    fit = LogisticRegression(solver="newton-cholesky").fit(features[train], truth[train])
+    return np.asarray(fit.predict_proba(features[test])[:, 1])
+
+
+def _has_several(member: Flags) -> bool:
+    return bool((member.sum(axis=1) > 1).any())
+
+
+def _scaled(features: Array) -> Array:
+    return np.asarray(StandardScaler().fit_transform(features)) if features.shape[1] else features
+
+
+def _heat(model: HEAT, on_progress: Progress) -> Features:
+    def features(graph: Graph, seed: int) -> Array:
+        progress = prefixed(on_progress, f"seed {seed}: {HEAT_ROW} ")
+        return to_klein(fit_heat(model, graph, seed, progress))
+
+    return features
+
+
+def _rows(
+    names: Sequence[str],
+    shares: Sequence[float],
+    found: Mapping[str, Mapping[float, Sequence[ClassScores]]],
+    seconds: Mapping[str, Sequence[float]],
+    missing: Mapping[str, str],
+) -> Iterator[Row]:
+    for name in names:
+        for share in shares:
+            if name in missing:
+                yield Row(name, at=share, missing=missing[name])
+                continue
+            columns = zip(ClassScores._fields, zip(*found[name][share], strict=True), strict=True)
+            figures = {metric: Figure(tuple(values)) for metric, values in columns}
+            yield Row(name, figures, tuple(seconds[name]), share, is_ours=name == HEAT_ROW)
+
+
+def _notes(rows: Sequence[Row], share: float) -> Iterator[str]:
+    at_share = [row for row in rows if row.at == share]
+    yield from comparison_notes(at_share, ClassScores._fields, f" at {share:.3g} of the classes")
+
+
+def _classes_of(value: Any, name: str) -> list[str]:
+    if value is None:
+        return []
+    several = value if isinstance(value, list) else [value]
+    for one in several:
+        if not isinstance(one, str | int):
+            raise ProjectionError(
+                f"class property {name!r} holds {value!r}: a class must be a text or a whole number, "
+                "or a list of these"
+            )
+    return sorted({str(one) for one in several})

@@ -1,0 +1,254 @@
+"""Held-out edges: a graph cut in two, such that nothing of what is tested reaches training.
+
+Pairs are undirected throughout, so the reverse of a held-out edge is held out with it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._utils.random import draw_seed
+from heat_neo4j.graph import Graph
+
+__all__ = ["EdgeSplit", "split_edges", "split_edges_by_time", "split_edges_of"]
+
+_DAY = 86_400
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeSplit:
+    """A graph with some edges held out, and as many pairs that are no edges.
+
+    Parameters
+    ----------
+    train : Graph
+        The graph without the held-out edges; nodes and attributes are untouched.
+    test_edges : int64 array of shape (m, 2)
+        Held-out edges as rows (u, v), u < v, sorted.
+    test_non_edges : int64 array of shape (m, 2)
+        Distinct pairs (u, v), u < v, sorted, that are edges neither in `train` nor in `test_edges`. Fewer
+        than m only where the whole graph has fewer.
+    since : float, optional
+        The earliest time of a held-out edge, as in `Graph.edge_times`; None where time played no part.
+    """
+
+    train: Graph
+    test_edges: NDArray[np.int64]
+    test_non_edges: NDArray[np.int64]
+    since: float | None = None
+
+    @property
+    def since_text(self) -> str | None:
+        """`since` as one reads it: ``2024-03-01``, ``2024-03-01T12:30:00Z`` (UTC) or a number."""
+        if self.since is None or not self.train.times_are_dates:
+            return None if self.since is None else f"{self.since:.15g}"
+        moment = np.datetime64(math.floor(self.since), "s")
+        return f"{moment}Z" if self.since % _DAY else str(np.datetime_as_string(moment, unit="D"))
+
+
+def split_edges(
+    graph: Graph, share: float = 0.15, random_state: int | None = 0, *, non_edges_per_edge: int = 1
+) -> EdgeSplit:
+    """Hold out a share of the edges such that every node that has an edge keeps one.
+
+    As in the HEAT authors' program, but on undirected pairs: edges are put in random order, those that are
+    the first of one of their ends stay, and the first of the others are held out. Non-edges are drawn
+    uniformly, without replacement, from all pairs of the whole graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph.
+    share : float
+        Share of the edges to hold out, in (0, 1). Sparse graphs may allow fewer; all that can be are taken.
+    random_state : int, optional
+        Seed; the same seed gives the same split. None draws a fresh one.
+    non_edges_per_edge : int
+        Non-edges to draw for each held-out edge, 1 or more.
+
+    Returns
+    -------
+    EdgeSplit
+
+    Raises
+    ------
+    ValueError
+        If `share` is out of range, no edge can be held out, or the graph has no non-edge.
+    """
+    _check_share(share)
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    upper = graph.edges
+    edges = _pairs(upper)
+    place = np.random.default_rng(edge_seed).permutation(len(edges))
+    free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
+    wanted = max(round(share * len(edges)), 1)
+    chosen = free[np.argsort(place[free])[:wanted]]
+    return _split(graph, upper, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
+
+
+def split_edges_of(
+    graph: Graph,
+    nodes: NDArray[np.bool_],
+    share: float = 0.2,
+    random_state: int | None = 0,
+    *,
+    non_edges_per_edge: int = 5,
+) -> EdgeSplit:
+    """Hold out a share of the edges of some nodes, such that every node that has an edge keeps one.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph.
+    nodes : bool array of shape (N,)
+        Whose edges.
+    share : float
+        Share of their edges to hold out, in (0, 1).
+    random_state : int, optional
+        Seed. None draws a fresh one.
+    non_edges_per_edge : int
+        Non-edges to draw for each held-out edge: the same node of `nodes`, and any that it is not joined to.
+
+    Returns
+    -------
+    EdgeSplit
+        Its non-edges may come twice.
+
+    Raises
+    ------
+    ValueError
+        If `share` is out of range, or no edge can be held out.
+    """
+    _check_share(share)
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    upper = graph.edges
+    edges = _pairs(upper)
+    place = np.random.default_rng(edge_seed).permutation(len(edges))
+    theirs = nodes[edges].any(axis=1)
+    free = np.flatnonzero(theirs & ~_first_of_a_node(edges, graph.n_nodes, place))
+    chosen = free[np.argsort(place[free])[: max(round(share * int(theirs.sum())), 1)]]
+    if not len(chosen):
+        raise ValueError(f"no edge of {int(nodes.sum())} nodes can be held out while every node keeps one")
+    held = edges[chosen]
+    first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), non_edges_per_edge)
+    second = np.random.default_rng(non_edge_seed).integers(0, graph.n_nodes, len(first))
+    joined = np.asarray(graph.adjacency[first, second]).ravel() != 0
+    apart = np.column_stack((first, second))[~joined & (first != second)]
+    return replace(_split(graph, upper, chosen, 1, non_edge_seed), test_non_edges=np.sort(apart, axis=1))
+
+
+def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:
+    """Hold out the latest edges such that every node that has an edge keeps one.
+
+    Edges without a time stay in training, as does, for each node that has none of those, its earliest edge.
+    Of the others the latest are held out. So an edge of training is later than `EdgeSplit.since` only if it
+    is the first of one of its ends. Non-edges are drawn as by `split_edges`.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph, with `edge_times`.
+    share : float
+        How many edges to hold out, as a share of those that have a time, in (0, 1). Sparse graphs may allow
+        fewer; all that can be are taken.
+    random_state : int, optional
+        Seed; it decides between edges of the same time, and draws the non-edges. None draws a fresh one.
+
+    Returns
+    -------
+    EdgeSplit
+        With `since`.
+
+    Raises
+    ------
+    ValueError
+        If `share` is out of range, the graph has no times, no edge can be held out, or the graph has no
+        non-edge.
+    """
+    _check_share(share)
+    if graph.edge_times is None:
+        raise ValueError(f"{graph!r} has no times: name the relationship property that holds them (time)")
+    dated = ~np.isnan(graph.edge_times)
+    if not dated.any():
+        raise ValueError(f"no edge of {graph!r} has a time")
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    upper = graph.edges
+    edges = _pairs(upper)
+    order = np.lexsort((np.random.default_rng(edge_seed).permutation(len(edges)), graph.edge_times))
+    place = np.empty(len(edges), dtype=np.int64)
+    place[order] = np.arange(len(edges))
+    place[~dated] = -1  # before all that have a time, so that none of these is needed where one is
+    free = np.flatnonzero(dated & ~_first_of_a_node(edges, graph.n_nodes, place))
+    wanted = max(round(share * int(dated.sum())), 1)
+    latest = free[np.argsort(place[free])[-wanted:]]
+    split = _split(graph, upper, latest, len(latest), non_edge_seed)
+    return replace(split, since=float(graph.edge_times[latest].min()))
+
+
+def _check_share(share: float) -> None:
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"share must lie between 0 and 1, got {share}")
+
+
+def _pairs(upper: sparse.coo_array) -> NDArray[np.int64]:
+    return np.column_stack((upper.row, upper.col)).astype(np.int64)
+
+
+def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark the edges that come first at one of their ends."""
+    first = np.full(n, len(edges))
+    for end in (0, 1):
+        np.minimum.at(first, edges[:, end], place)
+    marked: NDArray[np.bool_] = (place == first[edges[:, 0]]) | (place == first[edges[:, 1]])
+    return marked
+
+
+def _split(
+    graph: Graph,
+    upper: sparse.coo_array,
+    chosen: NDArray[np.int64],
+    n_non_edges: int,
+    non_edge_seed: np.random.SeedSequence,
+) -> EdgeSplit:
+    """Hold out the `chosen` edges, and draw as many non-edges."""
+    if not len(chosen):
+        raise ValueError(f"no edge of {graph!r} can be held out while every node keeps one")
+    edges = _pairs(upper)
+    keep = np.ones(len(edges), dtype=bool)
+    keep[chosen] = False
+    kept = sparse.coo_array(
+        (upper.data[keep], (upper.row[keep], upper.col[keep])), shape=graph.adjacency.shape
+    ).tocsr()
+    train = replace(
+        graph,
+        adjacency=sparse.csr_array(kept + kept.T),
+        edge_times=None if graph.edge_times is None else graph.edge_times[keep],
+    )
+    return EdgeSplit(
+        train=train,
+        test_edges=edges[~keep],
+        test_non_edges=_draw_non_edges(edges, graph.n_nodes, n_non_edges, non_edge_seed),
+    )
+
+
+def _draw_non_edges(
+    edges: NDArray[np.int64], n: int, wanted: int, seed: np.random.SeedSequence
+) -> NDArray[np.int64]:
+    """Draw distinct non-edges uniformly, by their rank among all non-edges; sorted."""
+    row_start = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1, dtype=np.int64))))
+    total = n * (n - 1) // 2 - len(edges)
+    if total == 0:
+        raise ValueError(f"the graph of {n} nodes is complete: it has no non-edge to draw")
+    ranks = np.sort(
+        np.random.default_rng(seed).choice(total, size=min(wanted, total), replace=False, shuffle=False)
+    )
+    edge_codes = row_start[edges[:, 0]] + edges[:, 1] - edges[:, 0] - 1
+    # Non-edge number r is the pair with code r + (number of edges before it).
+    codes = ranks + np.searchsorted(edge_codes - np.arange(len(edges)), ranks, side="right")
+    u = np.searchsorted(row_start, codes, side="right") - 1
+    return np.column_stack((u, codes - row_start[u] + u + 1)).astype(np.int64)

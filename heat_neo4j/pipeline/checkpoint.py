@@ -1,0 +1,167 @@
+"""A file that keeps what a run has computed until that is published, so that it is not computed again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+from scipy import sparse
+
+from heat_neo4j import __version__
+from heat_neo4j._utils.output_file import check_output, write_output
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.geometry.hyperboloid import check_points
+from heat_neo4j.graph import Graph
+
+__all__ = ["Checkpoint"]
+
+_FORMAT = "heat_neo4j checkpoint"
+_NO_MATTER = ("n_threads",)  # parameters that change no bit
+
+
+class Checkpoint:
+    """What a run has computed, in a file.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file; None keeps nothing.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written there, or there is one that is no checkpoint.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._fingerprint = ""
+        self.notes: tuple[str, ...] = ()
+        """What `restore` found, for the user."""
+        if path is None:
+            return
+        check_output(path, "checkpoint")
+        if path.exists() and self._read() is None:
+            raise ConfigError(f"checkpoint {path} is another kind of file: choose another name")
+
+    def restore(self, model: HEAT, graph: Graph, chosen: Sequence[str]) -> dict[str, Any] | None:
+        """Fit `model` from the file if it is of the same graph and parameters.
+
+        Parameters
+        ----------
+        model : HEAT
+            The estimator, not fitted yet.
+        graph : Graph
+            What it is to be fitted on.
+        chosen : sequence of str
+            Parameters that are to be chosen: they are taken as they were chosen then.
+
+        Returns
+        -------
+        dict or None
+            What `save` was given to keep with it; None if there is nothing of use.
+
+        Raises
+        ------
+        ConfigError
+            If the file is of the same graph and parameters, and has been changed since.
+        """
+        if self._path is None:
+            return None
+        self._fingerprint = _fingerprint(model, graph, chosen)
+        held = self._read()
+        if held is None:
+            return None
+        if held["fingerprint"] != self._fingerprint:
+            self.notes = (f"checkpoint {self._path} was of another graph or other parameters: replaced",)
+            return None
+        self.notes = (f"the training was taken from checkpoint {self._path}, of an attempt before",)
+        try:
+            return _taken(model, graph, held, chosen)
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise ConfigError(f"checkpoint {self._path} is damaged: delete it, or name another") from error
+
+    def save(self, model: HEAT, kept: Mapping[str, Any]) -> None:
+        """Keep a fitted model and some JSON data; a file of before stays whole until this one is."""
+        if self._path is None:
+            return
+        facts = {
+            "parameters": model.get_params(),
+            "seed": int(model.seed_),
+            "pairs": int(model.n_pairs_),
+            "training": model.training_,
+            "kept": dict(kept),
+        }
+        content = BytesIO()
+        np.savez(
+            content,
+            format=_FORMAT,
+            fingerprint=self._fingerprint,
+            facts=_json(facts),
+            embedding=model.embedding_,
+            losses=model.loss_curve_,
+        )
+        write_output(self._path, content.getvalue(), "checkpoint", private=True)
+
+    def remove(self) -> None:
+        """Remove the file: what it kept is published."""
+        if self._path is not None:
+            self._path.resolve().unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Any] | None:
+        """Return what the file holds; None if there is none of ours."""
+        assert self._path is not None
+        try:
+            with self._path.open("rb") as file:
+                arrays = np.load(file, allow_pickle=False)
+                held = dict(arrays) if isinstance(arrays, NpzFile) else {}
+        except (OSError, ValueError, EOFError, BadZipFile):
+            return None
+        return held if str(held.get("format", "")) == _FORMAT else None
+
+
+def _taken(model: HEAT, graph: Graph, held: Mapping[str, Any], chosen: Sequence[str]) -> dict[str, Any]:
+    """Make `model` what a file holds; return what was kept with it, or raise some error."""
+    facts = json.loads(str(held["facts"]))
+    embedding, losses, kept = held["embedding"], held["losses"], facts["kept"]
+    model.set_params(**{name: facts["parameters"][name] for name in chosen})
+    model.check_parameters()
+    if embedding.shape != (graph.n_nodes, model.n_components + 1) or embedding.dtype != np.float64:
+        raise ValueError("the embedding is of another shape")
+    check_points(embedding)
+    if losses.ndim != 1 or losses.dtype != np.float64 or not np.isfinite(losses).all():
+        raise ValueError("losses are finite numbers")
+    if not isinstance(kept, dict) or not isinstance(facts["training"], dict):
+        raise TypeError("what is kept is a mapping")
+    model.embedding_, model.loss_curve_ = embedding, losses
+    model.seed_, model.n_pairs_, model.training_ = int(facts["seed"]), int(facts["pairs"]), facts["training"]
+    return kept
+
+
+def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
+    """Return a hash of all that decides an embedding, but for what is to be chosen."""
+    parameters = model.get_params()
+    digest = blake2b(digest_size=16)
+    told = {name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *_NO_MATTER}}
+    digest.update(_json([__version__, told, sorted(chosen), list(graph.node_ids)]).encode())
+    for matrix in (graph.adjacency, graph.attributes):
+        if sparse.issparse(matrix):
+            parts = [matrix.indptr, matrix.indices, matrix.data]
+        else:
+            parts = [] if matrix is None else [matrix]
+        for part in parts:
+            digest.update(f"{part.dtype} {part.shape} ".encode())
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, default=np.generic.item)  # a parameter may be a scalar of numpy

@@ -1,0 +1,589 @@
+"""What a run needs, from counts alone: memory, time, bytes in the database; and whether it fits here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from math import exp, log10
+from statistics import median
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from heat_neo4j._kernels.sweeps import TILE, VIEW
+from heat_neo4j._kernels.vectors import padded_width
+from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import resolve_threads
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
+from heat_neo4j.embedding.similarity import TABLE_LIMIT
+from heat_neo4j.errors import MemoryExceeded
+from heat_neo4j.geometry.search import first_partners
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import BLOCK_ENTRIES, BLOCK_ROWS, EACH
+from heat_neo4j.linkpred.combined_score import FITTED_EDGES
+from heat_neo4j.linkpred.prediction import SCORED_NODES
+from heat_neo4j.pipeline.publishing import LinkOptions
+
+__all__ = [
+    "PROGRAM",
+    "RATES",
+    "Estimate",
+    "Rates",
+    "RunSize",
+    "check_memory",
+    "estimate",
+    "rates_here",
+    "run_size",
+]
+
+PROGRAM = 300 * 2**20
+"""Bytes of Python, the libraries and the compiled kernels."""
+
+_DENSE_SHARE = 0.25  # attributes filled beyond this share are held as a dense matrix
+_NODE = 113  # element id (a string and a pointer), row offsets
+_EDGE = 24  # an edge in CSR: two columns and two weights
+_READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetric
+_READ_VALUE = 46  # an attribute entry while columns are put together
+_SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without them
+_SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
+_SIMILARITY_NODE = 61  # a node there: norm, base, weights, order, where its list begins
+_NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and the program that finds it
+_DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
+_HELD_OUT = 0.1  # of the edges, by the second training
+_LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
+_TILED = 16 * VIEW + 64  # a node that may be linked to: its view, as found and by tile, and its place
+_LINK = 80  # a found pair, while pairs are sorted and merged
+_SCORED = 170  # a pair whose features are combined
+_SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
+_RELATIONSHIPS_AS_A_NODE = 20  # of a dense graph: so many are as far away in memory as a node
+_INDEX_NODE, _INDEX_COORDINATE = 45, 5  # of a vector index on disk
+_STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Measured speeds, of one thread where threads share the work; all times in seconds.
+
+    Parameters
+    ----------
+    read_nodes, read_relationships, read_values : float
+        Nodes, relationships and attribute values read from a local server in a second.
+    position, candidate, coordinate : float
+        Time of a position in a walk that is trained, of each of its contexts and negatives, and of each
+        coordinate of these, on a graph whose points are in the fastest caches.
+    walk_step : float
+        Time of a step of a walk when the pairs are collected, likewise.
+    teleport, teleport_value : float
+        What a step along attributes takes more, and each attribute value of a node in it.
+    growth : float
+        What each tenfold of the nodes beyond `small` adds to these times, as a share: memory is farther away.
+    small : float
+        Nodes of such a graph.
+    second_thread : float
+        What a thread more adds to the speed of one.
+    table_entry : float
+        Time of an entry of the table of similarities, per attribute that the row has.
+    similarity_value : float
+        Time of an attribute value while the sampler by rejection is prepared.
+    near_compiling, near_node : float
+        Time until the search for nodes with similar attributes is compiled, and for each that is listed.
+    link_node, link_coordinate, link_tile : float
+        Time of a node in the search for links, of each of its coordinates, and of each tile that it may be
+        linked into.
+    fitted_edge, scored_pair, shortlisted_node : float
+        Time of a held-out edge that the combined score is fitted to, of a pair where all are scored by it,
+        and of a node where a shortlist is,
+        on a small graph.
+    write_nodes, write_links : float
+        Nodes and links written to a local server in a second.
+    index_node, index_coordinate : float
+        Time that the vector index takes for a node, and for each of its coordinates.
+    first_statements : float
+        Time that a server takes more for statements it has not met: to read, to write nodes, to write links.
+    """
+
+    read_nodes: float = 400_000.0
+    read_relationships: float = 500_000.0
+    read_values: float = 3_000_000.0
+    position: float = 270e-9
+    candidate: float = 49e-9
+    coordinate: float = 2.1e-9
+    walk_step: float = 145e-9
+    teleport: float = 300e-9
+    teleport_value: float = 30e-9
+    growth: float = 0.42
+    small: float = 2000.0
+    second_thread: float = 0.6
+    table_entry: float = 4e-9
+    similarity_value: float = 200e-9
+    near_compiling: float = 25.0
+    near_node: float = 8e-6
+    link_node: float = 65e-6
+    link_coordinate: float = 3e-6
+    link_tile: float = 150e-9
+    fitted_edge: float = 1.5e-3
+    scored_pair: float = 0.6e-6
+    shortlisted_node: float = 1e-3
+    write_nodes: float = 50_000.0
+    write_links: float = 40_000.0
+    index_node: float = 70e-6
+    index_coordinate: float = 3e-6
+    first_statements: float = 2.0
+
+
+RATES = Rates()
+"""The speeds that `estimate` reckons with."""
+
+
+@dataclass(frozen=True)
+class RunSize:
+    """What decides the cost of a run.
+
+    Parameters
+    ----------
+    nodes, relationships : int
+        As counted in the database.
+    attribute_columns : int
+        Number of attribute columns F.
+    attribute_share : float
+        Share of attribute values that are not 0, in [0, 1].
+    isolated_share : float
+        Share of nodes without a relationship, in [0, 1]: they have no walks, unless they have attributes.
+    hub_share : float
+        Share of the ends of relationships, in [0, 1], that lie at hubs, nodes joined to half of the others:
+        walks between few relationships lead a hub to all others. No negatives are left for it then, and it
+        is trained as a context only.
+    n_components, walks_per_node, walk_length, window_size, n_negatives, n_epochs : int
+        Parameters of `HEAT`.
+    alpha : float
+        Likewise.
+    attribute_neighbours : int, optional
+        Likewise.
+    threads : int
+        Threads that train and search.
+    links_per_node : int
+        k of the predicted links; 0 for none.
+    linked_nodes : int, optional
+        Nodes between which links are predicted; all if None.
+    top : int, optional
+        Most links that are kept; no limit if None.
+    probability : bool
+        Whether a second training fits their probability.
+    combined : bool
+        Whether they are ranked by the combined score.
+    """
+
+    nodes: int
+    relationships: int
+    attribute_columns: int = 0
+    attribute_share: float = 0.0
+    isolated_share: float = 0.0
+    hub_share: float = 0.0
+    n_components: int = 10
+    walks_per_node: int = 10
+    walk_length: int = 80
+    window_size: int = 3
+    n_negatives: int = 10
+    n_epochs: int = 1
+    alpha: float = 0.2
+    attribute_neighbours: int | None = None
+    threads: int = 1
+    links_per_node: int = 10
+    linked_nodes: int | None = None
+    top: int | None = None
+    probability: bool = True
+    combined: bool = False
+
+    @property
+    def attribute_entries(self) -> float:
+        """Attribute values other than 0."""
+        return self.nodes * self.attribute_columns * self.attribute_share
+
+    @property
+    def teleports(self) -> bool:
+        """Whether steps follow attributes."""
+        return self.attribute_columns > 0 and self.alpha > 0.0
+
+    @property
+    def walks(self) -> int:
+        """Walks of an epoch that go anywhere."""
+        walking = self.nodes if self.attribute_columns > 0 else self.nodes * (1.0 - self.isolated_share)
+        return round(walking) * self.walks_per_node
+
+    @property
+    def pairs(self) -> int:
+        """Training pairs, if no walk ends early or meets a node twice."""
+        length, window = self.walk_length, min(self.window_size, self.walk_length - 1)
+        return self.n_epochs * self.walks * window * (2 * length - window - 1)
+
+    @property
+    def links(self) -> int:
+        """Predicted links, at most."""
+        asking = self.asking
+        absent = asking * (asking - 1) // 2 - (self.relationships if asking == self.nodes else 0)
+        most = absent if self.top is None else min(self.top, absent)
+        return max(0, min(asking * self.links_per_node, most))
+
+    @property
+    def asking(self) -> int:
+        """Nodes between which links are predicted."""
+        return self.nodes if self.linked_nodes is None else self.linked_nodes
+
+    @property
+    def scores_all(self) -> bool:
+        """Whether a combined score is taken of all pairs, not of a shortlist."""
+        return self.asking <= SCORED_NODES
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run will need.
+
+    Parameters
+    ----------
+    memory : mapping of str to int
+        Bytes of this process at the peak of each stage.
+    seconds : mapping of str to float
+        Seconds of each stage.
+    stored_bytes : int
+        Bytes of one version in the database, which keeps two, and holds three while a run writes.
+    pairs, links : int
+        Training pairs and predicted links, at most.
+    exact_exclusion : bool
+        Whether pairs of the walks are excluded from the negatives exactly, not by a Bloom filter.
+    """
+
+    memory: Mapping[str, int]
+    seconds: Mapping[str, float]
+    stored_bytes: int
+    pairs: int
+    links: int
+    exact_exclusion: bool
+
+    @property
+    def peak_memory(self) -> int:
+        """Bytes of this process at the highest stage."""
+        return max(self.memory.values())
+
+    @property
+    def total_seconds(self) -> float:
+        """Seconds of all stages."""
+        return sum(self.seconds.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON data."""
+        return {**asdict(self), "peak_memory": self.peak_memory, "total_seconds": self.total_seconds}
+
+
+def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
+    """Estimate memory, time and bytes of a run.
+
+    Parameters
+    ----------
+    size : RunSize
+        The graph and the parameters.
+    rates : Rates
+        Speeds to reckon with.
+
+    Returns
+    -------
+    Estimate
+    """
+    exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    return Estimate(
+        memory={stage: round(PROGRAM + needed) for stage, needed in _memory(size).items()},
+        seconds={stage: round(took, 3) for stage, took in _seconds(size, rates).items()},
+        stored_bytes=_stored_bytes(size),
+        pairs=size.pairs,
+        links=size.links,
+        exact_exclusion=exact,
+    )
+
+
+def _memory(size: RunSize) -> dict[str, float]:
+    """Return bytes by stage, the program itself left out."""
+    dense = size.attribute_share >= _DENSE_SHARE
+    attributes = 8 * size.nodes * size.attribute_columns if dense else 12 * size.attribute_entries
+    graph = _NODE * size.nodes + _EDGE * size.relationships + attributes
+    reading = _READ_RELATIONSHIP * size.relationships + attributes + _READ_VALUE * size.attribute_entries
+    training = graph + _training_bytes(size)
+    stages = {"read": _NODE * size.nodes + reading, "train": training}
+    if size.links_per_node:
+        if size.probability:
+            stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
+        tiles = size.asking * (24 * (size.n_components + 1) + _TILED)
+        found = _LINK * size.asking * size.links_per_node
+        stages["links"] = graph + _points(size) + tiles + found + _scoring_bytes(size)
+    stages["write"] = graph + 3 * _points(size) + _LINK * size.links
+    return stages
+
+
+def _points(size: RunSize) -> int:
+    return 8 * size.nodes * (size.n_components + 1)
+
+
+def _training_bytes(size: RunSize) -> float:
+    """Return the bytes that `HEAT.fit` holds besides the graph."""
+    exact, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    walker = 8 * size.nodes + _EDGE * size.relationships
+    negatives = 33.0 * size.nodes  # alias table, weights, occurrences, where the list begins, one flag
+    if exact:
+        negatives += min(
+            LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / max(size.nodes, 1))
+        )
+    moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1)  # points, and who was touched
+    mean = _points(size) + 8 * size.nodes
+    return pair_set + walker + negatives + moving + mean + _similarity_bytes(size)
+
+
+def _similarity_bytes(size: RunSize) -> float:
+    if not size.teleports:
+        return 0.0
+    if size.attribute_neighbours is not None:
+        return _NEAR_PROGRAM + _NEAR * size.nodes * size.attribute_neighbours
+    if size.nodes <= TABLE_LIMIT:
+        return 4 * size.nodes**2 + 36 * size.attribute_entries
+    return _SIMILARITY_VALUE * size.attribute_entries + _SIMILARITY_NODE * size.nodes
+
+
+def _scoring_bytes(size: RunSize) -> float:
+    """Return what the combined score takes: the features' matrices, and a block of pairs."""
+    if not size.combined:
+        return 0.0
+    around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours
+    smooth = size.nodes * size.attribute_columns * min(1.0, around * size.attribute_share)
+    block = min(size.nodes**2, BLOCK_ENTRIES) if size.scores_all else 2 * EACH * BLOCK_ROWS
+    return (
+        3.0 * _points(size)
+        + _SCORED_EDGE * size.relationships
+        + _SCORED_VALUE * (size.attribute_entries + smooth)
+        + _SCORED * block
+    )
+
+
+def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
+    values = size.nodes * size.attribute_columns * min(1.0, size.attribute_share)
+    reading = (
+        rates.first_statements
+        + size.nodes / rates.read_nodes
+        + size.relationships / rates.read_relationships
+        + values / rates.read_values
+    )
+    steps = size.walks * size.walk_length
+    contexts = 2 * min(size.window_size, size.walk_length - 1)
+    candidate = rates.candidate + rates.coordinate * size.n_components
+    position = rates.position + (contexts + size.n_negatives) * candidate
+    spread = max(size.nodes, round(size.relationships / _RELATIONSHIPS_AS_A_NODE))
+    pace = _slower(spread, rates) / (1.0 + rates.second_thread * (size.threads - 1))
+    teleport = _teleport_seconds(size, rates)
+    training = size.n_epochs * steps * (position * (1.0 - _met_all(size)) + teleport) * pace
+    prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)
+    stages = {"read": reading, "walks": prepared, "train": training}
+    if size.links_per_node:
+        if size.probability:
+            fitted = min(_HELD_OUT * size.relationships, FITTED_EDGES) if size.combined else 0.0
+            stages["calibrate"] = prepared + training + rates.fitted_edge * fitted
+        stages["links"] = _scoring_seconds(size, rates) if size.combined else _search_seconds(size, rates)
+    links = _DOUBLE_LINKS * size.links
+    first = rates.first_statements * (2 if size.links_per_node else 1)
+    stages["write"] = first + size.nodes / rates.write_nodes + links / rates.write_links
+    stages["index"] = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
+    return stages
+
+
+def _met_all(size: RunSize) -> float:
+    """Return the share of positions whose node has met all others."""
+    if not size.hub_share:
+        return 0.0
+    passed = size.walks * size.walk_length / (2 * max(size.relationships, 1))  # steps to a relationship's end
+    to_hubs = size.hub_share * (1.0 - size.alpha if size.teleports else 1.0)  # teleports lead elsewhere
+    return to_hubs / (to_hubs + 1.0 - size.hub_share) * exp(-size.nodes * exp(-passed))
+
+
+def _teleport_seconds(size: RunSize, rates: Rates) -> float:
+    """Return what steps along attributes add to a step, on average."""
+    if not size.teleports:
+        return 0.0
+    rejects = size.nodes > TABLE_LIMIT and size.attribute_neighbours is None
+    values = 2.0 * size.attribute_entries / max(size.nodes, 1) if rejects else 0.0  # of two rows
+    return size.alpha * (rates.teleport + rates.teleport_value * values)
+
+
+def _slower(nodes: int, rates: Rates) -> float:
+    """Return how many times longer random places take than on a small graph."""
+    return 1.0 + rates.growth * max(0.0, log10(max(nodes, 1) / rates.small))
+
+
+def _search_seconds(size: RunSize, rates: Rates) -> float:
+    tiles = rates.link_tile * size.asking / TILE
+    node = rates.link_node + rates.link_coordinate * size.n_components + tiles
+    return size.asking * node / size.threads
+
+
+def _scoring_seconds(size: RunSize, rates: Rates) -> float:
+    if size.scores_all:
+        return size.nodes**2 * rates.scored_pair
+    return size.asking * rates.shortlisted_node * _slower(size.asking, rates)
+
+
+def _similarity_seconds(size: RunSize, rates: Rates) -> float:
+    if not size.teleports:
+        return 0.0
+    if size.attribute_neighbours is not None:
+        return rates.near_compiling + rates.near_node * size.nodes * size.attribute_neighbours
+    if size.nodes > TABLE_LIMIT:
+        return rates.similarity_value * size.attribute_entries
+    return size.nodes * size.attribute_entries * rates.table_entry / size.threads
+
+
+def _stored_bytes(size: RunSize) -> int:
+    blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
+    # Coordinates and vector, each a list, and radius and run, which share a record.
+    stored = 2 * (_STORE_BLOCK * blocks + _STORE_RECORD) + _STORE_RECORD
+    node = stored + _INDEX_NODE + _INDEX_COORDINATE * size.n_components
+    link = 34 + 3 * _STORE_RECORD
+    return node * size.nodes + link * size.links
+
+
+_ADVICE = {
+    "read": "a projection of fewer nodes, relationships or attributes",
+    "train": "a projection of fewer nodes or attributes, or lower --n-components",
+    "calibrate": "--no-probability",
+    "links": "lower --k, or --no-links",
+    "write": "lower --k, or --no-links",
+}
+_ADVICE_COMBINED = dict.fromkeys(("calibrate", "links"), "--score distance, or --no-links")
+
+
+def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None) -> RunSize:
+    """Return what decides the cost of a run; only counts are asked of the database.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    projection : Projection
+        What the run reads.
+    model : HEAT
+        The estimator, fitted or not.
+    links : LinkOptions, optional
+        Which links are predicted; None for none.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `Neo4jStore.count`.
+    """
+    counts = store.count(projection)
+    parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
+    return RunSize(
+        nodes=counts.nodes,
+        relationships=counts.relationships,
+        attribute_columns=counts.attribute_columns,
+        attribute_share=counts.attribute_share,
+        isolated_share=counts.isolated / counts.nodes,
+        hub_share=counts.hub_share,
+        threads=resolve_threads(model.n_threads),
+        links_per_node=_partners(links, counts.nodes),
+        linked_nodes=None if links is None else _linked_nodes(store, projection, links),
+        top=None if links is None else links.top,
+        probability=links is not None and links.probability,
+        combined=links is not None and links.score == "combined",
+        **parameters,
+    )
+
+
+def _partners(links: LinkOptions | None, nodes: int) -> int:
+    if links is None:
+        return 0
+    return links.k or first_partners(links.top or 0, max(nodes, 1))
+
+
+def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions) -> int | None:
+    """Return how many nodes carry a label that the ends of links must have; None if any will do."""
+    if links.source_label is None or links.target_label is None:
+        return None
+    labels = list(dict.fromkeys((links.source_label, links.target_label)))
+    plain = replace(projection, labels=labels, attributes=(), text=(), label_attributes={})
+    return store.count(plain).nodes
+
+
+def check_memory(size: RunSize, limit: int) -> None:
+    """Refuse a run that would need more memory than it may use.
+
+    Parameters
+    ----------
+    size : RunSize
+        The run.
+    limit : int
+        Bytes that this process may use.
+
+    Raises
+    ------
+    MemoryExceeded
+        With the numbers, and what to change.
+    """
+    needed = estimate(size)
+    if needed.peak_memory <= limit:
+        return
+    if limit <= PROGRAM:
+        raise MemoryExceeded(
+            f"the program alone takes about {format_bytes(PROGRAM)} of memory, and may use "
+            f"{format_bytes(limit)}: raise --memory-limit to {format_bytes(needed.peak_memory)}; "
+            "nothing was begun"
+        )
+    stage = max(needed.memory, key=needed.memory.__getitem__)
+    advice = (_ADVICE | _ADVICE_COMBINED if size.combined else _ADVICE)[stage]
+    raise MemoryExceeded(
+        f"the run would need about {format_bytes(needed.peak_memory)} of memory (to {stage}), and may use "
+        f"{format_bytes(limit)}: choose {advice}, or raise --memory-limit; nothing was begun"
+    )
+
+
+_NODES, _DEGREE, _WALKS = 2000, 8, 2
+_TRIALS = 3
+_OWN = (
+    "position", "candidate", "coordinate", "walk_step", "teleport", "teleport_value", "table_entry",
+    "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_tile",
+    "fitted_edge", "scored_pair", "shortlisted_node",
+)  # fmt: skip
+
+
+def rates_here(n_threads: int, on_progress: Progress = no_progress) -> Rates:
+    """Return speeds to estimate with, as a small training finds them on this machine, as busy as it is.
+
+    Speeds of the server are left as they are. Takes half a second, and compiles first if need be.
+
+    Parameters
+    ----------
+    n_threads : int
+        Threads that the run will have.
+    on_progress : callable
+        Called while kernels are compiled.
+    """
+    ends = np.random.default_rng(0).integers(0, _NODES, (2, _NODES * _DEGREE // 2))
+    graph = Graph(sparse.csr_array((np.ones(ends.shape[1]), ends), shape=(_NODES, _NODES)))
+    model = HEAT(walks_per_node=_WALKS, alpha=0.0, n_threads=n_threads, random_state=0)
+    size = RunSize(
+        nodes=_NODES,
+        relationships=graph.n_edges,
+        attribute_columns=0,
+        walks_per_node=_WALKS,
+        alpha=0.0,
+        threads=n_threads,
+    )
+    expected = sum(estimate(size).seconds[stage] for stage in ("walks", "train"))
+    make_ready(on_progress)
+    model.fit(graph)  # the first is slower
+    took = []
+    for _ in range(_TRIALS):
+        seconds = model.fit(graph).training_["seconds"]
+        took.append(seconds["walks"] + seconds["train"])
+    slower = median(took) / expected
+    return replace(RATES, **{name: slower * getattr(RATES, name) for name in _OWN})

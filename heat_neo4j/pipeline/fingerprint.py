@@ -1,0 +1,266 @@
+"""What is remembered of a graph, so that a later one can be compared with it and the graph itself forgotten.
+
+A fingerprint holds a count sketch of the graph's items: its nodes, its edges with their weights, and its
+nodes' attribute rows. Every item is hashed to a bucket and a sign, and adds its sign to the bucket's counter.
+Sketches are linear: the difference of two of them is the sketch of what the graphs do not share, and the sum
+of its squares estimates how many items that is (Charikar, Chen and Farach-Colton, "Finding frequent items in
+data streams", 2002; Alon, Matias and Szegedy, "The space complexity of approximating the frequency moments",
+1996). With 512 buckets its standard error is a sixteenth. The sum of all hashes, modulo 2^64, tells whether
+anything differs at all. While not much differs, an invertible sketch tells which edges and attribute rows.
+"""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.graph import Graph
+from heat_neo4j.pipeline.invertible_sketch import InvertibleSketch, mixed, shortened
+
+__all__ = ["Change", "Fingerprint", "Sketch", "Touched", "changes", "fingerprint", "touched"]
+
+Hashes = NDArray[np.uint64]
+
+_BUCKETS = 512
+_NODE, _EDGE, _ATTRIBUTE, _COLUMN = (np.uint64(stream) for stream in (0x9E37, 0x79B9, 0x7F4A, 0x7C15))
+_ROWS = 1 << 16  # of dense attributes, looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Items of one kind.
+
+    Parameters
+    ----------
+    count : int
+        How many there are.
+    total : int
+        The sum of their hashes modulo 2^64.
+    counters : int64 array of shape (512,)
+        Sums of the signs of the items in each bucket.
+    """
+
+    count: int
+    total: int
+    counters: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, hashes: Hashes) -> Self:
+        """Return the sketch of items with these hashes."""
+        bucket = (hashes % np.uint64(_BUCKETS)).astype(np.int64)
+        signs = 1 - 2 * (hashes >> np.uint64(63)).astype(np.int64)
+        counters = np.zeros(_BUCKETS, dtype=np.int64)
+        np.add.at(counters, bucket, signs)
+        return cls(len(hashes), int(hashes.sum(dtype=np.uint64)), counters)
+
+    def differ(self, other: Sketch) -> float:
+        """Return about how many items only one of the two has: 0 if they are equal, else at least 1."""
+        if (self.count, self.total) == (other.count, other.total) and (self.counters == other.counters).all():
+            return 0.0
+        gap = (self.counters - other.counters).astype(np.float64)
+        return max(float(gap @ gap), float(abs(self.count - other.count)), 1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sketch as JSON data."""
+        packed = b64encode(zlib.compress(self.counters.astype("<i8").tobytes(), 9)).decode()
+        return {"count": self.count, "total": str(self.total), "counters": packed}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the sketch that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        """
+        try:
+            counters = np.frombuffer(zlib.decompress(b64decode(data["counters"])), dtype="<i8")
+            sketch = cls(int(data["count"]), int(data["total"]), counters.astype(np.int64))
+        except (KeyError, TypeError, ValueError, zlib.error) as error:
+            raise ValueError(f"not a sketch: {error}") from error
+        if len(counters) != _BUCKETS:
+            raise ValueError(f"not a sketch: {len(counters)} counters")
+        return sketch
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """Sketches of a graph's nodes, of its undirected edges with their weights, and of its attribute rows.
+
+    A row of attributes that are all 0 counts as none. `items` holds edges by their ends, and nodes with their
+    attribute rows as pairs of a node with itself.
+    """
+
+    nodes: Sketch
+    edges: Sketch
+    attributes: Sketch
+    items: InvertibleSketch
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fingerprint as JSON data."""
+        counted = {name: getattr(self, name).to_dict() for name in ("nodes", "edges", "attributes")}
+        return {**counted, "items": self.items.to_text()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the fingerprint that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            If it is damaged.
+        """
+        try:
+            nodes, edges, rows = (Sketch.from_dict(data[name]) for name in ("nodes", "edges", "attributes"))
+            return cls(nodes, edges, rows, InvertibleSketch.from_text(data["items"]))
+        except KeyError as error:
+            raise ValueError(f"not a fingerprint: no {error}") from error
+        except (TypeError, zlib.error) as error:
+            raise ValueError(f"not a fingerprint: {error}") from error
+
+
+@dataclass(frozen=True)
+class Change:
+    """About how many nodes, edges and attribute rows only one of two graphs has.
+
+    One that was replaced, such as an edge of another weight, counts twice. Each is 0 exactly where nothing
+    differs, but for a chance of 2^-64, and else at least 1.
+    """
+
+    nodes: float
+    edges: float
+    attributes: float
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Which nodes of a graph the changes are at.
+
+    Parameters
+    ----------
+    edges : int64 array of shape (N,)
+        How many edges of each have come, gone, or another weight.
+    attributes : bool array of shape (N,)
+        Whether its attribute row is another.
+    """
+
+    edges: NDArray[np.int64]
+    attributes: NDArray[np.bool_]
+
+
+def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
+    """Return the fingerprint of a graph, or of the part of it between some of its nodes.
+
+    It does not depend on the order of the rows, nor on how the attributes are stored.
+
+    Parameters
+    ----------
+    graph : Graph
+        With node ids.
+    rows : bool array of shape (N,), optional
+        The nodes; all if not given.
+
+    Raises
+    ------
+    ValueError
+        If the graph has no node ids.
+    """
+    if len(graph.node_ids) != graph.n_nodes:
+        raise ValueError("only a graph read from a database has a fingerprint: this one has no node_ids")
+    keep = np.ones(graph.n_nodes, dtype=np.bool_) if rows is None else np.asarray(rows, dtype=np.bool_)
+    nodes = _node_hashes(graph)
+    edges = graph.edges
+    inside = keep[edges.row] & keep[edges.col]
+    u, v = nodes[edges.row[inside]], nodes[edges.col[inside]]
+    weights = mixed(np.ascontiguousarray(edges.data[inside]).view(np.uint64) ^ _EDGE)
+    ends = mixed(u + v) ^ mixed(u ^ v)  # the same for both directions
+    rows_of = _attribute_hashes(graph)
+    filled = keep & (rows_of != 0)
+    short = shortened(nodes)
+    first, second = short[edges.row[inside]], short[edges.col[inside]]
+    items = InvertibleSketch.of(
+        np.concatenate((short[keep], np.minimum(first, second))),
+        np.concatenate((short[keep], np.maximum(first, second))),
+        np.concatenate((mixed(rows_of[keep]), weights)),
+    )
+    return Fingerprint(
+        nodes=Sketch.of(nodes[keep]),
+        edges=Sketch.of(mixed(ends + weights)),
+        attributes=Sketch.of(mixed((nodes[filled] ^ _ATTRIBUTE) + rows_of[filled])),
+        items=items,
+    )
+
+
+def changes(before: Fingerprint, now: Fingerprint) -> Change:
+    """Return about how much differs between the graphs of two fingerprints."""
+    return Change(
+        nodes=before.nodes.differ(now.nodes),
+        edges=before.edges.differ(now.edges),
+        attributes=before.attributes.differ(now.attributes),
+    )
+
+
+def touched(before: Fingerprint, now: Fingerprint, graph: Graph) -> Touched | None:
+    """Return at which nodes two graphs differ; None if that is too much to tell (some 1,500 differences).
+
+    Parameters
+    ----------
+    before, now : Fingerprint
+        Of the two graphs. New nodes, with all their edges, are best left out of `now`.
+    graph : Graph
+        The graph of which `now` is.
+    """
+    found = before.items.differences(now.items)
+    if found is None:
+        return None
+    known = shortened(_node_hashes(graph))
+    order = np.argsort(known, kind="stable")
+    rows = np.stack([order[np.searchsorted(known[order], ends) % max(len(known), 1)] for ends in found])
+    there = np.stack([known[row] == ends for row, ends in zip(rows, found, strict=True)])
+    edge = found[0] != found[1]
+    ends = np.concatenate([row[is_there & edge] for row, is_there in zip(rows, there, strict=True)])
+    attributes = np.zeros(graph.n_nodes, dtype=np.bool_)
+    attributes[rows[0][there[0] & ~edge]] = True
+    return Touched(np.bincount(ends, minlength=graph.n_nodes), attributes)
+
+
+def _node_hashes(graph: Graph) -> Hashes:
+    return mixed(_text_hashes(graph.node_ids) ^ _NODE)
+
+
+def _text_hashes(texts: Any) -> Hashes:
+    digests = b"".join(blake2b(str(text).encode(), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
+
+
+def _attribute_hashes(graph: Graph) -> Hashes:
+    """Return a hash of each node's attributes: a sum over those that are not 0, itself 0 for none."""
+    found = np.zeros(graph.n_nodes, dtype=np.uint64)
+    if graph.attributes is None:
+        return found
+    names = graph.attribute_names or range(graph.n_attributes)
+    columns = mixed(_text_hashes(names) ^ _COLUMN)
+    if sparse.issparse(graph.attributes):
+        entries = graph.attributes.tocoo()
+        _add(found, entries.row, columns[entries.col], entries.data)
+        return found
+    for begin in range(0, graph.n_nodes, _ROWS):
+        values = graph.attributes[begin : begin + _ROWS]
+        row, column = np.nonzero(values)
+        _add(found, row + begin, columns[column], values[row, column])
+    return found
+
+
+def _add(found: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[np.float64]) -> None:
+    filled = values != 0
+    bits = np.ascontiguousarray(values[filled]).view(np.uint64)
+    np.add.at(found, rows[filled], mixed(columns[filled] + mixed(bits)))

@@ -1,0 +1,295 @@
+"""Whether a new version is good enough: held-out edges, present edges, and how far nodes moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j._utils.validation import check_probability
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.out_of_sample import fit_local
+from heat_neo4j.embedding.warm_start import short_schedule
+from heat_neo4j.geometry.drift import Drift
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import degree_product
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.metrics import auroc
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges_of
+
+__all__ = [
+    "CHANCE",
+    "Gate",
+    "Quality",
+    "compared_on_known_edges",
+    "held_out_quality",
+    "last_quality",
+    "new_nodes_quality",
+    "standard_error",
+]
+
+Array = NDArray[np.float64]
+
+_LOCAL_DROP = 0.1  # nodes trained alone predict their links worse, by up to .06 on the benchmark graphs
+CHANCE = 3.0
+"""Standard errors by which one of two AUROCs must be lower: of equal versions under 1 % are rejected."""
+_FEWEST_EDGES = 10
+_KNOWN_EDGES = 20_000
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a new version must reach to be published.
+
+    A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
+    `CHANCE` standard errors of their difference is none.
+
+    Parameters
+    ----------
+    max_auroc_drop : float
+        How much lower than the last published run's its held-out AUROC may be, [0, 1]. The same holds for how
+        well the published and the new coordinates tell the graph's present edges from other pairs.
+    max_below_degree : float
+        How much lower than that of the product of degrees it may be, [0, 1].
+    min_overlap : float
+        Share of the 10 nearest nodes that must have stayed the same, [0, 1]. Like `max_move` it is asked only
+        where the same was computed before.
+    max_move : float, optional
+        Mean hyperbolic distance by which nodes may have moved; no limit when None.
+    """
+
+    max_auroc_drop: float = 0.02
+    max_below_degree: float = 0.1
+    min_overlap: float = 0.05
+    max_move: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_auroc_drop", "max_below_degree", "min_overlap"):
+            check_probability(name, getattr(self, name))
+
+    def problems(self, quality: Quality, drift: Drift | None, *, local: bool) -> Iterator[str]:
+        """Yield what is not good enough, one line each.
+
+        Parameters
+        ----------
+        quality : Quality
+            Of the new version.
+        drift : Drift, optional
+            From the published version; None where that is of something else.
+        local : bool
+            Whether only some nodes were trained: their held-out edges are all that is judged.
+        """
+        drop = max(self.max_auroc_drop, _LOCAL_DROP) if local else self.max_auroc_drop
+        if quality.auroc is not None:
+            last_error = quality.error if quality.last_error is None else quality.last_error
+            bars = [
+                (quality.last_auroc, last_error, drop, "the last published run's"),
+                (quality.degree_auroc, 0.0, self.max_below_degree, "that of the degrees"),
+            ]
+            for other, its_error, limit, whose in bars:
+                chance = CHANCE * float(np.hypot(quality.error, its_error))
+                if other is not None and other - quality.auroc > max(limit, chance):
+                    found = f"held-out AUROC {quality.auroc:.3f}"
+                    yield f"{found} is more than {limit:g} below {whose}, {other:.3f}"
+        before, now = quality.known_before, quality.known
+        if before is not None and now is not None:
+            chance = CHANCE * quality.known_error
+            if before - now > max(self.max_auroc_drop, chance):
+                yield (
+                    f"it tells present edges from other pairs with AUROC {now:.3f}, the published version "
+                    f"with {before:.3f}: more than {self.max_auroc_drop:g} worse"
+                )
+        if drift is None:
+            return
+        if drift.overlap is not None and drift.overlap < self.min_overlap:
+            yield f"of the nearest nodes {drift.overlap:.0%} stayed the same, below {self.min_overlap:.0%}"
+        if self.max_move is not None and drift.mean > self.max_move:
+            yield f"nodes moved by {drift.mean:.3f} in the mean, more than {self.max_move:g}"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How well a version predicts.
+
+    Parameters
+    ----------
+    auroc, degree_auroc : float or None
+        How well distance, and the product of degrees, tell held-out edges from other pairs; None if too few
+        edges can be held out.
+    held_out_edges : int
+        How many were.
+    error : float
+        Standard error of `auroc` (Hanley and McNeil, Radiology 143, 1982).
+    last_auroc, last_error : float or None
+        Of the last published run; an error that is not known is taken to be `error`.
+    known, known_before : float or None
+        How well the new and the published coordinates tell the graph's present edges between nodes that have
+        both from other pairs. (Training has seen them.) Only edges of nodes that were trained.
+    known_error : float
+        Standard error of `known_before`.
+    """
+
+    auroc: float | None = None
+    degree_auroc: float | None = None
+    held_out_edges: int = 0
+    error: float = 0.0
+    last_auroc: float | None = None
+    last_error: float | None = None
+    known: float | None = None
+    known_before: float | None = None
+    known_error: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the quality as JSON data."""
+        return asdict(self)
+
+
+def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
+    """Return the held-out AUROC of a run and its standard error, from its quality or the law of its links."""
+    if source is None:
+        return None, None
+    quality = source.quality
+    if source.decision != "local" and quality.get("auroc") is not None:
+        return float(quality["auroc"]), quality.get("error")
+    if quality.get("last_auroc") is not None:  # of some nodes, it says nothing of the others
+        return float(quality["last_auroc"]), quality.get("last_error")
+    law = source.parameters.get("link_score", source.parameters.get("calibration", {}))
+    found = law.get("distance_auroc", law.get("auroc"))
+    if found is None:
+        return None, None
+    return float(found), standard_error(float(found), law["n_edges"], law["n_non_edges"])
+
+
+def held_out_quality(
+    model: HEAT, graph: Graph, held_out: HeldOut | None, *, short: bool, on_progress: Progress = no_progress
+) -> Quality:
+    """Measure a version by edges that a twin has not seen.
+
+    Parameters
+    ----------
+    model : HEAT
+        The fitted estimator.
+    graph : Graph
+        What it was fitted on.
+    held_out : HeldOut, optional
+        Edges and a twin that are there already.
+    short : bool
+        Whether a short training of the twin will do. (It starts near the origin: from the published
+        coordinates it would know the edges that are held out.)
+    on_progress : callable
+        Called with the stages of `HEAT.fit`.
+    """
+    if held_out is None:
+        twin = clone(model).set_params(random_state=model.seed_)
+        if short:
+            twin.set_params(**short_schedule(model))
+        try:
+            held_out = embed_without(twin, graph, on_progress=prefixed(on_progress, "check: "))
+        except CalibrationError:
+            return Quality()
+    return _quality(held_out.split, held_out.embedding)
+
+
+def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
+    """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
+
+    Parameters
+    ----------
+    model : HEAT
+        The estimator that trained them, fitted.
+    graph : Graph
+        With all nodes.
+    points : float64 array of shape (N, d + 1)
+        The published embedding; rows of new nodes are not looked at.
+    new : bool array of shape (N,)
+        Which nodes they are; of all, nothing is measured.
+
+    Notes
+    -----
+    Edges of one node are told well or badly together, so the error is that of as many edges as there are
+    new nodes.
+    """
+    try:
+        split = split_edges_of(graph, new, random_state=model.seed_)
+    except ValueError:
+        return Quality()
+    if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES or new.all():
+        return Quality()
+    twin = clone(model).set_params(random_state=model.seed_)
+    quality = _quality(split, fit_local(twin, split.train, points, new).embedding_)
+    nodes = np.unique(split.test_edges[new[split.test_edges]]).size
+    others = nodes * len(split.test_non_edges) // len(split.test_edges)
+    assert quality.auroc is not None
+    return replace(quality, error=standard_error(quality.auroc, nodes, max(others, 1)))
+
+
+def compared_on_known_edges(
+    quality: Quality,
+    graph: Graph,
+    old: Array,
+    now: Array,
+    rows: NDArray[np.bool_],
+    of: NDArray[np.bool_],
+    seed: int,
+) -> Quality:
+    """Return a quality with how well two embeddings tell edges between some nodes from other pairs of them.
+
+    Parameters
+    ----------
+    quality : Quality
+        Of the new version.
+    graph : Graph
+        Its edges; 20,000 of them at most are asked for.
+    old, now : float64 arrays of shape (N, d + 1)
+        The published embedding and the new one.
+    rows : bool array of shape (N,)
+        The nodes.
+    of : bool array of shape (N,)
+        Nodes of which an edge, and another pair, must have at least one.
+    seed : int
+        Of the choice of pairs.
+    """
+    generator = np.random.default_rng(seed)
+    upper = graph.edges
+    inside = np.flatnonzero(rows[upper.row] & rows[upper.col] & (of[upper.row] | of[upper.col]))
+    chosen = generator.permutation(inside)[:_KNOWN_EDGES]
+    first, second = np.flatnonzero(rows & of), np.flatnonzero(rows)
+    if not chosen.size:
+        return quality
+    others = np.column_stack([generator.choice(ends, size=len(chosen)) for ends in (first, second)])
+    joined = np.asarray(graph.adjacency[others[:, 0], others[:, 1]]).ravel() != 0
+    others = others[~joined & (others[:, 0] != others[:, 1])]
+    if not len(others):
+        return quality
+    edges = np.column_stack((upper.row[chosen], upper.col[chosen])).astype(np.int64)
+    before, after = (
+        auroc(-pair_distances(points, edges), -pair_distances(points, others)) for points in (old, now)
+    )
+    error = standard_error(before, len(edges), len(others))
+    return replace(quality, known=after, known_before=before, known_error=error)
+
+
+def _quality(split: EdgeSplit, points: Array) -> Quality:
+    edges, others = split.test_edges, split.test_non_edges
+    degrees = degree_product(split.train)
+    found = auroc(-pair_distances(points, edges), -pair_distances(points, others))
+    return Quality(
+        auroc=found,
+        degree_auroc=auroc(degrees.pairs(edges), degrees.pairs(others)),
+        held_out_edges=len(edges),
+        error=standard_error(found, len(edges), len(others)),
+    )
+
+
+def standard_error(area: float, edges: int, others: int) -> float:
+    """Return the standard error of an AUROC, Hanley and McNeil's for exponential scores."""
+    one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
+    spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)
+    return float(np.sqrt(max(spread, 0.0) / (edges * others)))

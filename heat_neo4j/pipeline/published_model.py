@@ -1,0 +1,304 @@
+"""What pictures of a published model show: run, graph, coordinates, and trainings made for a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
+from heat_neo4j.linkpred.prediction import PredictedLinks
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.pipeline.embed import model_of, published_run
+from heat_neo4j.pipeline.settings import KnownRecipe, read_by_recipe
+
+__all__ = [
+    "HeldOut",
+    "PublishedModel",
+    "embed_in_plane",
+    "hold_out",
+    "label_groups",
+    "read_links",
+    "read_predicted",
+    "read_published",
+    "texts",
+]
+
+Array = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedModel:
+    """A published embedding with the graph that its run's projection matches today.
+
+    Nodes that are newer than the run have no coordinates and are left out, with their relationships.
+
+    Parameters
+    ----------
+    run : RunRecord
+        The run that wrote the coordinates.
+    graph : Graph
+        Read now, its attributes encoded by the run's recipe; those nodes of the run that are still there.
+    embedding : float64 array of shape (N, d + 1)
+        Points of the hyperboloid, rows as in `graph`.
+    notes : tuple of str
+        What differs between now and then, one line each.
+    """
+
+    run: RunRecord
+    graph: Graph
+    embedding: Array
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Pairs that a training did not see, and the probability fitted without them.
+
+    Parameters
+    ----------
+    edges, non_edges : float64 arrays
+        Hyperbolic distances of held-out edges, and of as many pairs that are no edges.
+    probability : LinkProbability or None
+        Fitted on other edges, cut out of the training's; None where that cannot be.
+    notes : tuple of str
+        Why there is none, or why the links' probabilities are others.
+    """
+
+    edges: Array
+    non_edges: Array
+    probability: LinkProbability | None
+    notes: tuple[str, ...] = ()
+
+
+def read_published(
+    store: Neo4jStore, model: str = "heat", *, on_progress: Progress = no_progress
+) -> PublishedModel:
+    """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    model : str
+        Name of the model.
+    on_progress : callable
+        Told about the stages of reading.
+
+    Returns
+    -------
+    PublishedModel
+
+    Raises
+    ------
+    ProjectionError
+        If the model has no published coordinates, the graph cannot be read, no node of the run is left, or
+        another run was published meanwhile.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    run = published_run(store, model)
+    recipe = KnownRecipe(run.run_id, run.attribute_recipe or None)
+    graph, notes = read_by_recipe(store, Projection.from_dict(run.projection), recipe, on_progress)
+    stored = store.read_stored(graph, model)
+    _check_still_published(store, run)
+    if stored is None or not stored.found.any():
+        raise ProjectionError(f"no node of run {run.run_id} is left in the graph: run `heat embed` again")
+    rows = np.flatnonzero(stored.found)
+    notes += tuple(_changes(run, graph, len(rows)))
+    if len(rows) == graph.n_nodes:
+        return PublishedModel(run, graph, stored.points(), notes)
+    return PublishedModel(run, graph.among(rows), stored.points()[rows], notes)
+
+
+def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
+    """Yield how the graph differs from the one that was embedded, `n_found` of whose nodes are left."""
+    new, gone = graph.n_nodes - n_found, run.nodes_written - n_found
+    if new:
+        are = "1 node is" if new == 1 else f"{new:,} nodes are"
+        yield f"{are} newer than run {run.run_id} and left out"
+    if gone:
+        yield f"{gone:,} of the {run.nodes_written:,} nodes of run {run.run_id} are no longer in the graph"
+    if graph.n_edges != run.edge_count:
+        yield f"the graph has {graph.n_edges:,} edges now and had {run.edge_count:,} when it was embedded"
+
+
+def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks | None:
+    """Read the published predicted links of a model, the nearest pairs first; None if it has none.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    published : PublishedModel
+        The model.
+
+    Returns
+    -------
+    PredictedLinks or None
+        Between rows of the model's graph.
+
+    Raises
+    ------
+    ProjectionError
+        If another run was published meanwhile.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    stored = store.read_links(published.graph, published.run.model)
+    _check_still_published(store, published.run)
+    return None if stored is None else PredictedLinks(*stored)
+
+
+def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> Pairs:
+    """Read the published predicted links of a model, the nearest pairs first.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    published : PublishedModel
+        The model.
+    most : int
+        Read at most so many, at least 1.
+
+    Returns
+    -------
+    int64 array of shape (m, 2)
+        Rows of the graph.
+
+    Raises
+    ------
+    ProjectionError
+        If the model has no published links, or another run was published meanwhile.
+    ConnectionFailed
+        If the server is lost or refuses.
+    """
+    links = read_links(store, published)
+    if links is None or not links.source.size:
+        raise ProjectionError(f"model {published.run.model!r} has no predicted links: run `heat links`")
+    return np.stack((links.source, links.target), axis=1)[:most]
+
+
+def embed_in_plane(
+    published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
+) -> Array:
+    """Return points of the hyperbolic plane: the published ones, or, of more dimensions, of a new training.
+
+    The training has the run's parameters and seed, but two components.
+
+    Parameters
+    ----------
+    published : PublishedModel
+        The model.
+    n_threads : int, optional
+        Threads to use; all cores when None.
+    on_progress : callable
+        Told about the stages of training.
+
+    Returns
+    -------
+    float64 array of shape (N, 3)
+        Points of the hyperboloid, rows as in the model's graph.
+
+    Raises
+    ------
+    ProjectionError
+        If the graph offers nothing to learn from.
+    """
+    if published.embedding.shape[1] == 3:
+        return published.embedding
+    model = model_of(published.run).set_params(n_components=2, n_threads=n_threads)
+    return _fitted(model, published.graph, on_progress)
+
+
+def hold_out(
+    published: PublishedModel,
+    *,
+    share: float = 0.15,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> HeldOut:
+    """Train a copy of a model without a share of the edges, and measure these against non-edges.
+
+    The probability comes from a second copy, trained without another tenth of the remaining edges: nothing
+    of the pairs that are measured has reached it.
+
+    Parameters
+    ----------
+    published : PublishedModel
+        The model; parameters and seed are those of its run.
+    share : float
+        Share of the edges to hold out, in (0, 1).
+    n_threads : int, optional
+        Threads to use; all cores when None.
+    on_progress : callable
+        Told about the stages of both trainings.
+
+    Returns
+    -------
+    HeldOut
+
+    Raises
+    ------
+    ProjectionError
+        If no edge can be held out, or what remains offers nothing to learn from.
+    """
+    model = model_of(published.run).set_params(n_threads=n_threads)
+    try:
+        split = split_edges(published.graph, share, random_state=model.random_state)
+    except ValueError as error:
+        raise ProjectionError(f"nothing can be held out: {error}") from error
+    points = _fitted(model, split.train, on_progress)
+
+    progress = prefixed(on_progress, "probability: ")
+    probability: LinkProbability | None = None
+    notes: tuple[str, ...] = ()
+    try:
+        probability = fit_link_probability(model, split.train, on_progress=progress)
+    except CalibrationError as error:
+        notes = (str(error),)
+    if "link_score" in published.run.parameters:
+        notes = (*notes, "the combined score ranks this model's links; the picture is of its distances")
+    edges, others = (pair_distances(points, pairs) for pairs in (split.test_edges, split.test_non_edges))
+    return HeldOut(edges, others, probability, notes)
+
+
+def label_groups(graph: Graph) -> list[str | None]:
+    """Return the labels of each node as one text, None without any; an empty list if all have the same."""
+    names: list[list[str]] = [[] for _ in range(graph.n_nodes)]
+    for label, carries in graph.labels.items():
+        for row in np.flatnonzero(carries).tolist():
+            names[row].append(label)
+    groups = [":".join(labels) or None for labels in names]
+    return groups if len(set(groups)) > 1 else []
+
+
+def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:
+    """Return property values as texts of one line, `longest` characters at most; None where there is none."""
+    return [display_text(value, longest) or None for value in values]
+
+
+def _fitted(model: HEAT, graph: Graph, on_progress: Progress) -> Array:
+    try:
+        return model.fit(graph, on_progress=on_progress).embedding_
+    except NothingToLearnError as error:
+        raise ProjectionError(f"no picture: {error}") from error
+
+
+def _check_still_published(store: Neo4jStore, run: RunRecord) -> None:
+    if published_run(store, run.model).run_id != run.run_id:
+        raise ProjectionError(f"model {run.model!r} was published anew while it was read: read again")

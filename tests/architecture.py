@@ -1,0 +1,85 @@
+"""The house: `python -m tests.architecture` prints its floors, its modules and who imports whom."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "heat_neo4j"
+FLOORS = (
+    {"errors", "_kernels"},
+    {"_utils"},
+    {"graph", "geometry", "attributes", "local_server"},
+    {"embedding", "database", "files"},
+    {"linkpred"},
+    {"pipeline", "evaluation", "plots"},
+    {"explore", "worker", "demo"},
+    {"cli"},
+)
+"""Rooms from the ground up: each imports from floors below its own only."""
+
+
+def modules() -> dict[str, Path]:
+    """Return the file of every module by its dotted name."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    return dict(sorted(paths.items()))
+
+
+def room_of(module: str) -> str:
+    """Return the top-level module or package of ours that a dotted name belongs to."""
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield the dotted names of modules that a file imports, wherever in it."""
+    known = modules()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in known or node.module == "heat_neo4j" else node.module
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return which rooms each room imports."""
+    drawn: dict[str, set[str]] = {room: set() for floor in FLOORS for room in floor}
+    for name, path in modules().items():
+        room = room_of(name)
+        if room in drawn:
+            imported = {room_of(each) for each in imports_of(path) if each.startswith("heat_neo4j.")}
+            drawn[room] |= imported & drawn.keys() - {room}
+    return drawn
+
+
+def main() -> None:
+    """Print the floors from the top, with modules and lines of each room and the rooms that it imports."""
+    drawn = arrows()
+
+    @functools.cache
+    def floor_of(room: str) -> int:
+        return 1 + max((floor_of(below) for below in drawn[room]), default=0)
+
+    everything = modules()
+    lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in everything.items()}
+    for floor in range(max(map(floor_of, drawn)), 0, -1):
+        print(f"floor {floor}")
+        for room in sorted(room for room in drawn if floor_of(room) == floor):
+            own = [name for name in everything if room_of(name) == room]
+            count = sum(everything[name].name != "__init__.py" for name in own)
+            total, below = sum(lines[name] for name in own), ", ".join(sorted(drawn[room])) or "-"
+            print(f"  {room:<13}{count:>3} modules {total:>6,} lines  -> {below}")
+    print(f"{len(everything)} files, {sum(lines.values()):,} lines, {sum(map(len, drawn.values()))} arrows")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Batches in lanes, halved where the server's memory does not hold them; no row twice or left out."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from neo4j.exceptions import Neo4jError
+
+from heat_neo4j.database.transactions import BatchTooLarge
+from heat_neo4j.database.write import batches
+
+OUT_OF_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
+
+
+class RefusalError(Neo4jError):
+    """What the driver raises, with a code of ours."""
+
+    message = "the allocation would use more than 2 MiB"
+
+    def __init__(self, code):
+        super().__init__(self.message)
+        self._given = code
+
+    @property
+    def code(self):
+        return self._given
+
+
+class Server:
+    """Takes transactions of at most so many rows."""
+
+    def __init__(self, most, code=OUT_OF_MEMORY):
+        self.most, self.code = most, code
+        self.rows, self.refused, self.lanes = [], 0, []
+
+    def run(self, statement, parameters):
+        rows = parameters["rows"]
+        if len(rows) > self.most:
+            self.refused += 1
+            raise RefusalError(self.code)
+        self.rows += rows
+        return SimpleNamespace(records=[{"written": len(rows)}])
+
+
+def send(monkeypatch, server, rounds=(((0, 1000),),), rows=400):
+    monkeypatch.setattr(batches, "hold_lane", lambda server, run, lane, model: server.lanes.append(lane))
+    monkeypatch.setattr(batches, "write", lambda connection, work, doing: work(server))
+    told = []
+    written = batches.send(
+        None, SimpleNamespace(run_id="r", model="m"), "",
+        lambda begin, end: {"rows": list(range(begin, end))}, stage="s", rounds=rounds, rows=rows,
+        on_progress=lambda *call: told.append(call[1]),
+    )  # fmt: skip
+    return written, told
+
+
+def test_batches_fit_the_server(monkeypatch):
+    server = Server(most=150)
+    written, told = send(monkeypatch, server)
+    assert written == 1000
+    assert server.rows == list(range(1000))
+    assert server.refused == 2  # 400 and 200; 100 is kept to
+    assert told == [*range(0, 1000, 100), 1000]
+
+
+def test_a_server_that_takes_not_even_a_few_rows_is_given_up(monkeypatch):
+    server = Server(most=10)
+    with pytest.raises(BatchTooLarge, match=r"too little memory for a transaction: .*2 MiB"):
+        send(monkeypatch, server)
+    assert server.rows == []
+
+
+def test_other_refusals_are_not_taken_for_a_lack_of_memory(monkeypatch):
+    server = Server(most=150, code="Neo.ClientError.Statement.SyntaxError")
+    with pytest.raises(Neo4jError):
+        send(monkeypatch, server)
+    assert server.refused == 1
+
+
+def test_the_ranges_of_a_round_are_written_at_once_and_rounds_one_after_the_other(monkeypatch):
+    server = Server(most=100)
+    together = threading.Barrier(2, timeout=10)
+    plain_run = server.run
+
+    def run(statement, parameters):
+        if parameters["rows"][0] in (0, 500):  # the first batches of the first round
+            together.wait()
+        if parameters["rows"][0] >= 1000:
+            assert sorted(server.rows)[:1000] == list(range(1000))
+        return plain_run(statement, parameters)
+
+    server.run = run
+    written, told = send(
+        monkeypatch, server, rounds=(((0, 500), (500, 1000)), ((1000, 1000), (1000, 1250))), rows=100
+    )
+    assert written == 1250
+    assert sorted(server.rows) == list(range(1250))
+    assert server.lanes.count(0) == 5
+    assert server.lanes.count(1) == 5 + 3
+    assert told == [*range(0, 1250, 100), 1250]
+
+
+def test_both_lanes_shrink_their_batches(monkeypatch):
+    server = Server(most=150)
+    written, _ = send(monkeypatch, server, rounds=(((0, 600), (600, 1200)),))
+    assert written == 1200
+    assert sorted(server.rows) == list(range(1200))
+    assert 2 <= server.refused <= 4
+
+
+def test_after_a_failure_no_lane_goes_on(monkeypatch):
+    server = Server(most=1000)
+    plain_run = server.run
+    failed = threading.Event()
+
+    def run(statement, parameters):
+        if parameters["rows"][0] == 100:
+            failed.set()
+            raise RefusalError("Neo.ClientError.Statement.SyntaxError")
+        if parameters["rows"][0] == 1100:
+            failed.wait(10)
+        return plain_run(statement, parameters)
+
+    server.run = run
+    with pytest.raises(Neo4jError):
+        send(monkeypatch, server, rounds=(((0, 1000), (1000, 2000)),), rows=100)
+    assert len(server.rows) <= 400

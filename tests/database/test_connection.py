@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+from neo4j import exceptions as driver_errors
+
+from heat_neo4j.database.server_errors import is_deleted_meanwhile, one_line, translated
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
+
+
+@pytest.mark.parametrize(
+    ("uri", "message"),
+    [
+        (
+            "bolt://127.0.0.1:1",
+            "no Neo4j answers at bolt://127.0.0.1:1 .*Connection refused.*heat server start",
+        ),
+        ("neo4j://127.0.0.1:1", "no Neo4j answers at neo4j://127.0.0.1:1"),
+        ("http://127.0.0.1:7474", "'http://127.0.0.1:7474' is not the address of a Neo4j server"),
+        ("localhost:7687", "'localhost:7687' is not the address of a Neo4j server"),
+        ("bolt://", "'bolt://' is not the address of a Neo4j server"),
+        ("", "'' is not the address of a Neo4j server"),
+        ("bolt://localhost:port", "the server address is malformed: give one such as neo4j://localhost:7687"),
+        ("bolt://me:secret@localhost", "the server address must not hold a user name or password"),
+    ],
+)
+def test_no_server(uri, message):
+    with pytest.raises(ConnectionFailed, match=message) as caught:
+        Neo4jStore.connect(uri, auth=("neo4j", "a password"))
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "a password" not in str(caught.value)
+
+
+def server_error(kind, code, message="the server's words\nand more"):
+    """Return an error as the driver raises it for a server's refusal."""
+    return type(kind.__name__, (kind,), {"code": code, "message": message})(message)
+
+
+LOST = driver_errors.ServiceUnavailable("Failed to read\n(reason [Errno 104] Connection reset by peer)")
+CASES = {
+    "lost": (LOST, ConnectionFailed, "was lost while testing (Connection reset by peer): see that it runs"),
+    "expired": (
+        driver_errors.SessionExpired("gone"),
+        ConnectionFailed,
+        "was lost while testing: see that it runs",
+    ),
+    "broken": (ConnectionResetError("reset"), ConnectionFailed, "was lost while testing"),
+    "login": (
+        server_error(driver_errors.AuthError, "Neo.ClientError.Security.Unauthorized"),
+        ConnectionFailed,
+        "refused the login: check user name and password (NEO4J_USERNAME, NEO4J_PASSWORD)",
+    ),
+    "logins": (
+        server_error(driver_errors.ClientError, "Neo.ClientError.Security.AuthenticationRateLimit"),
+        ConnectionFailed,
+        "refuses logins after several wrong passwords: wait some seconds",
+    ),
+    "rights": (
+        server_error(driver_errors.Forbidden, "Neo.ClientError.Security.Forbidden"),
+        ConnectionFailed,
+        "does not permit this user testing: the server's words",
+    ),
+    "database": (
+        server_error(driver_errors.ClientError, "Neo.ClientError.Database.DatabaseNotFound"),
+        ConnectionFailed,
+        "has no database 'db': SHOW DATABASES lists them",
+    ),
+    "statement": (
+        server_error(driver_errors.CypherSyntaxError, "Neo.ClientError.Statement.SyntaxError"),
+        WriteFailed,
+        "refused a statement while testing: the server's words",
+    ),
+    "access": (
+        server_error(driver_errors.ClientError, "Neo.ClientError.Statement.AccessMode"),
+        WriteFailed,
+        "refused to write while testing: a filter may only read",
+    ),
+    "memory": (
+        server_error(driver_errors.TransientError, "Neo.TransientError.General.MemoryPoolOutOfMemoryError"),
+        WriteFailed,
+        "gave up while testing: the server's words",
+    ),
+    "server": (
+        server_error(driver_errors.DatabaseError, "Neo.DatabaseError.General.UnknownError"),
+        ConnectionFailed,
+        "failed while testing: the server's words",
+    ),
+}
+
+
+@pytest.mark.parametrize(("error", "kind", "message"), CASES.values(), ids=CASES)
+def test_every_driver_error_becomes_one_of_ours_in_one_line(error, kind, message):
+    with pytest.raises(kind) as caught, translated("bolt://here", "testing", "db", WriteFailed):
+        raise error
+    assert str(caught.value).startswith("Neo4j at bolt://here ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is error
+
+
+def test_other_errors_pass():
+    with pytest.raises(ZeroDivisionError), translated("bolt://here", "testing"):
+        raise ZeroDivisionError
+
+
+def test_a_deletion_meanwhile_is_known_by_its_code():
+    for code, expected in (("Neo.ClientError.Statement.EntityNotFound", True), ("Neo.ClientError.X", False)):
+        with pytest.raises(ProjectionError) as caught, translated("x", "testing", refusal=ProjectionError):
+            raise server_error(driver_errors.ClientError, code)
+        assert is_deleted_meanwhile(caught.value) is expected
+    assert not is_deleted_meanwhile(ProjectionError("ours"))
+
+
+def test_what_the_server_says_becomes_one_short_line():
+    assert (
+        one_line(ValueError("Invalid input 'x' (line 3, column 5 (offset: 20))\n\"...\"\n   ^"))
+        == "Invalid input 'x'"
+    )
+    assert one_line(ValueError("a" * 1000)) == "a" * 300 + "..."
+    assert one_line(ValueError()) == "ValueError"

@@ -1,0 +1,26 @@
+"""What an answer to "which nodes are nearest?" looks like as data."""
+
+import json
+
+from heat_neo4j.database.index.nearest import Neighbour, Neighbours
+
+
+def test_an_answer_is_json_data():
+    near = Neighbour("4:x:7", ("Paper", "Review"), 0.5, 1.25, {"title": "A", "year": None})
+    answer = Neighbours("4:x:1", "papers", (near,), True, 60)
+    assert json.loads(json.dumps(answer.to_dict())) == {
+        "element_id": "4:x:1",
+        "model": "papers",
+        "certified": True,
+        "fetch": 60,
+        "nodes": [
+            {
+                "element_id": "4:x:7",
+                "labels": ["Paper", "Review"],
+                "distance": 0.5,
+                "radius": 1.25,
+                "properties": {"title": "A", "year": None},
+            }
+        ],
+    }
+    assert Neighbours("4:x:1", "papers", (), True, None).to_dict()["nodes"] == ()

@@ -1,0 +1,372 @@
+"""What cannot be read is named in one line, and nothing in the graph changes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import neo4j
+import pytest
+
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConnectionFailed, ProjectionError
+from tests.support.live_graph import open_cypher, snapshot
+
+pytestmark = pytest.mark.live
+
+NODE, OTHER, LINK = "ReaderNode", "ReaderOther", "READER_LINK"
+
+
+@pytest.fixture
+def cypher(server):
+    """Run any statement past the package; afterwards the test's nodes are gone."""
+    with open_cypher(server) as run:
+        yield run
+        run(f"MATCH (n:{NODE}|{OTHER}) DETACH DELETE n")
+
+
+TWO = (
+    f"CREATE (a:{NODE} {{key: 1, x: 1, w: 'a'}}), (b:{NODE} {{key: 2, x: 2, w: 'b'}}) "
+    f"CREATE (a)-[:{LINK} {{weight: $weight}}]->(b) "
+)
+PLAIN = TWO.replace("$weight", "1.0")
+
+
+def weighted(value):
+    return TWO.replace("$weight", value), {"labels": [NODE], "weight": "weight"}
+
+
+def attributed(first, second):
+    setup = f"CREATE (:{NODE} {{key: 1, x: {first}}}), (:{NODE} {{key: 2, x: {second}}})"
+    return setup, {"labels": [NODE], "attributes": ["x"]}
+
+
+def keyed(first, second):
+    setup = f"CREATE (:{NODE} {{key: {first}, x: 1}}), (:{NODE} {{key: {second}, x: 1}})"
+    return setup, {"labels": [NODE], "key": "key"}
+
+
+BAD = {
+    "unknown label": (
+        PLAIN,
+        {"labels": ["ReaderNodes"]},
+        "no node label 'ReaderNodes' in database .*: did you mean 'ReaderNode'",
+    ),
+    "unknown label, other case": (PLAIN, {"labels": ["readernode"]}, "did you mean 'ReaderNode'"),
+    "unknown label, nothing like it": (
+        PLAIN,
+        {"labels": ["Xyzzy 42"]},
+        "no node label 'Xyzzy 42' in database .*: there are ",
+    ),
+    "unknown type": (
+        PLAIN,
+        {"relationships": ["READER_LINKS"]},
+        "no relationship type 'READER_LINKS' .* 'READER_LINK'",
+    ),
+    "unknown weight": (PLAIN, {"weight": "wieght"}, "no weight property 'wieght' .* did you mean 'weight'"),
+    "unknown weight, of a type that is rare": (
+        f"UNWIND range(0, 1100) AS i CREATE (:{NODE} {{ratio: i}})-[:READER_OTHER {{ratin: i}}]->(:{NODE}) "
+        f"WITH count(*) AS _ CREATE (:{NODE})-[:{LINK} {{rating: 1}}]->(:{NODE})",
+        {"relationships": [LINK], "weight": "ratng"},
+        "no weight property 'ratng' .* did you mean 'rating'",
+    ),
+    "unknown weight, of any type": (
+        f"UNWIND range(0, 1100) AS i CREATE (:{NODE})-[:READER_OTHER {{since: i}}]->(:{NODE}) "
+        f"WITH count(*) AS _ CREATE (:{NODE})-[:{LINK} {{rating: 1}}]->(:{NODE})",
+        {"weight": "ratng"},
+        "no weight property 'ratng' .* did you mean 'rating'",
+    ),
+    "unknown key, of a label that is rare": (
+        f"UNWIND range(0, 1100) AS i CREATE (:{NODE} {{titel: i}}) "
+        f"WITH count(*) AS _ CREATE (:{OTHER} {{title: 'a'}})",
+        {"labels": [OTHER], "key": "tilte"},
+        "no key property 'tilte' .* did you mean 'title'",
+    ),
+    "unknown attribute": (
+        PLAIN,
+        {"attributes": ["x", "no such thing"]},
+        "no attribute property 'no such thing' in database",
+    ),
+    "unknown key": (PLAIN, {"key": "no such thing"}, "no key property 'no such thing' in database"),
+    "nothing matches": (
+        PLAIN,
+        {"labels": [NODE], "node_filter": "n.x > 5"},
+        "there is no node of label 'ReaderNode' with 'n.x > 5'",
+    ),
+    "filter that does not parse": (
+        PLAIN,
+        {"relationship_filter": "r.weight >"},
+        "relationship_filter 'r.weight >' is refused by the server: Invalid input",
+    ),
+    "filter on an unknown variable": (
+        PLAIN,
+        {"node_filter": "m.x > 1"},
+        "node_filter 'm.x > 1' is refused by the server: Variable `m` not defined",
+    ),
+    "filter that lacks a parameter": (PLAIN, {"node_filter": "n.x > $least"}, "Expected parameter.*least"),
+    "filter that writes": (
+        PLAIN,
+        {"node_filter": "true) SET n.x = 5 WITH n WHERE (true"},
+        "node_filter .* is refused by the server: Writing in read access mode not allowed",
+    ),
+    "filter that deletes": (PLAIN, {"node_filter": "true) DETACH DELETE n //"}, "Invalid input"),
+    "filter that fails on a value": (
+        PLAIN,
+        {"labels": [NODE], "node_filter": "1 / (n.x - n.x) > 0"},
+        "refused a statement while reading nodes: / by zero",
+    ),
+    "negative weight": (
+        *weighted("-1.5"),
+        "weight 'weight' is not usable: 1 negative, e.g. -1.5 from node 4:.*:[0-9]+ to node 4:.*: weights",
+    ),
+    "weight that is NaN": (*weighted("0.0 / 0.0"), "weight 'weight' is not usable: 1 NaN, e.g. nan from"),
+    "infinite weight": (*weighted("1.0 / 0.0"), "weight 'weight' is not usable: 1 infinite, e.g. inf from"),
+    "weight that is a string": (
+        *weighted("'7'"),
+        r"weight 'weight' is not usable: 1 not numbers \(str\), e.g. '7' from",
+    ),
+    "weight that is a boolean": (*weighted("true"), r"1 not numbers \(bool\), e.g. True from"),
+    "weight that is a list": (*weighted("[1]"), r"1 not numbers \(list\), e.g. \[1\] from"),
+    "weight that is nowhere": (
+        PLAIN,
+        {"labels": [NODE], "weight": "x"},
+        "weight 'x' is on none of the 1 relationships that match",
+    ),
+    "weights that add up to infinity": (
+        TWO.replace("$weight", "1.5e308") + f"CREATE (a)-[:{LINK} {{weight: 1.5e308}}]->(b)",
+        {"labels": [NODE], "weight": "weight"},
+        "weight 'weight' adds up to infinity",
+    ),
+    "mixed attribute": (
+        *attributed("1", "'a'"),
+        r"attribute 'x' mixes strings \('a'\) and numbers \(1\): make them one kind",
+    ),
+    "ragged lists": (
+        *attributed("[1, 2]", "[1]"),
+        "attribute 'x' has lists of 2 and of 1 numbers: give all nodes",
+    ),
+    "NaN attribute": (
+        *attributed("1", "0.0 / 0.0"),
+        r"attribute 'x' has a value that is NaN, infinite or too large \(nan\)",
+    ),
+    "NaN in a list": (*attributed("[1.0]", "[0.0 / 0.0]"), r"attribute 'x' has a value that is NaN"),
+    "dates and numbers": (
+        *attributed("date('2001-02-03')", "1"),
+        r"attribute 'x' mixes dates \(2001-02-03\) and numbers \(1\): make them one kind",
+    ),
+    "dates and times of day": (
+        *attributed("date('2001-02-03')", "localtime('06:30')"),
+        r"attribute 'x' mixes dates \(2001-02-03\) and times of day \(06:30\)",
+    ),
+    "points of two systems": (
+        *attributed("point({x: 1, y: 2})", "point({longitude: 1, latitude: 2})"),
+        "attribute 'x' mixes points of srid 4326 and 7203: give all nodes points of one coordinate system",
+    ),
+    "text that is a number": (
+        attributed("1", "2")[0],
+        {"labels": [NODE], "text": ["x"]},
+        r"text 'x' holds numbers \(1\): only strings are texts; name it as an attribute",
+    ),
+    "text without words": (
+        attributed("'a'", "'?'")[0],
+        {"labels": [NODE], "text": ["x"]},
+        "text 'x' has no word of two letters or more",
+    ),
+    "unknown label of attributes": (
+        PLAIN,
+        {"label_attributes": {"ReaderNodes": ["x"]}},
+        "no node label 'ReaderNodes' in database .*: did you mean 'ReaderNode'",
+    ),
+    "unknown attribute of a label": (
+        PLAIN,
+        {"label_attributes": {NODE: ["no such thing"]}},
+        "no attribute property 'no such thing' in database",
+    ),
+    "unknown text": (PLAIN, {"text": ["no such thing"]}, "no attribute property 'no such thing' in database"),
+    "attribute that is on no node of its label": (
+        f"CREATE (:{NODE} {{x: 1}}), (:{OTHER} {{key: 1}})",
+        {"labels": [NODE, OTHER], "label_attributes": {OTHER: ["x"]}},
+        "attribute 'ReaderOther.x' is on none of the nodes of label 'ReaderOther' that match",
+    ),
+    "unknown type with a factor": (
+        PLAIN,
+        {"type_weights": {"READER_LINKS": 2}},
+        "no relationship type 'READER_LINKS' .* 'READER_LINK'",
+    ),
+    "factors that add up to infinity": (
+        PLAIN + f"CREATE (a)-[:{LINK}]->(b)",
+        {"labels": [NODE], "type_weights": {LINK: 1.5e308}},
+        "type_weights add up to infinity",
+    ),
+    "list of dates": (*attributed("[date()]", "null"), "attribute 'x' holds lists of Date values"),
+    "attribute that is nowhere": (
+        PLAIN,
+        {"labels": [NODE], "attributes": ["weight"]},
+        "attribute 'weight' is on none of the nodes that match",
+    ),
+    "empty lists": (*attributed("[]", "[]"), "attribute 'x' holds nothing but empty lists"),
+    "key missing": (*keyed("1", "null"), "key 'key' is missing on 1 of 2 nodes"),
+    "key not unique": (*keyed("'a'", "'a'"), "key 'key' is not unique: several nodes have 'a'"),
+    "key mixed": (
+        *keyed("1", "'a'"),
+        "key 'key' has int and str values: a key must be all whole numbers or all strings",
+    ),
+    "key fractional": (*keyed("1.5", "2.5"), "key 'key' has float values"),
+    "key boolean": (*keyed("true", "false"), "key 'key' has bool values"),
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered", "not_offered"),
+    [
+        ({"labels": ["Xyzzy"]}, set(), {"HeatModel", "HeatRun", "HeatVersion", "HeatRequest"}),
+        ({"relationships": ["Xyzzy"]}, set(), {"HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED"}),
+        ({"attributes": ["xyzzy"]}, {"key", "w", "x"}, {"createdBy", "token", "weight", "ours1", "ours2"}),
+        ({"weight": "xyzzy"}, {"weight"}, {"lane", "x", "rank"}),
+    ],
+)
+def test_names_of_our_bookkeeping_are_not_offered(store, cypher, monkeypatch, asked, offered, not_offered):
+    cypher(PLAIN + "SET a.ours1 = 1, a.ours2 = 1 CREATE (a)-[:READER_PREDICTED {rank: 1}]->(b)")
+    cypher(
+        f"CREATE (:HeatRun:{OTHER} {{createdBy: 'heat_neo4j', linkType: 'READER_PREDICTED', "
+        "embeddingProperty: 'ours1', runProperty: 'ours2'})"
+    )
+    ours = "{createdBy: 'heat_neo4j', previous: 'x', token: 'x', model: 'x', name: 'x'}"
+    cypher(
+        f"CREATE (a:HeatModel:{OTHER} {ours})-[:HEAT_PUBLISHED]->(b:HeatRun:{OTHER} {ours}) "
+        f"CREATE (b)-[:HEAT_PREVIOUS]->(b)-[:HEAT_LANE {{lane: 1}}]->(b) "
+        f"CREATE (:HeatVersion:{OTHER} {ours}), (:HeatRequest:{OTHER} {ours})"
+    )
+    monkeypatch.setattr("heat_neo4j.database.read.scope._NAMES_SHOWN", 10_000)
+    with pytest.raises(ProjectionError, match=r"in database .*: there are ") as caught:
+        store.read_graph(Projection(**asked))
+    named = set(str(caught.value).split(": there are ")[1].split(", "))
+    assert offered <= named
+    assert not not_offered & named
+
+
+@pytest.mark.parametrize(("setup", "options", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_named_in_one_line_and_nothing_changes(cypher, store, setup, options, message):
+    cypher(setup)
+    before = everything(cypher)
+    with pytest.raises(ProjectionError, match=message) as caught:
+        store.read_graph(Projection(**options))
+    assert "\n" not in str(caught.value)
+    if "up to infinity" not in message and "by zero" not in message:
+        assert any(re.search(message, line) for line in store.check(Projection(**options)).problems)
+    assert everything(cypher) == before
+
+
+def everything(cypher):
+    """The whole database as text, in which NaN equals itself."""
+    return {
+        part: sorted(map(repr, value.items())) if isinstance(value, dict) else value
+        for part, value in snapshot(cypher).items()
+    }
+
+
+def test_check_lists_every_problem(cypher, store):
+    cypher(
+        f"CREATE (:{NODE} {{key: 1, x: 1, f: [1], g: true}})-[:{LINK} {{weight: -1}}]->"
+        f"(:{NODE}:{OTHER} {{x: 'a', f: [1, 2]}})"
+    )
+    report = store.check(Projection([NODE], [LINK], weight="weight", attributes=["x", "f", "g"], key="key"))
+    starts = (
+        "weight 'weight' is not usable",
+        "attribute 'x' mixes",
+        "attribute 'f' has lists",
+        "key 'key' is missing",
+    )
+    assert len(report.problems) == len(starts)
+    for start in starts:
+        assert any(line.startswith(start) for line in report.problems)
+    assert (report.nodes, report.labels, report.types) == (2, {NODE: 2, OTHER: 1}, {LINK: 1})
+    assert report.counts["relationships"] == 1
+    assert report.attributes == (
+        {"property": "g", "kind": "boolean", "columns": 2, "missing": 1, "holds": "mean 1"},
+    )
+    names = store.check(Projection(["Nope"], ["NOPE"], node_filter="n.", relationship_filter="r.weight > 0"))
+    assert [line.split(" in ")[0].split(" refused")[0][:13] for line in names.problems[:2]] == [
+        "no node label",
+        "no relationsh",
+    ]
+    assert len(names.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("setup", "problem"),
+    [
+        (f"CREATE (:{NODE})", "only one node matches the projection: an embedding needs at least two"),
+        (f"CREATE (:{NODE}), (:{NODE})", "no relationship joins the nodes and no attributes are named"),
+    ],
+)
+def test_check_says_what_cannot_be_trained_on(cypher, store, setup, problem):
+    cypher(setup)
+    (found,) = store.check(Projection([NODE])).problems
+    assert found.startswith(problem)
+
+
+def test_counts(cypher, store, server):
+    cypher(
+        f"UNWIND range(0, 29) AS i CREATE (:{NODE} {{x: i + 1, w: CASE i % 2 WHEN 0 THEN 'a' ELSE 'b' END}})"
+    )
+    cypher(f"MATCH (a:{NODE} {{x: 1}}) MATCH (b:{NODE}) CREATE (a)-[:{LINK} {{weight: 1}}]->(b)")
+    counts = store.count(Projection([NODE], [LINK], attributes=["x", "w"]))
+    assert (counts.nodes, counts.relationships, counts.attribute_columns) == (30, 30, 3)
+    assert counts.attribute_share == pytest.approx(2 / 3)
+    assert counts.isolated == 0
+    assert counts.hub_share == pytest.approx(1 / 2)
+    assert store.count(Projection([NODE], node_filter="n.x > 1")).isolated == 0  # all are reached
+    assert store.count(Projection([NODE])).attribute_columns == 0
+    light = store.count(Projection([NODE], relationship_filter="r.weight > 1"))
+    assert (light.relationships, light.isolated) == (0, 30)
+    with pytest.raises(ProjectionError, match="there is no node"):
+        store.count(Projection([NODE], node_filter="n.x > 100"))
+
+
+def test_a_hub_is_joined_to_many_others_not_by_many_relationships(cypher, store):
+    cypher(f"UNWIND range(0, 19) AS i CREATE (:{NODE} {{x: i}})-[:{LINK} {{weight: 1}}]->(:{OTHER})")
+    cypher(
+        f"MATCH (a:{NODE} {{x: 0}})-->(b) UNWIND range(1, 99) AS i CREATE (a)-[:{LINK} {{weight: 1}}]->(b)"
+    )
+    assert store.count(Projection([NODE, OTHER], [LINK])).hub_share == 0
+    cypher(f"MATCH (a:{NODE} {{x: 0}}) MATCH (b:{OTHER}) CREATE (b)-[:{LINK} {{weight: 2}}]->(a)")
+    cypher(f"MATCH (a:{NODE} {{x: 0}}) MATCH (b:{NODE}) CREATE (b)-[:{LINK} {{weight: 2}}]->(a)")
+    both = Projection([NODE, OTHER], [LINK])
+    assert store.count(both).hub_share == pytest.approx(140 / 318)
+    assert store.count(replace(both, relationship_filter="r.weight > 1")).hub_share == pytest.approx(1 / 2)
+    assert store.count(replace(both, relationship_filter="r.weight < 2")).hub_share == 0
+
+
+def test_counts_know_texts_and_attributes_of_labels(cypher, store):
+    cypher(
+        f"UNWIND range(0, 29) AS i CREATE (:{NODE} {{x: date('2001-01-01') + duration({{days: i}}), "
+        "w: 'word other' + (i % 3)})"
+    )
+    cypher(f"CREATE (:{OTHER} {{x: 5}})")
+    projection = Projection([NODE, OTHER], attributes=["x"], text=["w"], node_filter=f"n:{NODE}")
+    counts = store.count(projection)
+    assert (counts.nodes, counts.attribute_columns) == (30, 5)
+    assert counts.attribute_share == pytest.approx((30 + 60) / 150)
+    of_labels = Projection([NODE, OTHER], label_attributes={NODE: ["x", "w"], OTHER: ["x", "w"]}, text=["w"])
+    assert store.count(of_labels).attribute_columns == 6  # OTHER has no w: it takes no columns here
+
+
+def test_wrong_password_and_database(server):
+    with pytest.raises(ConnectionFailed, match="refused the login: check user name and password"):
+        Neo4jStore.connect(server.uri, auth=(server.user, "wrong"))
+    with pytest.raises(
+        ConnectionFailed, match="has no database 'no such database': SHOW DATABASES lists them"
+    ):
+        Neo4jStore.connect(server.uri, auth=(server.user, server.password), database="no such database")
+
+
+def test_a_driver_that_was_handed_in_stays_open(server):
+    with neo4j.GraphDatabase.driver(server.uri, auth=(server.user, server.password)) as driver:
+        with Neo4jStore(driver, database=server.database) as store:
+            assert store.server.edition in ("community", "enterprise")
+            assert re.fullmatch(r"\d+\.\d+\.\d+", store.server.version)
+            assert store.server.address in server.uri or server.local is None
+            assert server.password not in repr(store)
+        driver.verify_connectivity()

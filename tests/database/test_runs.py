@@ -1,0 +1,353 @@
+"""Run nodes: what they tell, how their status goes, what stays of a run that is over."""
+
+import json
+from dataclasses import fields, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from neo4j import exceptions as driver_errors
+
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
+from heat_neo4j.graph import Provenance
+from tests.support.live_graph import (
+    make_ring,
+    published_node,
+    random_links,
+    random_points,
+    ring_graph,
+    runs_in_graph,
+)
+
+pytestmark = pytest.mark.live
+
+N = 20
+LABEL = "RunNode"
+NAMES = WriteNames(model="run test")
+
+
+@pytest.fixture
+def graph(cypher, store):
+    make_ring(cypher, LABEL, N)
+    yield ring_graph(cypher, LABEL)
+    for model in (NAMES.model, "another"):
+        store.clear(model=model)
+    cypher(f"MATCH (n) WHERE n:`{LABEL}` OR n:RunForeign DETACH DELETE n")
+
+
+def fitted(seed):
+    return SimpleNamespace(
+        embedding_=random_points(N, seed),
+        loss_curve_=np.array([2.5, 2.0, 1.5]),
+        seed_=2**62 + seed,
+        n_pairs_=12345,
+        training_={"seconds": {"train": 1.5}, "exclusion": "exact"},
+        get_params=lambda: {"n_components": 3, "alpha": 0.2, "random_state": None},
+    )
+
+
+def statuses(store):
+    return {run.run_id: run.status for run in store.runs(NAMES.model)}
+
+
+def published_runs(cypher):
+    rows = cypher(
+        "MATCH (:HeatModel {name: $m})-[:HEAT_PUBLISHED]->(r:HeatRun) RETURN r.runId AS r", m=NAMES.model
+    )
+    return sorted(row["r"] for row in rows)
+
+
+def test_a_run_node_tells_all_of_the_run(store, cypher, graph):
+    recipe = [{"property": "year", "kind": "number", "mean": 3.5}]
+    projection = {"labels": [LABEL], "relationships": ["NEXT"], "weight": "weight", "attributes": ["year"]}
+    graph = replace(graph, provenance=Provenance(projection, {"nodes": N, "zero_weights": 2}, recipe))
+    record = store.write_embedding(graph, fitted(1), names=NAMES, stage_seconds={"read": 0.5})
+    (seen,) = store.runs(NAMES.model)
+    assert seen == record
+    assert (seen.model, seen.kind, seen.status, seen.stored) == (
+        NAMES.model,
+        "embedding",
+        "complete",
+        ("embedding",),
+    )
+    assert seen.parameters == {"n_components": 3, "alpha": 0.2, "random_state": None}
+    assert (seen.seed, seen.pair_count, seen.final_loss) == (2**62 + 1, 12345, 1.5)
+    assert seen.loss_curve == (2.5, 2.0, 1.5)
+    assert seen.training == {"seconds": {"train": 1.5}, "exclusion": "exact"}
+    assert (seen.projection, seen.attribute_recipe) == (projection, recipe)
+    assert seen.counts == {"nodes": N, "zero_weights": 2}
+    assert (seen.node_count, seen.edge_count, seen.attribute_count) == (N, N, 0)
+    assert set(seen.stage_seconds) == {"read", "write coordinates", "build index"}
+    assert {"heat_neo4j", "python", "numpy", "neo4j", "server"} <= set(seen.versions)
+    assert store.server.version in seen.versions["server"]
+    assert (seen.slot, seen.embedding_property, seen.run_property) == (1, "runTestEmbedding1", "runTestRun1")
+    assert (seen.vector_property, seen.indexes) == ("runTestVector1", (f"runTestVector1_{LABEL}",))
+    assert seen.labels == (LABEL,)
+    assert seen.started_at <= seen.heartbeat <= seen.finished_at
+    assert (seen.links_written, seen.link_type, seen.error) == (0, None, None)
+
+
+def test_a_record_is_json_and_survives_the_way_to_a_node_and_back():
+    record = RunRecord(
+        **{
+            **{
+                part.name: part.default
+                for part in fields(RunRecord)
+                if isinstance(part.default, int | str | float)
+            },
+            "run_id": "a",
+            "model": "b",
+            "parts": ("embedding", "links"),
+            "status": "complete",
+            "parameters": {"alpha": 0.25, "nested": {"list": [1, None, True]}},
+            "attribute_recipe": [{"property": "p"}],
+            "loss_curve": (1.0, 0.5),
+        }
+    )
+    assert RunRecord.from_node(record.to_node()) == record
+    assert RunRecord.from_node({**record.to_node(), "addedLater": 1}) == record
+    assert json.loads(json.dumps(record.to_dict()))["parts"] == ["embedding", "links"]
+    assert record.kind == "embedding+links"
+
+
+def test_scalars_of_numpy_are_recorded_as_numbers():
+    parameters = {"n_components": np.int64(3), "alpha": np.float64(0.25), "nested": [np.bool_(True)]}
+    record = RunRecord("a", "b", ("links",), "complete", parameters=parameters)
+    plain = {"n_components": 3, "alpha": 0.25, "nested": [True]}
+    assert json.loads(record.to_node()["parameters"]) == plain
+
+
+def test_values_that_json_cannot_hold_are_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        RunRecord("a", "b", ("links",), "complete", parameters={"alpha": float("nan")}).to_node()
+
+
+def test_runs_are_listed_latest_first_and_only_ours(store, cypher, graph):
+    cypher(
+        "CREATE (:HeatRun:RunForeign {runId: 'mine', model: $model, status: 'complete'})"
+        "CREATE (:HeatRun:RunForeign {title: 'Race in the heat'})",
+        model=NAMES.model,
+    )
+    first = store.write_embedding(graph, random_points(N, 1), names=NAMES)
+    other = store.write_embedding(graph, random_points(N, 1), names=WriteNames(model="another"))
+    last = store.write_links(graph, random_links(N, 1), names=NAMES)
+    assert [run.run_id for run in store.runs(NAMES.model)] == [last.run_id, first.run_id]
+    listed = [run.run_id for run in store.runs()]
+    assert [run for run in listed if run in (first.run_id, other.run_id, last.run_id)] == [
+        last.run_id,
+        other.run_id,
+        first.run_id,
+    ]
+    assert "mine" not in listed
+    assert store.runs("nosuch") == []
+
+
+def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher, graph):
+    graph = replace(graph, provenance=Provenance({"labels": [LABEL]}, {}, [{"property": "year"}]))
+    with store.start_run(graph, names=NAMES) as run:
+        assert statuses(store) == {run.record.run_id: "incomplete"}
+        begun = store.runs(NAMES.model)[0].heartbeat
+        run.write_embedding(fitted(1))
+        assert statuses(store) == {run.record.run_id: "incomplete"}
+        assert store.runs(NAMES.model)[0].heartbeat > begun
+        assert published_runs(cypher) == []
+        first = run.publish()
+    assert statuses(store) == {first.run_id: "complete"}
+    assert published_runs(cypher) == [first.run_id]
+    second = store.write_embedding(graph, fitted(2), names=NAMES)
+    assert statuses(store) == {second.run_id: "complete", first.run_id: "superseded"}
+    assert published_runs(cypher) == [second.run_id]
+    kept = store.runs(NAMES.model)[1]
+    assert (kept.stored, kept.attribute_recipe) == (("embedding",), [{"property": "year"}])
+    cypher("MATCH (r:HeatRun {model: $m}) SET r.fingerprint = '{\"nodes\": 1}'", m=NAMES.model)
+    third = store.write_embedding(graph, fitted(3), names=NAMES)
+    assert statuses(store) == {
+        third.run_id: "complete",
+        second.run_id: "superseded",
+        first.run_id: "superseded",
+    }
+    assert published_runs(cypher) == [third.run_id]
+    old = store.runs(NAMES.model)[2]
+    assert (old.run_id, old.stored, old.attribute_recipe, old.fingerprint) == (first.run_id, (), (), {})
+    assert store.runs(NAMES.model)[1].fingerprint == {"nodes": 1}
+    assert (old.seed, old.previous_run) == (2**62 + 1, None)
+    assert [run.previous_run for run in store.runs(NAMES.model)[:2]] == [second.run_id, first.run_id]
+
+
+def test_a_run_leads_to_the_one_that_was_published_when_it_began(store, cypher, graph):
+    runs = [store.write_embedding(graph, fitted(seed), names=NAMES).run_id for seed in range(3)]
+    rows = cypher(
+        "MATCH (r:HeatRun {model: $m})-[:HEAT_PREVIOUS]->(p:HeatRun) RETURN r.runId AS r, p.runId AS p",
+        m=NAMES.model,
+    )
+    assert {row["r"]: row["p"] for row in rows} == {runs[1]: runs[0], runs[2]: runs[1]}
+
+
+def test_coordinates_and_links_can_be_published_in_one_flip(store, cypher, graph):
+    with store.start_run(graph, names=NAMES, parts=["links", "embedding"]) as run:
+        run.write_embedding(fitted(1))
+        run.write_links(random_links(N, 1))
+        both = run.publish()
+    assert (both.kind, both.nodes_written, both.links_written) == ("embedding+links", N, 30)
+    newer = store.write_embedding(graph, fitted(2), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "nodes": {both.run_id: N, newer.run_id: N},
+        "links": {both.run_id: 30},
+        "untagged": {},
+    }
+    assert statuses(store) == {newer.run_id: "complete", both.run_id: "complete"}
+    assert published_runs(cypher) == sorted([newer.run_id, both.run_id])
+    assert set(store.runs(NAMES.model)[1].stored) == {"embedding", "links"}
+    links = store.write_links(graph, random_links(N, 2), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "nodes": {newer.run_id: N},
+        "links": {both.run_id: 30, links.run_id: 30},
+        "untagged": {},
+    }
+    assert statuses(store)[both.run_id] == "superseded"
+    assert published_runs(cypher) == sorted([newer.run_id, links.run_id])
+    assert store.runs(NAMES.model)[2].stored == ("links",)
+    last = store.write_links(graph, random_links(N, 3), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES)["links"] == {links.run_id: 30, last.run_id: 30}
+    assert store.runs(NAMES.model)[3].stored == ()
+
+
+def test_a_run_that_stopped_says_why_and_the_next_one_removes_it(store, cypher, graph):
+    first = store.write_embedding(graph, fitted(1), names=NAMES)
+
+    def stop(stage, done, total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.write_embedding(graph, fitted(2), names=NAMES, batch_size=5, on_progress=stop)
+    dead, kept = store.runs(NAMES.model)
+    assert (dead.status, dead.error, kept.run_id) == ("incomplete", "KeyboardInterrupt", first.run_id)
+    written = runs_in_graph(cypher, LABEL, NAMES)["nodes"]
+    assert written in ({first.run_id: N, dead.run_id: 5}, {first.run_id: N, dead.run_id: 10})  # of two lanes
+    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
+    links = store.write_links(graph, random_links(N, 1), names=NAMES)
+    assert statuses(store) == {links.run_id: "complete", first.run_id: "complete"}
+    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {first.run_id: N}
+
+
+def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph):
+    with store.start_run(graph, names=NAMES) as run:
+        run.write_embedding(fitted(1))
+    assert statuses(store) == {run.record.run_id: "incomplete"}
+    assert published_runs(cypher) == []
+
+
+def test_a_server_lost_during_the_flip_leaves_it_open_and_says_so(store, graph, monkeypatch):
+    plain, published = Connection.write_transaction, []
+
+    def lossy(self, work, *, doing="writing"):
+        result = plain(self, work, doing=doing)
+        if doing == "publishing":
+            published.append(result)
+            if len(published) > 1:  # the first makes the node of the version
+                raise ConnectionFailed("lost") from driver_errors.IncompleteCommit()
+        return result
+
+    monkeypatch.setattr(Connection, "write_transaction", lossy)
+    with pytest.raises(WriteFailed, match="is published whole or not at all: `heat runs` tells which"):
+        store.write_embedding(graph, fitted(1), names=NAMES)
+    monkeypatch.undo()
+    assert set(statuses(store).values()) == {"complete"}
+    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
+
+
+def test_an_old_version_that_cannot_be_removed_at_once_goes_with_the_next_run(
+    store, cypher, graph, monkeypatch, caplog
+):
+    first, second = (store.write_embedding(graph, fitted(seed), names=NAMES) for seed in (1, 2))
+    calls = []
+
+    def fail_after_the_flip(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise WriteFailed("the server is gone")
+
+    monkeypatch.setattr("heat_neo4j.database.publish.writer.sweep", fail_after_the_flip)
+    third = store.write_embedding(graph, fitted(3), names=NAMES)
+    monkeypatch.undo()
+    assert third.status == "complete"
+    assert "the old version was not wholly removed: the server is gone" in caplog.text
+    all_three = {run.run_id: N for run in (first, second, third)}
+    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == all_three
+    fourth = store.write_embedding(graph, fitted(4), names=NAMES)
+    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {third.run_id: N, fourth.run_id: N}
+    assert fourth.slot == first.slot
+
+
+def test_a_clear_that_was_cut_short_goes_on_where_it_stopped(store, cypher, graph, monkeypatch):
+    store.write_embedding(graph, fitted(1), names=NAMES)
+
+    batches = []
+
+    def die(statement, parameters):
+        if "REMOVE n." in statement:
+            batches.append(parameters["ids"])
+            if len(batches) == 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("heat_neo4j.database.publish.removal._BATCH", 6)
+    store.tracer(die)
+    with pytest.raises(KeyboardInterrupt):
+        store.clear(model=NAMES.model)
+    store.tracer(None)
+    (half,) = store.runs(NAMES.model)
+    assert half.status == "removing"
+    assert published_runs(cypher) == []
+    assert store.clear(model=NAMES.model).nodes == N - 6
+    assert not runs_in_graph(cypher, LABEL, NAMES)["nodes"]
+    assert store.runs(NAMES.model) == []
+
+
+def test_duplicate_model_nodes_are_made_one(store, cypher, graph):
+    """Two first runs at the same moment can make two model nodes: only a constraint could prevent it."""
+    cypher("UNWIND range(1, 3) AS i CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
+    record = store.write_embedding(graph, fitted(1), names=NAMES)
+    cypher("CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})", m=NAMES.model)
+    assert len(store.read_embedding(graph, names=NAMES)) == N
+    store.write_links(graph, random_links(N, 1), names=NAMES)
+    assert published_node(cypher, NAMES.model)["run"] == record.run_id
+
+
+DAMAGE = {
+    "projection": "{", "parameters": "[]", "stageSeconds": "x", "quality": "[1]", "drift": "3",
+    "nodeCount": "many", "parts": "embedding", "labels": 3, "slot": "a", "startedAt": "yesterday",
+    "lossCurve": ["a"], "heartbeat": 7, "indexes": 5, "attributeRecipe": "[" * 100_000, "seed": [1],
+    "runProperty": 5, "embeddingProperty": [1.5], "linkType": True, "versions": '{"python": 3}',
+    "dimension": 0.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*DAMAGE, "all of them", "the model", "the version"])
+def test_a_damaged_node_of_ours_never_stops_clear(store, cypher, graph, name):
+    graph = replace(graph, provenance=Provenance({"labels": [LABEL]}, {}))
+    with store.start_run(graph, names=NAMES, parts=("embedding", "links")) as run:
+        run.write_embedding(fitted(1))
+        run.write_links(random_links(N, 0))
+        run_id = run.publish().run_id
+    changed = DAMAGE if name == "all of them" else {key: DAMAGE[key] for key in (name,) if key in DAMAGE}
+    cypher("MATCH (r:HeatRun {runId: $run}) SET r += $changed", run=run_id, changed=changed)
+    if name == "the model":
+        cypher("MATCH (m:HeatModel {name: $m}) SET m.version = 'x', m.leaseUntil = 3", m=NAMES.model)
+        cypher(
+            "CREATE (:HeatModel {createdBy: 'heat_neo4j', name: [1]}), (:HeatModel {createdBy: 'heat_neo4j'})"
+        )
+    if name == "the version":
+        cypher(
+            "MATCH (v:HeatVersion {model: $m}) SET v.previous = '[', v.run = 7, v.slot = 'a'", m=NAMES.model
+        )
+    assert {each.run_id for each in store.runs(NAMES.model)} == {run_id}
+    if changed:
+        with pytest.raises(ProjectionError, match=f"the node of run {run_id} is damaged"):
+            store.published_run(NAMES.model)
+    store.clear(model=NAMES.model)
+    assert store.runs(NAMES.model) == []
+    cypher("MATCH (m:HeatModel) WHERE m.name IS NULL OR NOT m.name IS :: STRING NOT NULL DETACH DELETE m")

@@ -1,0 +1,123 @@
+"""Which labels indexes are made over, and which indexes find nearest points."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heat_neo4j.database.index.vector_indexes import VectorIndex, label_cover
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.published_index import IndexStatus
+
+NAMES = WriteNames(model="papers").slot(2)
+GOOD = VectorIndex(
+    name="papersVector2_Paper",
+    label="Paper",
+    property="papersVector2",
+    state="ONLINE",
+    percent=100.0,
+    dimension=10,
+    similarity="EUCLIDEAN",
+    quantized=False,
+    failure="",
+)
+LABELS = st.sets(st.sampled_from("ABCDE"), max_size=3)
+SETS = st.lists(st.tuples(LABELS, st.integers(1, 50)), max_size=6)
+
+
+@pytest.mark.parametrize(
+    ("label_sets", "cover"),
+    [
+        ([], ()),
+        ([(["A"], 5)], ("A",)),
+        ([(["A"], 1), (["B"], 5)], ("B", "A")),
+        ([(["A", "B"], 5), (["B"], 1)], ("B",)),
+        ([(["A"], 3), (["A", "B"], 3), (["B"], 3)], ("A", "B")),  # a tie: by name
+        ([(["B", "A"], 3)], ("A",)),
+        # B has most nodes; of those left, D has more than C, though C has more of all.
+        ([(["B", "C"], 9), (["B"], 1), (["C"], 1), (["D"], 2)], ("B", "D", "C")),
+        ([([], 1)], ()),
+        ([(["A"], 50), ([], 1)], ()),
+    ],
+)
+def test_the_label_of_most_nodes_comes_first(label_sets, cover):
+    assert label_cover(label_sets) == cover
+
+
+def smallest_cover(label_sets):
+    """Return how many labels are needed at least, by trying all choices; None if there is no cover."""
+    labels = sorted(set().union(*(held for held, _ in label_sets)))
+    for size in range(len(labels) + 1):
+        for chosen in combinations(labels, size):
+            if all(held & set(chosen) for held, _ in label_sets):
+                return size
+    return None
+
+
+@given(SETS)
+def test_every_node_has_a_label_of_the_cover_if_there_is_one(label_sets):
+    cover = label_cover(label_sets)
+    least = smallest_cover(label_sets)
+    if least is None:
+        assert cover == ()
+        return
+    assert all(held & set(cover) for held, _ in label_sets)
+    assert len(set(cover)) == len(cover)
+    assert len(cover) >= least
+    assert (len(cover) == least) or least > 1
+    assert label_cover([(sorted(held, reverse=True), count) for held, count in label_sets[::-1]]) == cover
+
+
+@given(SETS)
+def test_no_label_of_the_cover_comes_too_late_to_be_of_use(label_sets):
+    cover = label_cover(label_sets)
+    for i, label in enumerate(cover):
+        assert any(label in held and not held & set(cover[:i]) for held, _ in label_sets)
+
+
+def test_an_index_serves_the_vectors_that_it_is_over():
+    assert GOOD.serves(NAMES, 10)
+    assert replace(GOOD, state="POPULATING", percent=3.0).serves(NAMES, 10)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "another"},
+        {"label": "Author"},  # then its name would be another
+        {"property": "papersVector1"},
+        {"property": "papersVector2,year"},
+        {"dimension": 11},
+        {"dimension": None, "similarity": None},
+        {"similarity": "COSINE"},
+        {"quantized": True},
+        {"state": "FAILED", "failure": "the disk is full"},
+    ],
+)
+def test_an_index_that_is_otherwise_does_not_serve(change):
+    assert not replace(GOOD, **change).serves(NAMES, 10)
+
+
+def test_a_status_is_json_data():
+    status = IndexStatus("papers", "run 1", 10, (GOOD,), ("it is slow",))
+    assert status.to_dict() == {
+        "model": "papers",
+        "run": "run 1",
+        "dimension": 10,
+        "problems": ["it is slow"],
+        "indexes": [
+            {
+                "name": "papersVector2_Paper",
+                "label": "Paper",
+                "property": "papersVector2",
+                "state": "ONLINE",
+                "percent": 100.0,
+                "dimension": 10,
+                "similarity": "EUCLIDEAN",
+                "quantized": False,
+                "failure": "",
+            }
+        ],
+    }

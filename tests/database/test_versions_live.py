@@ -1,0 +1,901 @@
+"""The version before the published one: kept whole, gone back to, removed; and the lease of a model."""
+
+import json
+import multiprocessing
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from contextlib import contextmanager, suppress
+from functools import partial
+
+import numpy as np
+import pytest
+
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j.database.index.vector_indexes import show_indexes
+from heat_neo4j.database.naming import SLOTS, WriteNames
+from heat_neo4j.database.publish.publication import note_rejected
+from heat_neo4j.database.publish.removal import _Counter, _remove
+from heat_neo4j.database.query_files import load_query
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.versions import address_of
+from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed
+from tests.support.live_graph import (
+    before_first,
+    lose_first_answers,
+    make_ring,
+    nearest_keys,
+    open_cypher,
+    published_node,
+    published_values,
+    random_links,
+    random_points,
+    ring_graph,
+    runs_in_graph,
+    snapshot,
+)
+
+pytestmark = pytest.mark.live
+
+N = 24
+LABEL = "VersionNode"
+NAMES = WriteNames(model="version test")
+MODEL = NAMES.model
+KEPT = {"previous", "previousRun", "previousLinkRun"}
+
+processes = multiprocessing.get_context("forkserver")
+
+
+@pytest.fixture
+def graph(cypher, store):
+    make_ring(cypher, LABEL, N)
+    yield ring_graph(cypher, LABEL)
+    store.clear(model=MODEL)
+    ours = "(n:HeatModel AND n.name = $m) OR (n:HeatVersion AND n.model = $m)"
+    cypher(f"MATCH (n) WHERE n:`{LABEL}` OR {ours} DETACH DELETE n", m=MODEL)
+
+
+@pytest.fixture
+def second(server):
+    """Another client."""
+    auth = (server.user, server.password)
+    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as opened:
+        yield opened
+
+
+def points_of(seed):
+    return random_points(N, seed, d=3 + seed % 2)
+
+
+def publish(store, graph, seed, *, links=True, index=True):
+    """Publish version `seed`; return its run."""
+    parts = ["embedding", "links"] if links else ["embedding"]
+    with store.start_run(graph, names=NAMES, parts=parts, index=index) as run:
+        run.write_embedding(points_of(seed), coordinates="hyperboloid")
+        if links:
+            run.write_links(random_links(N, seed))
+        return run.publish()
+
+
+def model_node(cypher):
+    return published_node(cypher, MODEL)
+
+
+def without_times(node):
+    return {name: node[name] for name in node if name not in ("version", "publishedAt", "rolledBackAt")}
+
+
+def statuses(store):
+    return {run.run_id: run.status for run in store.runs(MODEL)}
+
+
+def related(cypher):
+    """Return the runs that the model's node leads to."""
+    rows = cypher("MATCH (:HeatModel {name: $m})-[:HEAT_PUBLISHED]->(r) RETURN r.runId AS run", m=MODEL)
+    return {row["run"] for row in rows}
+
+
+def index_names(store):
+    """Return the names of all indexes over vectors of the model."""
+    found = show_indexes(store._connection, [NAMES.slot(slot).vector for slot in SLOTS], [])
+    assert {index.state for index in found} <= {"ONLINE"}
+    return {index.name for index in found}
+
+
+def expect_seen(store, cypher, graph, seed, links, index=True):
+    """Check that what readers see are coordinates `seed` and links `links` (None for none)."""
+    node, seen = published_values(cypher, LABEL, MODEL)
+    points = points_of(seed)
+    assert [tuple(seen[key][0]) for key in range(N)] == list(map(tuple, points))
+    assert {values[2] for values in seen.values()} == {node["run"]}
+    np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
+    expected = {node["run"]}
+    found = store.read_links(graph, MODEL)
+    if links is None:
+        assert found is None
+        assert not {"linkRun", "linkType", "linkRadius", "linkTemperature"} & set(node)
+    else:
+        np.testing.assert_array_equal(found.distance, random_links(N, links).distance)
+        expected.add(node["linkRun"])
+    if index:
+        assert node["dimension"] == points.shape[1]
+        assert store.index_status(MODEL).problems == ()
+        near = store.neighbours("3", key="key", k=5, model=MODEL)
+        assert [each.properties["key"] for each in near.nodes] == nearest_keys(points, 3)[:5]
+        assert near.fetch is not None  # the index answered
+    else:
+        assert not {"indexes", "vectorProperty", "vectorScale", "core"} & set(node)
+    assert related(cypher) == expected
+    assert {run for run, status in statuses(store).items() if status == "complete"} == expected
+
+
+def expect_in_graph(cypher, coordinates, links):
+    """Check whose values are in the graph: runs of all nodes, and of 30 links each; and nothing else."""
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "nodes": {record.run_id: N for record in coordinates},
+        "links": {record.run_id: 30 for record in links},
+        "untagged": {},
+    }
+
+
+# --- going back --------------------------------------------------------------------------------------------
+
+
+def test_a_rollback_brings_all_of_the_version_before_back_and_a_second_one_returns(store, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(3)]
+    there = index_names(store)
+    assert there == {NAMES.slot(run.slot).index_of(LABEL) for run in runs[1:]}
+    published = model_node(cypher)
+    assert (published["previousRun"], published["previousLinkRun"]) == (runs[1].run_id, runs[1].run_id)
+    expect_seen(store, cypher, graph, 2, 2)
+    for turn in range(2):
+        assert store.roll_back(MODEL) == (runs[1 + turn].run_id,) * 2
+        expect_seen(store, cypher, graph, 1 + turn, 1 + turn)
+        node = model_node(cypher)
+        assert node["rolledBackAt"] == node["publishedAt"]
+        assert (node["previousRun"], node["previousLinkRun"]) == (runs[2 - turn].run_id,) * 2
+        expect_in_graph(cypher, runs[1:], runs[1:])
+        assert index_names(store) == there
+    assert without_times(model_node(cypher)) == without_times(published)
+    assert model_node(cypher)["publishedAt"] > published["publishedAt"]
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cypher, graph, index):
+    publish(store, graph, 0, links=False, index=index)
+    publish(store, graph, 1, index=not index)
+    store.roll_back(MODEL)
+    expect_seen(store, cypher, graph, 0, None, index=index)
+    store.roll_back(MODEL)
+    expect_seen(store, cypher, graph, 1, 1, index=not index)
+
+
+def test_a_rollback_that_was_not_heard_of_is_not_done_twice(store, cypher, graph, monkeypatch):
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    heard = lose_first_answers(monkeypatch)
+    store.roll_back(MODEL)
+    monkeypatch.undo()
+    assert {doing for _, doing in heard} == {"rolling back"}
+    expect_seen(store, cypher, graph, 0, 0)
+    assert model_node(cypher)["previousRun"] == runs[1].run_id
+
+
+def test_without_a_version_before_there_is_no_way_back(store, cypher, graph):
+    refusal = r"^model 'version test' has no version before the published one in this database$"
+    with pytest.raises(ProjectionError, match=refusal):
+        store.roll_back(MODEL)
+    publish(store, graph, 0)
+    before = snapshot(cypher)
+    assert not KEPT & set(model_node(cypher))
+    with pytest.raises(ProjectionError, match=refusal):
+        store.roll_back(MODEL)
+    assert snapshot(cypher) == before
+
+
+def again(second, graph):
+    publish(second, graph, 2)
+
+
+def pruned(second, graph):
+    second.prune(MODEL, previous=True)
+
+
+def cleared(second, graph):
+    second.clear(run_id=second.runs(MODEL)[1].run_id)
+
+
+@pytest.mark.parametrize(("act", "seed"), [(again, 2), (pruned, 1), (cleared, 1)])
+def test_a_rollback_to_what_is_not_the_version_before_any_more_is_refused(
+    store, second, cypher, graph, act, seed
+):
+    for version in range(2):
+        publish(store, graph, version)
+    with (
+        before_first(store, "ORDER BY elementId(m)", partial(act, second, graph)) as acted,
+        pytest.raises(
+            WriteFailed, match=r"was published, or the version before was removed, meanwhile: nothing"
+        ),
+    ):
+        store.roll_back(MODEL)
+    assert acted
+    expect_seen(store, cypher, graph, seed, seed)
+    assert "rolledBackAt" not in model_node(cypher)
+
+
+def test_of_two_rollbacks_at_once_one_is_done(store, second, cypher, graph):
+    """Both were asked to go back to the same version."""
+    for seed in range(2):
+        publish(store, graph, seed)
+    with before_first(store, "ORDER BY elementId(m)", lambda: second.roll_back(MODEL)) as acted:
+        store.roll_back(MODEL)
+    assert acted
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+def test_what_readers_see_or_can_be_sent_back_to_is_not_removed(store, cypher, graph):
+    """Not even by a process that found it superseded, and was held up until it was published again."""
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    before = snapshot(cypher)
+    for run in runs:
+        for part in run.stored:
+            removed = _remove(store._connection, run, part, _Counter(no_progress, "remove", 0))
+            assert removed == 0
+    assert snapshot(cypher) == before
+    assert index_names(store) == {NAMES.slot(run.slot).index_of(LABEL) for run in runs}
+
+
+# --- the flip ----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def between(store, act, *, times=1):
+    """Act after the node of a version was made, and before readers are turned to it."""
+    left, made = [None] * times, []
+
+    def watch(statement, parameters):
+        if "CREATE (v:HeatVersion" in statement:
+            made.append(statement)
+        elif made and left and "ORDER BY elementId(m)" in statement:
+            left.pop()
+            made.clear()
+            act()
+
+    store.tracer(watch)
+    yield left
+    store.tracer(None)
+
+
+def test_a_version_made_for_another_than_is_published_by_then_is_made_anew(store, second, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    with between(store, lambda: second.roll_back(MODEL)) as left:
+        runs.append(publish(store, graph, 2))
+    assert not left
+    expect_seen(store, cypher, graph, 2, 2)
+    assert model_node(cypher)["previousRun"] == runs[0].run_id
+
+
+def test_of_two_rollbacks_that_both_made_a_version_one_is_done(store, second, cypher, graph):
+    for seed in range(2):
+        publish(store, graph, seed)
+    with between(store, lambda: second.roll_back(MODEL)) as left:
+        store.roll_back(MODEL)
+    assert not left
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+def test_a_run_that_was_overtaken_before_the_flip_publishes_nothing(store, second, cypher, graph):
+    publish(store, graph, 0)
+    with (
+        between(store, lambda: publish(second, graph, 1)) as left,
+        pytest.raises(WriteFailed, match="a later run of model 'version test', or `heat clear`, took over"),
+    ):
+        publish(store, graph, 2)
+    assert not left
+    expect_seen(store, cypher, graph, 1, 1)
+
+
+def test_a_model_that_others_turn_again_and_again_is_left_to_them(store, second, cypher, graph):
+    for seed in range(2):
+        publish(store, graph, seed)
+    with (
+        between(store, lambda: second.roll_back(MODEL), times=5) as left,
+        pytest.raises(WriteFailed, match="was changed by others, again and again: repeat later"),
+    ):
+        publish(store, graph, 2)
+    assert not left
+    expect_seen(store, cypher, graph, 0, 0)
+    store.prune(MODEL)
+    assert numbers(cypher) == [6, 7]
+
+
+def test_readers_of_a_model_that_is_turned_without_pause_see_whole_versions(server, store, graph):
+    """By the words that all queries begin with. Kept on the model's own node, many were mixed."""
+    for seed in range(2):
+        publish(store, graph, seed)
+    with open_cypher(server) as cypher:
+        expected = []
+        for _ in range(2):
+            expected.append(published_address(cypher))
+            store.roll_back(MODEL)
+        begin = (
+            load_query("nearest_scan").statement.split("MATCH (a")[0].replace(", coordinates: 'poincare'", "")
+        )
+        done, wrong, asked = threading.Event(), [], []
+
+        def read():
+            with open_cypher(server) as reader:
+                while not done.is_set():
+                    rows = reader(f"UNWIND range(1, 20) AS i {begin} RETURN properties(m) AS m", model=MODEL)
+                    asked.append(len(rows))
+                    wrong.extend(row["m"] for row in rows if address_of(row["m"]) not in expected)
+
+        readers = [threading.Thread(target=read) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for _ in range(100):
+            store.roll_back(MODEL)
+        done.set()
+        for reader in readers:
+            reader.join()
+        assert wrong == []
+        assert set(asked) == {20}
+        assert published_address(cypher) == expected[0]
+
+
+def published_address(cypher):
+    return address_of(published_node(cypher, MODEL))
+
+
+@pytest.mark.parametrize("status", ["complete", "superseded"])
+def test_the_published_run_is_the_one_that_readers_are_sent_to(store, cypher, graph, status):
+    """Whatever the runs' nodes say, which a reader can meet in the middle of a flip."""
+    assert store.published_run(MODEL) is None
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    store.roll_back(MODEL)
+    cypher("MATCH (r:HeatRun {model: $m}) SET r.status = $status", m=MODEL, status=status)
+    assert store.published_run(MODEL).run_id == runs[0].run_id
+
+
+def numbers(cypher):
+    """Return the numbers of the nodes of versions."""
+    rows = cypher("MATCH (v:HeatVersion {model: $m}) RETURN v.number AS n ORDER BY n", m=MODEL)
+    return [row["n"] for row in rows]
+
+
+def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
+    """Looked at before each statement of all that turns a model."""
+    seen, steps, looking = {}, [], threading.local()
+    with open_cypher(server) as cypher:
+
+        def look(statement, parameters):
+            if getattr(looking, "now", False):
+                return
+            looking.now = True
+            versions = {}
+            for row in cypher("MATCH (v:HeatVersion {model: $m}) RETURN properties(v) AS v", m=MODEL):
+                version = row["v"]
+                versions[version["number"]] = version
+                assert seen.setdefault(version["token"], version) == version
+            for row in cypher("MATCH (m:HeatModel {name: $m}) RETURN m.version AS n", m=MODEL):
+                if row["n"] is not None:
+                    assert {row["n"], max(row["n"] - 1, 1)} <= versions.keys()
+                    steps.append(row["n"])
+            looking.now = False
+
+        store.tracer(look)
+        runs = [publish(store, graph, seed) for seed in range(3)]
+        store.drop_index(MODEL)
+        store.create_index(MODEL)
+        runs.append(store.write_links(graph, random_links(N, 5), names=NAMES))
+        store.roll_back(MODEL)
+        store.roll_back(MODEL)
+        store.prune(MODEL, previous=True)
+        store.clear(run_id=runs[3].run_id)
+        store.prune(MODEL)
+        store.tracer(None)
+        assert list(dict.fromkeys(steps)) == list(range(1, 11))
+        assert (len(seen), numbers(cypher)) == (10, [9, 10])
+
+
+def test_a_run_after_a_rollback_keeps_the_version_that_was_gone_back_to(store, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(3)]
+    store.roll_back(MODEL)
+    runs.append(publish(store, graph, 3))
+    assert [run.slot for run in runs] == [1, 2, 3, 1]
+    assert runs[3].previous_run == runs[1].run_id
+    expect_seen(store, cypher, graph, 3, 3)
+    expect_in_graph(cypher, [runs[1], runs[3]], [runs[1], runs[3]])
+    assert index_names(store) == {NAMES.slot(slot).index_of(LABEL) for slot in (1, 2)}
+    store.roll_back(MODEL)
+    expect_seen(store, cypher, graph, 1, 1)
+
+
+def test_a_rollback_while_a_run_writes_does_not_stop_it(store, second, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    with store.start_run(graph, names=NAMES) as run:
+        run.write_embedding(points_of(2), coordinates="hyperboloid")
+        second.roll_back(MODEL)
+        expect_seen(second, cypher, graph, 0, 0)
+        runs.append(run.publish())
+    expect_seen(store, cypher, graph, 2, 0)
+    expect_in_graph(cypher, [runs[0], runs[2]], [runs[0]])
+    store.roll_back(MODEL)
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+def test_a_rollback_of_links_leaves_the_coordinates(store, cypher, graph):
+    run = [publish(store, graph, seed) for seed in range(2)][1]
+    links = store.write_links(graph, random_links(N, 5), names=NAMES)
+    expect_seen(store, cypher, graph, 1, 5)
+    expect_in_graph(cypher, [run], [run, links])
+    for expected in (1, 5):
+        store.roll_back(MODEL)
+        expect_seen(store, cypher, graph, 1, expected)
+        expect_in_graph(cypher, [run], [run, links])
+
+
+@pytest.mark.parametrize("index", [True, False])
+def test_a_rollback_of_links_does_not_forget_what_became_of_the_index(store, cypher, graph, index):
+    publish(store, graph, 1, index=not index)
+    store.write_links(graph, random_links(N, 5), names=NAMES)
+    if index:
+        store.create_index(MODEL)
+    else:
+        store.drop_index(MODEL)
+    for links in (1, 5):
+        store.roll_back(MODEL)
+        expect_seen(store, cypher, graph, 1, links, index=index)
+
+
+# --- clear -------------------------------------------------------------------------------------------------
+
+
+def test_clearing_the_version_before_forgets_it(store, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    report = store.clear(run_id=runs[0].run_id)
+    assert (report.nodes, report.links, report.models) == (N, 30, ())
+    assert not KEPT & set(model_node(cypher))
+    expect_seen(store, cypher, graph, 1, 1)
+    expect_in_graph(cypher, runs[1:], runs[1:])
+    assert index_names(store) == {NAMES.slot(2).index_of(LABEL)}
+    with pytest.raises(ProjectionError, match="has no version before"):
+        store.roll_back(MODEL)
+    assert publish(store, graph, 2).slot == 1
+
+
+@pytest.mark.parametrize("half", ["coordinates", "links"])
+def test_half_a_version_is_none_to_go_back_to(store, cypher, graph, half):
+    """The other half is left, which no reader is sent to any more, and goes with the next run."""
+    coordinates = publish(store, graph, 0, links=False)
+    links = store.write_links(graph, random_links(N, 0), names=NAMES)
+    newer = publish(store, graph, 1)
+    if half == "coordinates":
+        store.clear(run_id=coordinates.run_id)
+        expect_in_graph(cypher, [newer], [links, newer])
+    else:
+        store.clear(run_id=links.run_id)
+        expect_in_graph(cypher, [coordinates, newer], [newer])
+    assert not KEPT & set(model_node(cypher))
+    newest = publish(store, graph, 2)
+    expect_in_graph(cypher, [newer, newest], [newer, newest])
+
+
+def test_clearing_the_published_version_leaves_the_one_before_to_go_back_to(store, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(2)]
+    store.clear(run_id=runs[1].run_id)
+    assert related(cypher) == set()
+    with pytest.raises(ProjectionError, match="has no published coordinates"):
+        store.read_embedding(graph, names=NAMES)
+    expect_in_graph(cypher, runs[:1], runs[:1])
+    store.roll_back(MODEL)
+    expect_seen(store, cypher, graph, 0, 0)
+    assert not KEPT & set(model_node(cypher))
+
+
+# --- prune -------------------------------------------------------------------------------------------------
+
+
+SILENCE = "SET {}.heartbeat = datetime() - duration({{hours: 2}})"
+MATCH_RUN = "MATCH (r:HeatRun {runId: $run}) "
+MATCH_LANES = "MATCH (:HeatRun {runId: $run})-[lane:HEAT_LANE]->() "
+
+
+@pytest.mark.parametrize("silent", [(), ("run",), ("lanes",), ("run", "lanes")])
+def test_what_dead_runs_left_is_removed_and_what_may_live_is_not(store, cypher, graph, silent):
+    published = publish(store, graph, 0)
+    with store.start_run(graph, names=NAMES, parts=["embedding", "links"], batch_size=5) as run:
+        run.write_embedding(points_of(1))
+        run.write_links(random_links(N, 1))
+        run._build_index()
+    unfinished = run.record
+    if "run" in silent:
+        cypher(MATCH_RUN + SILENCE.format("r"), run=unfinished.run_id)
+    if "lanes" in silent:
+        cypher(MATCH_LANES + SILENCE.format("lane"), run=unfinished.run_id)
+    before = snapshot(cypher)
+    assert store.prune(MODEL) == 0
+    if len(silent) < 2:
+        assert snapshot(cypher) == before
+    else:
+        assert statuses(store) == {published.run_id: "complete"}
+        expect_in_graph(cypher, [published], [published])
+        assert index_names(store) == {NAMES.slot(1).index_of(LABEL)}
+        assert cypher(MATCH_LANES + "RETURN lane", run=unfinished.run_id) == []
+        with pytest.raises(WriteFailed, match="took over"):
+            run.write_embedding(points_of(1))
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+def test_a_run_that_was_silent_before_its_first_batch_is_removed(store, cypher, graph):
+    with store.start_run(graph, names=NAMES) as run:
+        pass
+    assert cypher(MATCH_LANES + "RETURN lane.heartbeat AS h", run=run.record.run_id)[0]["h"] is None
+    store.prune(MODEL)
+    assert statuses(store) == {run.record.run_id: "incomplete"}
+    cypher(MATCH_RUN + SILENCE.format("r"), run=run.record.run_id)
+    store.prune(MODEL)
+    assert statuses(store) == {}
+    assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+@pytest.mark.parametrize(("records", "kept"), [(100, 4), (2, 2), (0, 0)])
+def test_the_latest_records_are_kept_and_all_runs_whose_values_are_in_the_graph(
+    store, cypher, graph, records, kept
+):
+    runs = [publish(store, graph, seed) for seed in range(3)]
+    rejected = RunRecord("rejected", MODEL, ("embedding",), "rejected", previous_run=runs[2].run_id)
+    note_rejected(store._connection, rejected)
+    runs += [publish(store, graph, seed) for seed in range(3, 5)]
+    assert store.prune(MODEL, records=records) == 4 - kept
+    of_old = [rejected.run_id, *(run.run_id for run in runs[2::-1])]
+    expected = [runs[4].run_id, runs[3].run_id, *of_old[:kept]]
+    assert [run.run_id for run in store.runs(MODEL)] == expected
+    expect_in_graph(cypher, runs[3:], runs[3:])
+    expect_seen(store, cypher, graph, 4, 4)
+    store.roll_back(MODEL)
+    expect_seen(store, cypher, graph, 3, 3)
+
+
+def test_pruning_the_version_before_removes_all_of_it(store, cypher, graph):
+    runs = [publish(store, graph, seed) for seed in range(3)]
+    calls = []
+    store.prune(MODEL, previous=True, on_progress=lambda *call: calls.append(call))
+    assert (calls[0], calls[-1]) == (
+        ("remove old version", 0, N + 30),
+        ("remove old version", N + 30, N + 30),
+    )
+    expect_in_graph(cypher, runs[2:], runs[2:])
+    assert index_names(store) == {NAMES.slot(3).index_of(LABEL)}
+    assert not KEPT & set(model_node(cypher))
+    expect_seen(store, cypher, graph, 2, 2)
+    with pytest.raises(ProjectionError, match="has no version before"):
+        store.roll_back(MODEL)
+    assert statuses(store).keys() == {run.run_id for run in runs}
+
+
+@pytest.mark.parametrize("die_at", range(1, 34, 6))
+def test_pruning_is_completed_by_pruning_again(store, cypher, graph, die_at):
+    runs = [publish(store, graph, seed) for seed in range(3)]
+    with store.start_run(graph, names=NAMES) as dead:
+        dead.write_embedding(points_of(3))
+    cypher(MATCH_RUN + SILENCE.format("r"), run=dead.record.run_id)
+    cypher(MATCH_LANES + SILENCE.format("lane"), run=dead.record.run_id)
+    left = iter(range(1, die_at + 1))
+
+    def die(statement, parameters):
+        if next(left, None) == die_at:
+            raise KeyboardInterrupt
+
+    store.tracer(die)
+    with suppress(KeyboardInterrupt):
+        store.prune(MODEL, previous=True, records=0)
+    store.tracer(None)
+    expect_seen(store, cypher, graph, 2, 2)
+    cypher("MATCH (m:HeatModel {name: $m}) REMOVE m.leaseHolder, m.leaseUntil", m=MODEL)  # as by time
+    store.prune(MODEL, previous=True, records=0)
+    expect_seen(store, cypher, graph, 2, 2)
+    expect_in_graph(cypher, runs[2:], runs[2:])
+    assert statuses(store) == {runs[2].run_id: "complete"}
+    assert index_names(store) == {NAMES.slot(3).index_of(LABEL)}
+
+
+def test_pruning_says_so_where_it_may_not_or_cannot(store, second, cypher, graph):
+    with pytest.raises(ValueError, match="records must be at least 0"):
+        store.prune(MODEL, records=-1)
+    before = snapshot(cypher)
+    assert store.prune(MODEL, previous=True) == 0
+    assert snapshot(cypher) == before
+    with second.lease(MODEL):
+        before = snapshot(cypher)
+        with pytest.raises(LeaseHeld, match="is being refreshed by"):
+            store.prune(MODEL)
+        assert snapshot(cypher) == before
+
+
+# --- the lease ---------------------------------------------------------------------------------------------
+
+
+HELD = r"^model 'version test' is being refreshed by {holder}, whose lease lasts until 2\d{{3}}-.* UTC unless"
+
+
+def test_a_second_lease_is_refused_and_told_who_holds_it(store, second, cypher, graph):
+    me = re.escape(f"{socket.gethostname()}:{os.getpid()}:") + "[0-9a-f]{8}"
+    with store.lease(MODEL) as lease:
+        lease.check()
+        assert re.fullmatch(me, model_node(cypher)["leaseHolder"])
+        for other in (second, store):
+            with pytest.raises(LeaseHeld, match=HELD.format(holder=me)), other.lease(MODEL):
+                pass
+        with second.lease("another model"):  # which is free
+            pass
+        lease.check()
+    with second.lease(MODEL):
+        pass
+
+
+def test_a_lease_leaves_no_trace(store, cypher, graph):
+    for _ in range(2):
+        before = snapshot(cypher)
+        with store.lease(MODEL):
+            assert {"leaseHolder", "leaseUntil"} < set(model_node(cypher))
+        assert snapshot(cypher) == before
+        with pytest.raises(ZeroDivisionError), store.lease(MODEL):
+            raise ZeroDivisionError
+        assert snapshot(cypher) == before
+        publish(store, graph, 0)
+
+
+def test_a_lease_is_renewed_for_as_long_as_it_is_held(store, second, cypher):
+    with store.lease(MODEL, 1.0) as lease:
+        first = model_node(cypher)["leaseUntil"]
+        time.sleep(3.0)
+        assert (model_node(cypher)["leaseUntil"] - first).seconds >= 1
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+        lease.check()
+    assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+def hold_and_die(settings, model, seconds):
+    """Take the lease, and die holding it."""
+    uri, user, password = settings
+    with Neo4jStore.connect(uri, auth=(user, password)) as store, store.lease(model, seconds):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 30.0])
+def test_the_lease_of_the_dead_is_taken_over_when_its_time_is_up(server, store, cypher, seconds):
+    child = processes.Process(target=hold_and_die, args=(server.settings, MODEL, seconds))
+    child.start()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
+    dead = model_node(cypher)["leaseHolder"]
+    assert f":{child.pid}:" in dead
+    if seconds == 30.0:
+        with pytest.raises(LeaseHeld, match=re.escape(dead)), store.lease(MODEL):
+            pass
+        cypher("MATCH (m:HeatModel {name: $m}) DELETE m", m=MODEL)
+        return
+    time.sleep(seconds + 0.1)
+    with store.lease(MODEL) as lease:
+        assert model_node(cypher)["leaseHolder"] != dead
+        lease.check()
+    assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+EXPIRE = "MATCH (m:HeatModel {name: $m}) SET m.leaseUntil = datetime() - duration({seconds: 1})"
+
+
+def test_who_was_held_up_learns_that_the_lease_was_taken_over(store, second, cypher):
+    """At once, not when it is next renewed; and leaves the other's alone."""
+    lease = store.lease(MODEL)
+    with lease:
+        cypher(EXPIRE, m=MODEL)
+        with second.lease(MODEL) as later:
+            with pytest.raises(LeaseHeld, match=r"expired .* taken over: nothing was published"):
+                lease.check()
+            lease.__exit__(None, None, None)
+            later.check()
+            assert set(model_node(cypher)) == {"name", "createdBy", "leaseHolder", "leaseUntil"}
+
+
+def test_an_expired_lease_that_nobody_took_is_held_on(store, second, cypher):
+    with store.lease(MODEL) as lease:
+        cypher(EXPIRE, m=MODEL)
+        lease.check()
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_clearing_leaves_the_lease(server, store, second, cypher, graph, everything):
+    if everything and server.local is None:
+        pytest.skip("would clear what others wrote on a server that is not ours")
+    before = snapshot(cypher)
+    with store.lease(MODEL) as lease:
+        publish(store, graph, 0)
+        report = second.clear(everything=True) if everything else second.clear(model=MODEL)
+        assert (report.nodes, report.models) == (N, ())
+        left = {"name", "createdBy", "version", "publishedAt", "leaseHolder", "leaseUntil"}
+        assert set(model_node(cypher)) == left
+        lease.check()
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+    assert snapshot(cypher) == before
+
+
+ANOTHER_NODE = "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'})"
+MOVE_TO_LAST = (
+    "MATCH (m:HeatModel {name: $m}) WITH m ORDER BY elementId(m) WITH collect(m) AS nodes "
+    "WITH nodes[-1] AS last, [m IN nodes WHERE m.leaseHolder IS NOT NULL][0] AS held "
+    "WITH last, held, properties(held) AS found "
+    "SET held = {name: $m, createdBy: 'heat_neo4j'} SET last = found"
+)
+
+
+def test_of_several_model_nodes_the_one_with_the_lease_is_kept(store, second, cypher, graph):
+    for publish_first in (False, True):
+        if publish_first:
+            publish(store, graph, 0)
+        with store.lease(MODEL) as lease:
+            holder = model_node(cypher)["leaseHolder"]
+            cypher(f"UNWIND range(1, 3) AS i {ANOTHER_NODE}", m=MODEL)
+            cypher(MOVE_TO_LAST, m=MODEL)  # where the first would be kept otherwise
+            with pytest.raises(LeaseHeld, match=re.escape(holder)), second.lease(MODEL):
+                pass
+            assert model_node(cypher)["leaseHolder"] == holder
+            cypher(ANOTHER_NODE, m=MODEL)
+            publish(store, graph, 1)
+            assert model_node(cypher)["leaseHolder"] == holder
+            lease.check()
+    assert not {"leaseHolder", "leaseUntil"} & set(model_node(cypher))
+
+
+def test_the_lease_is_not_taken_on_a_node_that_was_made_after_the_look(store, second, cypher):
+    """Another that asked at the same moment may just have made its own node, which nobody holds."""
+    with store.lease(MODEL) as lease:
+        with (
+            before_first(second, "AS free", lambda: cypher(ANOTHER_NODE, m=MODEL)) as acted,
+            pytest.raises(LeaseHeld),
+            second.lease(MODEL),
+        ):
+            pass
+        assert acted
+        held = cypher("MATCH (m:HeatModel {name: $m}) RETURN m.leaseHolder IS NOT NULL AS held", m=MODEL)
+        assert sorted(row["held"] for row in held) == [False, True]
+        lease.check()
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+    assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+def test_a_lease_is_taken_whose_node_others_remove_meanwhile(store, second, cypher):
+    with (
+        before_first(store, "ORDER BY elementId(m)", lambda: second.clear(model=MODEL)) as acted,
+        store.lease(MODEL) as lease,
+    ):
+        assert acted
+        lease.check()
+        with pytest.raises(LeaseHeld), second.lease(MODEL):
+            pass
+
+
+@pytest.mark.parametrize("words", ["m.rolledBackAt =", "SET m.version", "MERGE (m)-[:HEAT_PUBLISHED]->(r)"])
+def test_a_node_that_is_made_after_the_look_sends_readers_nowhere(store, cypher, graph, words):
+    """Who goes by the model's name would find everything twice."""
+    for seed in range(2):
+        publish(store, graph, seed)
+    with before_first(store, words, lambda: cypher(ANOTHER_NODE, m=MODEL)) as acted:
+        store.roll_back(MODEL)
+    assert acted
+    nodes = cypher("MATCH (m:HeatModel {name: $m}) RETURN m, COUNT { (m)--() } AS related", m=MODEL)
+    assert len(nodes) == 2
+    (other,) = (node for node in nodes if "version" not in node["m"])
+    assert set(other["m"]) == {"name", "createdBy"}
+    assert other["related"] == 0
+    found = cypher(load_query("published").text)
+    assert [row["model"] for row in found] == [MODEL]
+    store.prune(MODEL)
+    expect_seen(store, cypher, graph, 0, 0)
+
+
+@pytest.mark.parametrize("_", range(10))
+def test_of_many_at_once_one_gets_the_lease(store, cypher, _):
+    """Of a model that nobody has heard of, so that each tries to make its node."""
+    ready, over = threading.Barrier(6), threading.Barrier(6)
+    got, refused = [], []
+
+    def work():
+        ready.wait()
+        try:
+            with store.lease(MODEL) as lease:
+                got.append(lease)
+                over.wait()
+        except LeaseHeld as error:
+            refused.append(str(error))
+            over.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(got), len(refused)) == (1, 5)
+    assert len(set(refused)) == 1
+    assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+def test_a_lease_that_was_not_heard_of_is_held_and_given_back(store, second, cypher, monkeypatch):
+    before = snapshot(cypher)
+    heard = lose_first_answers(monkeypatch)
+    with store.lease(MODEL) as lease:
+        lease.check()
+    monkeypatch.undo()
+    assert {doing for _, doing in heard} == {
+        "taking the lease",
+        "renewing the lease",
+        "giving the lease back",
+    }
+    assert snapshot(cypher) == before
+
+
+# --- what is told of a run ---------------------------------------------------------------------------------
+
+
+def test_runs_that_are_removed_while_they_are_read_are_left_out(store, server, cypher):
+    """Neo4j keeps no snapshots: of a node that goes meanwhile, a reader may get none of the properties."""
+    make = (
+        "UNWIND range(1, 50) AS i "
+        "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'}) CREATE (r:HeatRun {runId: $m + i}) "
+        "SET r += {model: $m, parts: ['links'], stored: [], status: 'superseded', createdBy: 'heat_neo4j'}"
+    )
+    over = threading.Event()
+
+    def come_and_go():
+        with open_cypher(server) as others:
+            while not over.is_set():
+                others(make, m=MODEL)
+                others("MATCH (n) WHERE (n:HeatModel AND n.name = $m) OR n.model = $m DELETE n", m=MODEL)
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        found = {run.run_id for _ in range(400) for run in store.runs(MODEL)}
+    finally:
+        over.set()
+        thread.join()
+    assert found <= {f"{MODEL}{i}" for i in range(1, 51)}
+    assert found
+
+
+def test_a_rejected_run_is_recorded_and_changes_nothing_else(store, cypher, graph, monkeypatch):
+    published = publish(store, graph, 0)
+    told = {
+        "decision": "warm",
+        "reason": "5 new nodes",
+        "settings": {"alpha": 0.2},
+        "fingerprint": {"nodes": "abc"},
+        "changes": {"nodes_added": 5},
+        "quality": {"auroc": 0.75},
+        "drift": {"mean": 0.25},
+        "error": "AUROC fell",
+        "previous_run": published.run_id,
+    }
+    before = snapshot(cypher)
+    lose_first_answers(monkeypatch)
+    note_rejected(store._connection, RunRecord("no", MODEL, ("embedding",), "rejected", **told))
+    monkeypatch.undo()
+    seen = next(run for run in store.runs(MODEL) if run.run_id == "no")
+    assert {name: getattr(seen, name) for name in told} == told
+    assert (seen.status, seen.stored) == ("rejected", ())
+    after = snapshot(cypher)
+    (node,) = set(after["nodes"]) - set(before["nodes"])
+    assert json.loads(after["nodes"][node][1]["quality"]) == {"auroc": 0.75}
+    assert {key: after["nodes"][key] for key in before["nodes"]} == before["nodes"]
+    (tie,) = set(after["relationships"]) - set(before["relationships"])
+    assert after["relationships"][tie][2] == "HEAT_PREVIOUS"
+    expect_seen(store, cypher, graph, 0, 0)

@@ -1,0 +1,114 @@
+"""``heat evaluate`` and `Neo4jStore.read_property` on a live server, which both leave as it is."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read import properties
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_links
+from heat_neo4j.graph import Graph
+from tests.support.commands import invoker
+from tests.support.live_graph import open_cypher, snapshot
+
+pytestmark = pytest.mark.live
+
+LABEL, TYPE = "EvaluateNode", "EVALUATE_LINK"
+PROJECTION = Projection([LABEL], [TYPE], key="key", time="since")
+QUICK = ("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1")
+NAMES = ("--labels", LABEL, "--relationships", TYPE, "--key", "key")
+
+
+@pytest.fixture
+def cypher(server):
+    with open_cypher(server) as run:
+        run(
+            f"UNWIND range(0, 59) AS i CREATE (n:{LABEL} {{key: i, field: ['a', 'b', 'c'][i % 3], "
+            "topics: CASE WHEN i % 2 = 0 THEN ['x', 'y'] ELSE ['z'] END})"
+        )
+        run(f"MATCH (n:{LABEL}) WHERE n.key % 4 = 0 SET n:EvaluateSpecial")
+        run(f"MATCH (n:{LABEL} {{key: 7}}) REMOVE n.field")
+        run(
+            f"MATCH (a:{LABEL}) MATCH (b:{LABEL}) WHERE (b.key - a.key + 60) % 60 IN [3, 6, 10] "
+            f"CREATE (a)-[:{TYPE} {{since: date('2024-01-01') + duration({{days: a.key + b.key}})}}]->(b)"
+        )
+        yield run
+        run(f"MATCH (n:{LABEL}) DETACH DELETE n")
+
+
+@pytest.fixture
+def invoke(server):
+    return partial(invoker(server), "evaluate")
+
+
+def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(invoke, cypher, store):
+    before = snapshot(cypher)
+    document = json.loads(invoke("links", *NAMES, *QUICK, "--seeds", "2", "--no-baselines", "--json").stdout)
+    assert snapshot(cypher) == before
+    model = HEAT(2, walks_per_node=2, walk_length=8)
+    found = evaluate_links(store.read_graph(PROJECTION), model, seeds=(0, 1), methods={})
+    row = document["methods"][0]
+    for name, figure in found.row("HEAT").figures.items():
+        assert row["metrics"][name]["values"] == list(figure.values)
+
+
+def test_the_latest_relationships_are_held_out(invoke, cypher):
+    more = ("--time", "since", "--temporal", "--seeds", "1", "--no-baselines")
+    assert "the latest edges are held out, from 2024-0" in invoke("links", *NAMES, *QUICK, *more).stdout
+    result = invoke("links", *NAMES, *QUICK, "--temporal", code=4)
+    assert result.stderr.splitlines()[-1].startswith("heat: --temporal needs times")
+
+
+def test_classes_come_from_a_property_a_list_or_labels(invoke, cypher, store):
+    before = snapshot(cypher)
+    base = ("classes", *NAMES, *QUICK, "--seeds", "1", "--no-baselines", "--label-shares", "0.2")
+    document = json.loads(invoke(*base, "--classes", "field", "--json").stdout)
+    settings = document["settings"]
+    assert (settings["classes"], settings["nodes_with_a_class"]) == (3, 59)
+    assert "1 nodes have no class and take no part" in document["notes"]
+    graph = store.read_graph(PROJECTION)
+    values = ["abc"[key % 3] if key != 7 else None for key in range(60)]
+    model = HEAT(2, walks_per_node=2, walk_length=8)
+    found = evaluate_classes(graph, model, classes_from_values(values), shares=(0.2,), seeds=(0,), methods={})
+    metrics = document["methods"][0]["metrics"]
+    assert metrics["f1_macro"]["values"] == list(found.row("HEAT", 0.2).figures["f1_macro"].values)
+    several = json.loads(invoke(*base, "--classes", "topics", "--json").stdout)["settings"]
+    assert (several["classes"], several["several_classes_per_node"]) == (3, True)
+    assert snapshot(cypher) == before
+
+
+def test_labels_that_leave_one_class_are_refused(invoke, cypher):
+    base = ("classes", *NAMES, *QUICK, "--seeds", "1", "--no-baselines", "--classes-from-labels")
+    last = invoke(*base, code=4).stderr.splitlines()[-1]
+    assert last == (
+        "heat: the graph cannot be evaluated: classification takes two classes at least, the nodes have 1"
+    )
+    cypher(f"MATCH (n:{LABEL}) WHERE NOT n:EvaluateSpecial SET n:EvaluatePlain")
+    assert "2 classes, one for each of 60 nodes" in invoke(*base).stdout
+
+
+def test_a_property_is_read_as_it_is_in_the_order_of_the_rows(cypher, store, monkeypatch):
+    monkeypatch.setattr(properties, "_NODES_PER_CHUNK", 7)
+    graph = store.read_graph(PROJECTION)
+    assert store.read_property(graph, "key") == list(range(60))
+    fields = store.read_property(graph, "field")
+    assert fields == ["abc"[key % 3] if key != 7 else None for key in range(60)]
+    assert store.read_property(graph, "topics")[:2] == [["x", "y"], ["z"]]
+    cypher(f"MATCH (n:{LABEL} {{key: 9}}) SET n.`odd ``name\"` = date('2024-02-03')")
+    assert str(store.read_property(graph, 'odd `name"')[9]) == "2024-02-03"
+
+
+def test_a_property_that_cannot_be_read_is_one_line(cypher, store):
+    graph = store.read_graph(PROJECTION)
+    with pytest.raises(ProjectionError, match=r"no node of the projection has a property 'feild': did you"):
+        store.read_property(graph, "feild")
+    cypher(f"MATCH (n:{LABEL}) WHERE n.key IN [3, 5] DETACH DELETE n")
+    with pytest.raises(ProjectionError, match="2 of 60 nodes were deleted since the graph was read"):
+        store.read_property(graph, "key")
+    with pytest.raises(ValueError, match="was not read from a database"):
+        store.read_property(Graph(graph.adjacency), "key")

@@ -1,0 +1,216 @@
+"""The runs of links, reconstruction and alpha: what each method gets, and what the table holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.evaluation import (
+    EvaluationError,
+    evaluate_alpha,
+    evaluate_links,
+    evaluate_reconstruction,
+    link_auroc,
+    reconstruction_auroc,
+)
+from heat_neo4j.evaluation.methods import Unseeded
+from heat_neo4j.evaluation.ranking import Limits
+from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError, adamic_adar, degree_product
+from heat_neo4j.linkpred.calibration import fit_link_probability
+from heat_neo4j.linkpred.combined_score import fit_link_score
+from heat_neo4j.linkpred.metrics import auroc, expected_calibration_error
+from heat_neo4j.linkpred.scorers import NodeScorer
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.linkpred.tuning import choose_parameters
+
+MODEL = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1)
+
+
+def a_graph(attributes: bool = True) -> Graph:
+    rng = np.random.default_rng(0)
+    u, v = np.triu_indices(40, k=1)
+    chosen = rng.choice(len(u), size=120, replace=False)
+    return Graph(
+        sparse.csr_array((np.ones(120), (u[chosen], v[chosen])), shape=(40, 40)),
+        attributes=rng.normal(size=(40, 3)) if attributes else None,
+    )
+
+
+def lattice() -> Graph:
+    """Return a ring in which each of 90 nodes is linked to the ten nearest."""
+    steps = np.abs(np.subtract.outer(np.arange(90), np.arange(90)))
+    near = np.minimum(steps, 90 - steps)
+    attributes = np.random.default_rng(1).normal(size=(90, 2))
+    return Graph(sparse.csr_array(((near > 0) & (near < 6)).astype(float)), attributes=attributes)
+
+
+def test_a_probability_that_cannot_be_fitted_costs_a_row_and_not_the_table() -> None:
+    path = Graph(sparse.csr_array((np.ones(24), (np.arange(24), np.roll(np.arange(24), 1))), shape=(24, 24)))
+    found = evaluate_links(path, MODEL, seeds=(0,), methods={}, combined=True)
+    assert found.row("HEAT").figures.keys() >= {"auroc", "mean_rank"}
+    assert "calibration_error" not in found.row("HEAT").figures
+    assert found.row("HEAT, combined score").missing.startswith("no link probability: ")
+
+
+def test_links_are_scored_on_the_split_and_model_of_each_seed() -> None:
+    given = clone(MODEL)
+    found = evaluate_links(a_graph(), given, share=0.2, seeds=(3, 1), methods={})
+    for value, seed in zip(found.row("HEAT").figures["auroc"].values, (3, 1), strict=True):
+        split = split_edges(a_graph(), share=0.2, random_state=seed)
+        twin = clone(MODEL).set_params(random_state=seed).fit(split.train)
+        assert value == link_auroc(twin.embedding_, split)
+    assert found.seeds == (3, 1)
+    assert found.settings["test_edges"] == [24, 24]
+    assert not hasattr(given, "embedding_")
+    assert given.random_state is None
+
+
+def test_the_rows_of_probabilities_are_trained_and_fitted_on_the_training_graph_alone() -> None:
+    found = evaluate_links(lattice(), MODEL, share=0.2, seeds=(3, 1), methods={}, combined=True)
+    for place, seed in enumerate((3, 1)):
+        split = split_edges(lattice(), share=0.2, random_state=seed)
+        model = clone(MODEL).set_params(random_state=seed).fit(split.train)
+        law, score = fit_link_probability(model, split.train), fit_link_score(model, split.train)
+        distances = [
+            pair_distances(model.embedding_, pairs) for pairs in (split.test_edges, split.test_non_edges)
+        ]
+        scorer = score.scorer(model.embedding_, split.train)
+        odds = [scorer.pairs(pairs) for pairs in (split.test_edges, split.test_non_edges)]
+        for row, scores, probabilities in (
+            ("HEAT", [-d for d in distances], [law(d) for d in distances]),
+            ("HEAT, combined score", odds, [score.probability(o) for o in odds]),
+        ):
+            figures = found.row(row).figures
+            assert figures["auroc"].values[place] == pytest.approx(auroc(*scores), abs=1e-12)
+            truth = np.repeat((1, 0), [len(p) for p in probabilities])
+            error = expected_calibration_error(np.concatenate(probabilities), truth)
+            assert figures["calibration_error"].values[place] == pytest.approx(error, abs=1e-12)
+    assert set(found.row("HEAT").figures) == set(found.row("HEAT, combined score").figures)
+
+
+def test_parameters_are_chosen_on_each_training_graph() -> None:
+    model = clone(MODEL).set_params(walks_per_node=1)
+    found = evaluate_links(lattice(), model, seeds=(0, 5), methods={}, choose=("alpha",))
+    for seed, chosen, value in zip(
+        (0, 5), found.settings["chosen"], found.row("HEAT").figures["auroc"].values, strict=True
+    ):
+        split = split_edges(lattice(), random_state=seed)
+        twin = clone(model).set_params(random_state=seed)
+        assert chosen == choose_parameters(twin, split.train, ("alpha",)).parameters
+        assert value == link_auroc(twin.set_params(**chosen).fit(split.train).embedding_, split)
+
+
+def test_every_method_gets_the_training_graph_and_the_seed_and_nothing_more() -> None:
+    calls = []
+
+    def watch(*arguments):
+        graph, seed = arguments
+        calls.append((graph.adjacency.copy(), seed))  # the guard would find the graph itself, next time
+        return degree_product(graph)
+
+    evaluate_links(a_graph(), MODEL, seeds=(0, 7), methods={"one": watch, "two": watch})
+    assert [seed for _, seed in calls] == [0, 0, 7, 7]
+    for train, seed in calls:
+        expected = split_edges(a_graph(), random_state=seed).train.adjacency
+        assert (train != expected).nnz == 0
+
+
+def test_reconstruction_is_of_the_whole_graph_and_does_not_repeat_what_no_seed_changes() -> None:
+    graph, calls = a_graph(), []
+
+    def score(graph):
+        calls.append(1)
+        return adamic_adar(graph)
+
+    methods = {
+        "unseeded": Unseeded(score),
+        "seeded": lambda graph, seed: NodeScorer(np.arange(40.0), np.multiply),
+    }
+    found = evaluate_reconstruction(graph, MODEL, seeds=(0, 1, 2), methods=methods)
+    assert len(calls) == 1
+    assert found.row("unseeded").figures["auroc"].sd == 0.0
+    assert len(found.row("unseeded").seconds) == 3
+    for seed, value in enumerate(found.row("HEAT").figures["auroc"].values):
+        points = clone(MODEL).set_params(random_state=seed).fit(graph).embedding_
+        assert value == pytest.approx(reconstruction_auroc(points, graph), abs=1e-13)
+    assert set(found.curves["precision_recall"]) == {"HEAT", "unseeded", "seeded"}
+
+
+def test_a_method_that_cannot_be_had_is_asked_once_and_says_why() -> None:
+    calls = []
+
+    def none(graph, seed):
+        calls.append(seed)
+        raise BaselineUnavailableError("not here")
+
+    found = evaluate_links(a_graph(), MODEL, seeds=(0, 1), methods={"none": none})
+    assert calls == [0]
+    row = found.row("none")
+    assert (row.missing, dict(row.figures), row.seconds) == ("not here", {}, ())
+
+
+def test_alpha_changes_the_model_and_not_the_split() -> None:
+    found = evaluate_alpha(a_graph(), MODEL, (0.0, 0.7), seeds=(0, 1))
+    for alpha in (0.0, 0.7):
+        twin = clone(MODEL).set_params(alpha=alpha)
+        direct = evaluate_links(a_graph(), twin, seeds=(0, 1), methods={})
+        assert found.row("HEAT", alpha).figures == direct.row("HEAT").figures
+    best = max((0.0, 0.7), key=lambda alpha: found.row("HEAT", alpha).figures["auroc"].mean)
+    assert found.notes[0].startswith(f"best alpha by AUROC: {best:g} (")
+    with pytest.raises(EvaluationError, match="no attributes, so alpha changes nothing"):
+        evaluate_alpha(a_graph(attributes=False), MODEL)
+    for alphas in ((), (0.1, 0.1)):
+        with pytest.raises(EvaluationError, match="give each alpha once"):
+            evaluate_alpha(a_graph(), MODEL, alphas)
+
+
+def test_nonsense_is_refused() -> None:
+    for seeds in ((), (1, 1), (-1,)):
+        with pytest.raises(ValueError, match="seed"):
+            evaluate_links(a_graph(), MODEL, seeds=seeds)
+    with pytest.raises(EvaluationError, match="share must lie between 0 and 1"):
+        evaluate_links(a_graph(), MODEL, share=1.5)
+    for matrix in (sparse.csr_array((4, 4)), sparse.csr_array(np.ones((4, 4)))):
+        with pytest.raises(EvaluationError, match="has no edges, or no non-edges"):
+            evaluate_reconstruction(Graph(matrix), MODEL)
+
+
+def test_the_notes_name_who_wins_and_by_which_figure() -> None:
+    def row(name, auroc, rank, is_ours=False):
+        figures = {"auroc": Figure((auroc - 0.01, auroc + 0.01)), "mean_rank": Figure((rank,))}
+        return Row(name, figures, is_ours=is_ours)
+
+    rows = [row("HEAT", 0.9021, 5.0, True), row("A", 0.931, 9.0), row("B", 0.95, 5.0), row("C", 0.1, 2.0)]
+    assert list(comparison_notes(rows, ("auroc",))) == [
+        "HEAT loses to B on AUROC: 0.9021 against 0.9500",
+        "HEAT loses to A on AUROC: 0.9021 against 0.9310",
+        "C is better than HEAT on mean rank",
+    ]
+    assert list(comparison_notes(rows[::3], ("auroc",), " at 2 %")) == [
+        "HEAT beats every baseline on AUROC at 2 %: 0.9021 against 0.1000 of C",
+        "C is better than HEAT at 2 % on mean rank",
+    ]
+    assert list(comparison_notes(rows[:1], ("auroc",))) == []
+
+
+def test_a_figure_is_the_mean_and_deviation_of_its_seeds() -> None:
+    figure = Figure((0.5, 0.7, 0.9), (0.1, 0.2, 0.2))
+    assert (figure.mean, figure.sd) == (pytest.approx(0.7), pytest.approx(0.2))
+    assert figure.error == pytest.approx(np.sqrt(0.03))
+    assert (Figure((0.5,)).sd, Figure((0.5,)).error) == (None, None)
+
+
+def test_a_large_graph_is_sampled_and_says_so() -> None:
+    limits = Limits(exact_nodes=20, exact_distance_nodes=20, non_edges=1000, nodes=15)
+    for evaluate in (evaluate_links, evaluate_reconstruction):
+        found = evaluate(a_graph(), MODEL, seeds=(0,), methods={}, limits=limits)
+        assert found.row("HEAT").figures["mean_rank"].error > 0
+        assert any("more than 20 nodes: only 15 of them, drawn by the seed" in note for note in found.notes)
+        about_pairs = [note for note in found.notes if "of 660 non-edges are drawn" in note]
+        assert len(about_pairs) == (evaluate is evaluate_reconstruction)

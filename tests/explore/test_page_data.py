@@ -1,0 +1,202 @@
+"""The page as text, its data and its library, without a browser."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from datetime import date
+from importlib.resources import as_file
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j._utils.display import printable
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.explore import page as library
+from heat_neo4j.explore.page import build_page
+from heat_neo4j.explore.payload import html_safe_json, payload
+from heat_neo4j.geometry.hyperboloid import distance, lift
+from heat_neo4j.geometry.neighbours import nearest_neighbours
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.prediction import PredictedLinks
+
+N = 23
+
+
+@pytest.fixture(scope="module")
+def points():
+    return lift(np.random.default_rng(0).normal(size=(N, 2)))
+
+
+@pytest.fixture(scope="module")
+def graph():
+    ring = np.arange(N)
+    return Graph(sparse.csr_array((np.ones(N), (ring, (ring + 3) % N)), shape=(N, N)))
+
+
+def unpacked(packed):
+    return np.frombuffer(base64.b64decode(packed["base64"]), dtype=f"<{packed['type']}")
+
+
+def data_of(html):
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1]
+    )
+
+
+@pytest.mark.parametrize("dimension", [2, 7])
+def test_neighbours_are_those_of_the_full_table_of_distances(dimension):
+    embedding = lift(np.random.default_rng(1).normal(size=(1500, dimension)))  # more than one block
+    embedding[7] = embedding[3]
+    found = nearest_neighbours(embedding, 6, n_threads=1)
+    for row in (0, 3, 7, 1023, 1024, 1499):
+        apart = distance(embedding[row], embedding)
+        apart[row] = np.inf
+        order = np.argsort(apart, kind="stable")[:6]
+        assert np.array_equal(found.partner[row], order)
+        assert np.allclose(found.distance[row], apart[order], rtol=1e-12, atol=1e-15)
+    again = nearest_neighbours(embedding, 6, n_threads=2)
+    assert np.array_equal(found.partner, again.partner)
+    assert np.array_equal(found.distance, again.distance)
+
+
+def test_there_may_be_fewer_neighbours_than_asked_for(points):
+    assert nearest_neighbours(points[:3], 10).partner.shape == (3, 2)
+    assert nearest_neighbours(points[:1], 10).partner.shape == (1, 0)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        nearest_neighbours(points, 0)
+
+
+def test_the_page_holds_the_numbers_to_the_bit(points, graph):
+    neighbours = nearest_neighbours(points, 4)
+    predicted = PredictedLinks(
+        np.array([5, 0]), np.array([9, 2]), np.array([0.5, 0.7]), np.array([0.75, 0.25])
+    )
+    html = build_page(
+        points, graph, neighbours=neighbours, predicted=predicted, names=list("abcdefghijklmnopqrstuvw")
+    )
+    data = data_of(html)
+    assert np.array_equal(unpacked(data["points"]).reshape(N, 2), points[:, :2])
+    counts, columns = unpacked(data["edges"]["counts"]), unpacked(data["edges"]["columns"])
+    edges = sorted(zip(np.repeat(np.arange(N), counts).tolist(), columns.tolist(), strict=True))
+    assert edges == sorted(tuple(sorted((row, (row + 3) % N))) for row in range(N))
+    assert np.array_equal(unpacked(data["neighbours"]["partner"]).reshape(N, 4), neighbours.partner)
+    assert np.allclose(unpacked(data["neighbours"]["distance"]), neighbours.distance.ravel(), rtol=1e-6)
+    assert unpacked(data["links"]["counts"])[[0, 5]].tolist() == [1, 1]
+    assert unpacked(data["links"]["columns"]).tolist() == [2, 9]
+    assert unpacked(data["links"]["probability"]).tolist() == [0.25, 0.75]
+    assert data["names"][3] == "d"
+    assert html.isascii() is False or "{{" not in html.split("<script>")[0]
+
+
+def test_groups_beyond_the_tenth_share_one_entry(points, graph):
+    groups = ["a"] * 8 + ["b"] * 4 + list("cdefghijklm")
+    legend = data_of(build_page(points, graph, groups=groups))["legend"]
+    assert [entry["name"] for entry in legend] == [*"abcdefghij", "3 others"]
+    assert [entry["count"] for entry in legend] == [8, 4, *[1] * 8, 3]
+    code = unpacked(data_of(build_page(points, graph, groups=groups))["group"])
+    assert code.tolist() == [0] * 8 + [1] * 4 + [2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
+
+
+def test_no_data_can_end_its_element_or_run(points, graph):
+    hostile = [
+        "</script><script>alert(1)</script>",
+        "<!-- <script>",
+        "\u2028]]>\ud800",
+        "{{program}}",
+        "&lt;",
+    ]
+    names = hostile + ["x"] * (N - len(hostile))
+    html = build_page(
+        points, graph, names=names, groups=names, properties={"<b>": names}, title="<i>&", note="</p>"
+    )
+    assert data_of(html)["names"] == [printable(name) for name in names]
+    assert len(re.findall("</script", html, re.IGNORECASE)) == 4  # ours: data, licence, library, program
+    assert "alert(1)</" not in html
+    assert "<title>&lt;i&gt;&amp;</title>" in html
+    html.encode("utf-8")
+    assert html_safe_json(["</script>", "&", "\u2029"]) == '["\\u003c/script\\u003e","\\u0026","\\u2029"]'
+
+
+def test_the_policy_names_exactly_the_two_scripts_and_the_style(points, graph):
+    html = build_page(points, graph)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)[1]
+    allowed = set(re.findall("'(sha256-[^']*)'", policy))
+    inline = re.findall(r"<script>(.*?)</script>", html, re.DOTALL) + re.findall(
+        r"<style>(.*?)</style>", html, re.DOTALL
+    )
+    hashes = {
+        f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}" for text in inline
+    }
+    assert allowed == hashes
+    assert len(allowed) == 3
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+
+
+def test_the_library_comes_with_its_name_version_and_licence(points, graph):
+    html = build_page(points, graph)
+    licence = re.search(r'<script type="text/plain" id="licence">(.*?)</script>', html, re.DOTALL)[1]
+    assert licence.strip().startswith(f"{library.NAME} {library.VERSION}\n")
+    assert "Permission is hereby granted, free of charge" in licence
+    assert f"@license {library.NAME} {library.VERSION}" in html
+
+
+def test_properties_are_shown_as_text(points, graph):
+    values = [None, ["a", 2], date(2024, 2, 3), *[0.5] * (N - 3)]
+    (shown,) = data_of(build_page(points, graph, properties={"x": values}))["properties"]
+    assert shown == ["x", ["", "a, 2", "2024-02-03", *["0.5"] * (N - 3)]]
+
+
+def test_nodes_without_a_group_are_a_group(points, graph):
+    legend = data_of(build_page(points, graph, groups=[None] * 3 + ["a"] * (N - 4) + [""]))["legend"]
+    assert [(entry["name"], entry["count"]) for entry in legend] == [("a", N - 4), ("(none)", 4)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"names": ["a"]}, "names must have one entry per node: 1 for 23"),
+        ({"groups": ["a"]}, "groups must have one entry per node"),
+        ({"properties": {"year": [1]}}, "year must have one entry per node"),
+        ({"properties": {"year": []}}, "year must have one entry per node"),
+    ],
+)
+def test_lengths_must_agree(points, graph, settings, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        build_page(points, graph, **settings)
+
+
+def test_only_the_plane_can_be_shown(graph):
+    with pytest.raises(ValueError, match=r"must have shape \(23, 3\)"):
+        build_page(lift(np.zeros((N, 3))), graph)
+
+
+def test_wide_rows_are_used_only_where_needed(graph, points):
+    settings = {"names": [], "groups": [], "properties": {}, "neighbours": None, "predicted": None}
+    assert payload(points, graph, **settings)["edges"]["columns"]["type"] == "u2"
+    n = (1 << 16) + 1
+    large = Graph(sparse.csr_array((np.ones(1), ([0], [n - 1])), shape=(n, n)))
+    assert unpacked(payload(lift(np.zeros((n, 2))), large, **settings)["edges"]["columns"]).tolist() == [
+        n - 1
+    ]
+
+
+@pytest.mark.parametrize("file", [library.SCRIPT, library.LICENCE])
+def test_a_missing_or_changed_library_is_one_clear_line(points, graph, monkeypatch, tmp_path, file):
+    library.check_library()
+    folder = tmp_path / "vendor"
+    with as_file(library._FOLDER) as vendor:
+        shutil.copytree(vendor, folder)
+    monkeypatch.setattr(library, "_FOLDER", folder)
+    library.check_library()
+    content = (folder / file.name).read_bytes()
+    (folder / file.name).write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    line = f"{file.name} of the drawing library twgl.js 7.0.0 is missing or changed: install heat-neo4j again"
+    with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
+        library.check_library()
+    (folder / file.name).unlink()
+    with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
+        build_page(points, graph)

@@ -1,0 +1,183 @@
+"""The search that passes most pairs over finds what looking at all pairs finds, to the bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from heat_neo4j import Graph, predict_links
+from heat_neo4j._kernels.sweeps import GROUP, TILE, VIEW, _distance, paired_excess
+from heat_neo4j._utils.progress import no_progress
+from heat_neo4j._utils.threads import Team
+from heat_neo4j.geometry.hyperboloid import lift
+from heat_neo4j.geometry.search import Candidates, PartnerSearch, lay_tiles
+
+N = 700
+
+
+def points(seed=0, dimensions=3, scale=1.0, n=N):
+    rng = np.random.default_rng(seed)
+    direction = rng.normal(size=(n, dimensions))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return lift(np.sinh(scale * rng.gamma(4.0, size=(n, 1))) * direction)
+
+
+def graph(seed=0, hub=0):
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, N, size=(2, 3 * N))
+    adjacency = sparse.lil_array(sparse.csr_array((np.ones(3 * N), tuple(ends)), shape=(N, N)))
+    adjacency[7, rng.permutation(N)[:hub]] = 1.0
+    labels = {"A": rng.random(N) < 0.1, "B": rng.random(N) < 0.5}
+    return Graph(adjacency=sparse.csr_array(adjacency), labels=labels)
+
+
+def looked_at_all(embedding, of, k=10, top=None, source_label=None, target_label=None):
+    """Return the links by the distances of all pairs: source, target, distance."""
+    u, v = np.triu_indices(N, 1)
+    columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
+    far = np.array([_distance(z) for z in paired_excess(*columns, u, v)])
+    source = of.labels.get(source_label, np.ones(N, dtype=bool))
+    target = of.labels.get(target_label, np.ones(N, dtype=bool))
+    allowed = (of.adjacency.toarray() == 0)[u, v] & (source[u] & target[v] | source[v] & target[u])
+    u, v, far = u[allowed], v[allowed], far[allowed]
+    if k is not None:
+        ends, partners, away = np.append(u, v), np.append(v, u), np.append(far, far)
+        order = np.lexsort((partners, away, ends))
+        begins = np.searchsorted(ends[order], np.arange(N))
+        ranks = np.arange(len(order)) - begins[ends[order]]
+        near = order[ranks < k]
+        kept = np.unique(near % len(u))
+        u, v, far = u[kept], v[kept], far[kept]
+    order = np.lexsort((v, u, far))[:top]
+    return u[order], v[order], far[order]
+
+
+def both_ways(embedding, of, **limits):
+    """Search, and return what was found after it was compared with looking at all."""
+    found = predict_links(embedding, of, **limits)
+    for ours, plain in zip(
+        (found.source, found.target, found.distance), looked_at_all(embedding, of, **limits), strict=True
+    ):
+        np.testing.assert_array_equal(ours, plain)
+    return found
+
+
+@pytest.mark.parametrize("k", [1, 5, 30, 200, N])
+@pytest.mark.parametrize("scale", [0.05, 0.5, 1.0, 2.5])  # mean radius 0.2, 2, 4 and 10, largest 25
+def test_the_nearest_are_found(k, scale):
+    assert len(both_ways(points(scale=scale), graph(), k=k)) > 0
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, VIEW, VIEW + 1, 60])
+@pytest.mark.parametrize("scale", [0.05, 1.0])
+def test_in_few_dimensions_and_in_many(dimensions, scale):
+    both_ways(points(dimensions=dimensions, scale=scale), graph(), k=4)
+
+
+@pytest.mark.parametrize("hub", [100, 650, 699])
+def test_neighbours_of_hubs_are_left_out(hub):
+    both_ways(points(), graph(hub=hub), k=4)
+
+
+@pytest.mark.parametrize(("source", "target"), [("A", "B"), ("A", None), ("A", "A")])
+def test_labels_are_heeded(source, target):
+    both_ways(points(), graph(), k=3, source_label=source, target_label=target)
+
+
+@pytest.mark.parametrize("top", [1, 50, 5000, 10**6])
+@pytest.mark.parametrize("scale", [0.2, 1.0])
+def test_the_nearest_pairs_of_all(top, scale):
+    assert len(both_ways(points(scale=scale), graph(), k=None, top=top)) > 0
+
+
+def test_points_that_coincide_are_ties():
+    embedding = points()
+    embedding[:300] = embedding[0]
+    both_ways(embedding, graph(), k=5)
+    both_ways(embedding, graph(), k=None, top=500)
+
+
+def test_any_number_of_threads_finds_the_same():
+    one, three = (predict_links(points(), graph(), k=5, n_threads=threads) for threads in (1, 3))
+    np.testing.assert_array_equal(one.distance, three.distance)
+    np.testing.assert_array_equal(one.target, three.target)
+
+
+def test_progress_never_falls():
+    told = []
+    predict_links(points(), graph(), k=None, top=3000, on_progress=lambda *call: told.append(call))
+    done = [call[1] for call in told]
+    assert done == sorted(done)
+    assert told[-1] == ("links", N, N)
+
+
+@pytest.mark.parametrize("bound", [np.inf, 1.0])
+@pytest.mark.parametrize("dimensions", [2, 30])
+def test_among_many_groups_of_tiles(dimensions, bound):
+    """Some of the rows, each by the distance from every point."""
+    n, k = 3 * GROUP * TILE, 12
+    embedding = points(dimensions=dimensions, scale=0.5, n=n)
+    columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
+    roles = np.random.default_rng(0).choice([1, 2, 3], n, p=[0.6, 0.05, 0.35]).astype(np.uint8)
+    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    rows = np.arange(0, n, 97)
+    with Team(2) as team:
+        search = PartnerSearch(Candidates(*columns, *no_links, roles), team)
+        found, partner = search.nearest(rows, k, bound, no_progress)
+    for row, far, others in zip(rows.tolist(), found, partner, strict=True):
+        fits = ((roles[row] & 1) & (roles >> 1)) | ((roles[row] >> 1) & (roles & 1))
+        fits[row] = 0
+        suited = np.flatnonzero(fits)
+        z = paired_excess(*columns, np.full(len(suited), row), suited)
+        order = np.argsort(z, kind="stable")[:k]
+        nearest = np.array([_distance(z[at]) for at in order])
+        order, nearest = order[nearest <= bound], nearest[nearest <= bound]
+        within = far <= bound
+        np.testing.assert_array_equal(far[within], nearest)
+        np.testing.assert_array_equal(others[within], suited[order])
+
+
+@settings(deadline=None)
+@given(
+    n=st.integers(1, 3 * TILE),
+    dimensions=st.integers(1, 40),
+    scale=st.floats(0.01, 1.5),
+    seed=st.integers(0, 99),
+)
+def test_tiles_hold_every_point_once_and_their_bounds_are_bounds(n, dimensions, scale, seed):
+    embedding = points(seed, dimensions, scale, n)
+    roles = np.random.default_rng(seed).integers(0, 4, n).astype(np.uint8)
+    tiles = lay_tiles(embedding[:, :-1].T, embedding[:, -1], roles)
+    np.testing.assert_array_equal(np.sort(tiles.node), np.arange(n))
+    np.testing.assert_array_equal(np.column_stack((tiles.points, tiles.time)), embedding[tiles.node])
+    ball = tiles.points / (1.0 + tiles.time[:, None])
+    views = tiles.views.transpose(0, 2, 1).reshape(-1, VIEW)[:n]
+    gaps = tiles.gaps.ravel()[:n]
+    np.testing.assert_allclose(gaps, 1.0 - (ball**2).sum(axis=1), rtol=1e-6, atol=1e-12)
+    real = ((ball[:, None] - ball) ** 2).sum(axis=2)
+    seen = ((views[:, None] - views) ** 2).sum(axis=2)
+    assert (seen <= real * (1.0 + 1e-9) + 1e-14).all()
+    if dimensions <= VIEW:
+        np.testing.assert_allclose(seen, real, atol=1e-12)
+    tile = np.arange(n) // TILE
+    assert (tiles.boxes[tile, 0] <= views).all()
+    assert (views <= tiles.boxes[tile, 1]).all()
+    assert (gaps <= tiles.widest[tile]).all()
+    group = tile // GROUP
+    assert (tiles.outer_boxes[group, 0] <= views).all()
+    assert (views <= tiles.outer_boxes[group, 1]).all()
+    assert (gaps <= tiles.outer_widest[group]).all()
+    for number, mask in enumerate(tiles.masks):
+        assert mask == np.bitwise_or.reduce(roles[tiles.node[tile == number]])
+
+
+def test_points_that_are_near_lie_together():
+    """Most of the tiles are passed over: else the search would be right, but slow."""
+    embedding = points(dimensions=2, scale=0.5, n=100 * TILE)
+    tiles = lay_tiles(
+        np.ascontiguousarray(embedding[:, :-1].T), embedding[:, -1].copy(), np.ones(6400, np.uint8)
+    )
+    sides = tiles.boxes[:, 1, :2] - tiles.boxes[:, 0, :2]
+    whole = tiles.boxes[:, 1, :2].max(axis=0) - tiles.boxes[:, 0, :2].min(axis=0)
+    assert np.median(sides.prod(axis=1)) < whole.prod() / 50

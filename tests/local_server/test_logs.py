@@ -1,0 +1,84 @@
+"""Why a server did not start, from its logs."""
+
+import json
+
+import pytest
+
+from heat_neo4j.local_server.folders import ServerFolder
+from heat_neo4j.local_server.launch import LogMarks
+
+PLAIN = """\
+2026-11-21 00:39:02.974+0000 ERROR [o.n.d.d.DatabaseLifecycles] Failed to start DatabaseId{78a95c42[neo4j]}
+java.lang.RuntimeException: Something went wrong
+\tat org.neo4j.Some.method(Some.java:1)
+Caused by: java.lang.IllegalStateException: Failed to load data
+\t... 12 more
+2026-11-21 00:39:03.000+0000 INFO  Stopping...
+"""
+STRUCTURED = json.dumps(
+    {
+        "time": "2026-11-21 00:40:28.995+0000",
+        "level": "ERROR",
+        "message": "Failed to start DatabaseId{00000000[system]}",
+        "stacktrace": "java.lang.RuntimeException: outer\n\tat x.Y\n"
+        "Caused by: java.io.IOException: inner\n\t... 1 more\n",
+    }
+)
+HEAP = "Error occurred during initialization of VM\nCould not reserve enough space for 900GB object heap\n"
+IN_USE = (
+    "2026-11-21 00:00:00.000+0000 ERROR Failed to start Neo4j on 127.0.0.1:1. "
+    "Address 127.0.0.1:1 is already in use, cannot bind to it."
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = ServerFolder(tmp_path / "home", "unit", "5.26")
+    made.create()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "innermost", "database"),
+    [
+        (PLAIN, None, "Failed to load data", "neo4j"),
+        (STRUCTURED, None, "inner", "system"),
+        (HEAP, "not enough memory", "Could not reserve", None),
+        ("java.io.IOException: No space left on device", "disk is full", "No space left", None),
+        (
+            "x.FileLockException: Lock file has been locked by another process",
+            "another Neo4j",
+            "Lock file",
+            None,
+        ),
+        (
+            "2026-11-21 00:00:00.000+0000 ERROR   Odd thing\n2026-11-21 00:00:01.000+0000 INFO  Bye",
+            None,
+            "Odd thing",
+            None,
+        ),
+        ("jvm arguments: -XX:+ExitOnOutOfMemoryError", None, "jvm arguments", None),
+        ("{not json", None, "{not json", None),
+        ("", None, "it gave no reason; the last that it logged is: nothing", None),
+    ],
+)
+def test_the_reason_is_found_in_the_log(folder, text, known, innermost, database):
+    logs = LogMarks.of(folder)
+    folder.debug_log.write_text(text)
+    assert (known is None) == (logs.known_cause() is None)
+    assert known is None or known in logs.known_cause()
+    assert logs.innermost_cause().startswith(innermost) or innermost in logs.innermost_cause()
+    assert "\n" not in logs.innermost_cause()
+    assert logs.failed_database() == database
+
+
+def test_only_lines_of_this_start_count_even_after_a_rotation(folder):
+    folder.debug_log.write_text(PLAIN)
+    logs = LogMarks.of(folder)
+    assert logs.failed_database() is None
+    with folder.debug_log.open("a") as file:
+        file.write(IN_USE)
+    assert logs.port_taken()
+    assert logs.failed_database() is None
+    folder.debug_log.write_text(STRUCTURED[:400])
+    assert logs.failed_database() == "system"

@@ -1,0 +1,49 @@
+"""A run that would not fit is refused with the numbers and what to change; one that fits is not."""
+
+from dataclasses import replace
+
+import pytest
+
+from heat_neo4j.errors import MemoryExceeded
+from heat_neo4j.pipeline.estimate import PROGRAM, RunSize, check_memory, estimate
+
+LARGE = RunSize(
+    nodes=10**6,
+    relationships=5 * 10**6,
+    attribute_columns=50,
+    attribute_share=0.08,
+    threads=2,
+    probability=False,
+)
+
+
+def test_what_fits_is_let_through():
+    check_memory(LARGE, estimate(LARGE).peak_memory)
+
+
+@pytest.mark.parametrize(
+    ("size", "advice"),
+    [
+        (LARGE, "a projection of fewer nodes or attributes, or lower --n-components"),
+        (replace(LARGE, probability=True), "--no-probability"),
+        (replace(LARGE, links_per_node=200), "lower --k, or --no-links"),
+        (replace(LARGE, probability=True, combined=True), "--score distance, or --no-links"),
+        (replace(LARGE, relationships=10**8, walks_per_node=1), "a projection of fewer nodes, relationships"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_numbers_and_what_to_change(size, advice):
+    needed = estimate(size)
+    with pytest.raises(MemoryExceeded) as caught:
+        check_memory(size, needed.peak_memory - 1)
+    message = str(caught.value)
+    assert f"about {needed.peak_memory / 2**30:.1f} GiB" in message
+    assert advice in message
+    assert message.endswith("or raise --memory-limit; nothing was begun")
+
+
+def test_where_the_program_itself_does_not_fit_nothing_else_is_advised():
+    small = replace(LARGE, nodes=40, relationships=40)
+    with pytest.raises(
+        MemoryExceeded, match=r"the program alone takes about 300.0 MiB .*: raise --memory-limit to"
+    ):
+        check_memory(small, PROGRAM)

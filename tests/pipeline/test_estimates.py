@@ -1,0 +1,205 @@
+"""Estimates against what the code really allocates and does, on graphs small enough to do it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j import HEAT, Graph
+from heat_neo4j._kernels.vectors import padded_width
+from heat_neo4j._utils.random import make_keys
+from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
+from heat_neo4j.embedding.similarity import TABLE_LIMIT
+from heat_neo4j.embedding.training import Schedule, make_workspace
+from heat_neo4j.embedding.walks import make_walks
+from heat_neo4j.pipeline.estimate import RATES, RunSize, _memory, _training_bytes, estimate
+from tests.support.shapes import make_shape
+
+SMALL = RunSize(nodes=1000, relationships=5000, attribute_columns=200, attribute_share=0.05, threads=2)
+
+
+def random_graph(size, seed=0):
+    rng = np.random.default_rng(seed)
+    n = size.nodes
+    ends = rng.integers(0, n, (2, size.relationships))
+    adjacency = sparse.csr_array((np.ones(size.relationships), tuple(ends)), shape=(n, n))
+    attributes = sparse.random_array(
+        (n, size.attribute_columns), density=size.attribute_share, format="csr", rng=rng
+    )
+    return Graph(adjacency, attributes)
+
+
+def array_bytes(*groups):
+    return sum(part.nbytes for group in groups for part in group if isinstance(part, np.ndarray))
+
+
+@pytest.mark.parametrize("nodes", [1000, TABLE_LIMIT + 500])
+def test_training_memory_is_that_of_the_arrays(nodes):
+    size = replace(SMALL, nodes=nodes, relationships=5 * nodes, walks_per_node=1, walk_length=5)
+    graph = random_graph(size)
+    keys = make_keys(0)
+    walks = make_walks(graph, alpha=size.alpha, walk_length=size.walk_length, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.75)
+    schedule = Schedule(1, 3, size.n_negatives, 1.0, 0.05, 320, 1)
+    workspace = make_workspace(nodes, size.n_components, schedule, size.walk_length, size.threads)
+    points = 8 * nodes * (padded_width(size.n_components + 1) + size.n_components + 1)  # and their mean
+    held = array_bytes(walks.walker, walks.similarity, pairs.negatives, workspace, [pairs.occurrences])
+    assert _training_bytes(size) == pytest.approx(held + points, rel=0.25)
+
+
+def test_graph_memory_is_that_of_the_arrays():
+    graph = random_graph(SMALL)
+    matrix, attributes = graph.adjacency, graph.attributes
+    held = array_bytes(
+        [matrix.data, matrix.indices, matrix.indptr, attributes.data, attributes.indices, attributes.indptr]
+    )
+    ids = sum(len(f"4:4b0e1b7e-1f6c-4e0c-9d2d-2c1c1a1b1c1d:{i}") + 49 + 8 for i in range(SMALL.nodes))
+    needed = _memory(replace(SMALL, links_per_node=0, n_components=1))["train"]
+    own = _training_bytes(replace(SMALL, n_components=1))
+    assert needed - own == pytest.approx(held + ids, rel=0.15)
+
+
+@pytest.mark.parametrize(("length", "window"), [(2, 1), (2, 5), (10, 3), (10, 9), (10, 20), (80, 3)])
+def test_the_number_of_pairs_is_that_of_full_walks(length, window):
+    by_hand = sum(a != b and abs(a - b) <= window for a in range(length) for b in range(length))
+    size = RunSize(
+        nodes=7, relationships=9, walks_per_node=3, walk_length=length, window_size=window, n_epochs=2
+    )
+    assert size.pairs == 2 * 7 * 3 * by_hand
+
+
+def test_a_fit_trains_nearly_as_many_pairs():
+    size = replace(SMALL, nodes=300, relationships=3000, walks_per_node=1, walk_length=20)
+    model = HEAT(n_components=2, walks_per_node=1, walk_length=20, n_negatives=1, random_state=0)
+    model.fit(random_graph(size))
+    assert 0.8 * size.pairs < model.n_pairs_ <= size.pairs
+
+
+def test_nodes_without_relationships_have_walks_only_if_they_have_attributes():
+    half = replace(SMALL, nodes=50_000, isolated_share=0.5)
+    bare = replace(half, attribute_columns=0)
+    assert half.pairs == replace(half, isolated_share=0.0).pairs
+    assert 2 * bare.pairs == half.pairs
+    whole = estimate(replace(bare, isolated_share=0.0)).seconds
+    assert estimate(bare).seconds["train"] == pytest.approx(whole["train"] / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", ["star", "two hubs"])
+@pytest.mark.parametrize("attributes", [False, True])
+def test_a_hub_that_has_met_all_others_is_not_trained(shape, attributes):
+    graph = make_shape(shape, 500, attributes=attributes)
+    size = RunSize(
+        nodes=graph.n_nodes,
+        relationships=graph.n_edges,
+        hub_share=0.5,
+        attribute_columns=graph.n_attributes,
+        attribute_share=0.1,
+    )
+    unknown, known = (estimate(replace(size, hub_share=share)).seconds["train"] for share in (0.0, 0.5))
+    model = HEAT(alpha=size.alpha, random_state=0).fit(graph)
+    assert known / unknown == pytest.approx(model.n_pairs_ / size.pairs, abs=0.1)
+
+
+def test_a_hub_of_a_dense_graph_has_negatives_left():
+    dense = RunSize(nodes=1000, relationships=450_000)
+    assert estimate(replace(dense, hub_share=1.0)) == estimate(dense)
+
+
+def test_steps_along_attributes_cost_what_their_rows_are_long():
+    long, short = replace(SMALL, nodes=50_000), replace(SMALL, nodes=50_000, attribute_share=0.005)
+    assert estimate(long).seconds["walks"] > estimate(short).seconds["walks"]
+    assert estimate(long).seconds["train"] > estimate(short).seconds["train"]
+    plain = estimate(replace(short, alpha=0.0)).seconds
+    assert estimate(short).seconds["train"] > plain["train"]
+
+
+def test_links_are_never_more_than_the_absent_pairs():
+    assert RunSize(nodes=5, relationships=4, links_per_node=10).links == 6
+    assert RunSize(nodes=5, relationships=10).links == 0
+    assert RunSize(nodes=5, relationships=40).links == 0
+    assert RunSize(nodes=1000, relationships=10, links_per_node=3).links == 3000
+
+
+def test_links_between_few_nodes_or_a_few_of_all_cost_less():
+    size = replace(SMALL, nodes=1_000_000, relationships=5_000_000)
+    few = replace(size, linked_nodes=20_000)
+    assert few.links == 200_000
+    assert replace(size, top=500).links == 500
+    assert estimate(few).seconds["links"] < 0.1 * estimate(size).seconds["links"]
+    assert estimate(few).seconds["write"] < 0.2 * estimate(size).seconds["write"]
+    assert estimate(few).memory["links"] < estimate(size).memory["links"]
+
+
+def test_stages_follow_the_options():
+    whole = estimate(SMALL)
+    assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write", "index"]
+    assert list(whole.memory) == ["read", "train", "calibrate", "links", "write"]
+    assert whole.peak_memory == max(whole.memory.values())
+    assert whole.total_seconds == pytest.approx(sum(whole.seconds.values()))
+    plain = estimate(replace(SMALL, links_per_node=0))
+    assert list(plain.seconds) == ["read", "walks", "train", "write", "index"]
+    assert plain.stored_bytes < whole.stored_bytes
+    assert "calibrate" not in estimate(replace(SMALL, probability=False)).seconds
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"nodes": 100_000}, {"relationships": 5_000_000}, {"n_components": 200},
+        {"nodes": 5000, "attribute_columns": 4000}, {"nodes": 20_000, "attribute_columns": 100_000},
+    ],
+)  # fmt: skip
+def test_more_of_anything_takes_more_memory_and_time(more):
+    less, greater = estimate(SMALL), estimate(replace(SMALL, **more))
+    assert greater.peak_memory > less.peak_memory
+    assert greater.total_seconds > less.total_seconds
+
+
+def test_threads_share_the_training():
+    one, two = estimate(replace(SMALL, nodes=100_000, threads=1)), estimate(replace(SMALL, nodes=100_000))
+    assert one.seconds["train"] == pytest.approx((1 + RATES.second_thread) * two.seconds["train"], rel=0.01)
+    assert one.seconds["write"] == two.seconds["write"]
+
+
+def test_a_combined_score_takes_more_and_a_shortlist_less_than_all_pairs():
+    plain, combined = estimate(SMALL), estimate(replace(SMALL, combined=True))
+    assert combined.seconds["calibrate"] > plain.seconds["calibrate"]
+    assert combined.seconds["links"] > plain.seconds["links"]
+    assert combined.memory["links"] > plain.memory["links"]
+    whole, listed = (estimate(replace(SMALL, combined=True, nodes=n)) for n in (20_000, 20_001))
+    assert whole.seconds["links"] > 5 * listed.seconds["links"]
+    assert whole.memory["links"] > listed.memory["links"]
+
+
+def test_teleports_among_near_nodes_need_lists_and_no_table():
+    size = replace(SMALL, nodes=TABLE_LIMIT)
+    near = replace(size, attribute_neighbours=20)
+    assert _training_bytes(near) > _training_bytes(replace(size, alpha=0.0)) + 100 * 20 * TABLE_LIMIT
+    assert estimate(near).seconds["walks"] > estimate(replace(near, attribute_neighbours=10)).seconds["walks"]
+    assert _training_bytes(replace(near, alpha=0.0)) == _training_bytes(replace(size, alpha=0.0))
+
+
+def test_the_rates_are_used():
+    slow = replace(RATES, candidate=20 * RATES.candidate)
+    big = replace(SMALL, nodes=50_000)
+    assert estimate(big, slow).seconds["train"] > 5 * estimate(big).seconds["train"]
+
+
+def test_exclusion_is_exact_while_the_bits_fit():
+    limit = int((8 * EXACT_BYTES) ** 0.5)
+    assert estimate(replace(SMALL, nodes=limit - 64)).exact_exclusion
+    assert not estimate(replace(SMALL, nodes=limit + 64)).exact_exclusion
+
+
+def test_the_report_is_plain_data():
+    document = estimate(SMALL).to_dict()
+    assert document["peak_memory"] == max(document["memory"].values())
+    assert document["total_seconds"] > 0
+
+
+def test_relationships_of_a_dense_graph_are_far_away_in_memory():
+    dense = replace(SMALL, nodes=10_000, relationships=1_800_000)
+    few = replace(dense, relationships=50_000)
+    assert estimate(dense).seconds["train"] > 1.2 * estimate(few).seconds["train"]
+    assert estimate(replace(few, relationships=100_000)).seconds["train"] == estimate(few).seconds["train"]

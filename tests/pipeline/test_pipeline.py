@@ -1,0 +1,378 @@
+"""The whole trip on a live server: what `embed` and `predict` leave in the graph, read back."""
+
+import numpy as np
+import pytest
+
+from heat_neo4j import HEAT
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.publish.writer import Run
+from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.pipeline.embed import LinkOptions, embed, predict
+from tests.support.live_graph import open_cypher, published_node, runs_in_graph, snapshot
+
+pytestmark = pytest.mark.live
+
+NODES = 60
+PAPERS = Projection(["PipePaper"], ["PIPE_CITES"], attributes=["words"], key="key")
+NAMES = WriteNames("pipe")
+LINKS = LinkOptions(k=3)
+
+
+def new_model(**changed):
+    small = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_negatives": 3, "n_threads": 1}
+    return HEAT(**{**small, "random_state": 4, **changed})
+
+
+@pytest.fixture
+def cypher(server):
+    """Two rings of thirty papers with shortcuts and words of their own, and a bystander."""
+    with open_cypher(server) as run:
+        run(
+            "UNWIND range(0, $n - 1) AS i "
+            "CREATE (:PipePaper {key: i, words: ['w' + (i / 30), 'v' + (i % 7)]})",
+            n=NODES,
+        )
+        run(
+            "MATCH (a:PipePaper) MATCH (b:PipePaper) "
+            "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [1, 2, 5] "
+            "CREATE (a)-[:PIPE_CITES]->(b)"
+        )
+        run("MATCH (a:PipePaper {key: 0}) CREATE (:PipeReader {heatEmbedding: 'mine'})-[:PIPE_LIKES]->(a)")
+        yield run
+        run(
+            "MATCH (n) WHERE n:PipePaper OR n:PipeReader OR (n:HeatRun|HeatVersion AND n.model = 'pipe') "
+            "OR (n:HeatModel AND n.name = 'pipe') DETACH DELETE n"
+        )
+
+
+def predicted(cypher, kind="PIPE_PREDICTED"):
+    """Return {(lower key, higher key): properties} of published links, and of a user's own of the type."""
+    rows = cypher(
+        "MATCH (model:HeatModel {name: 'pipe'}) MATCH (m:HeatVersion {model: 'pipe', number: model.version}) "
+        f"MATCH (a)-[p:`{kind}`]->(b) "
+        "WHERE coalesce(p.run, m.linkRun) = m.linkRun RETURN a.key AS a, b.key AS b, properties(p) AS p"
+    )
+    return {(row["a"], row["b"]): row["p"] for row in rows}
+
+
+def as_read(found):
+    """Return predicted links in the form of `predicted`, run ids left out; rows are keys here."""
+    columns = zip(found.source, found.target, found.rank, found.distance, found.probability, strict=True)
+    return {
+        (int(a), int(b)): {"rank": int(rank), "distance": distance, "probability": probability}
+        for a, b, rank, distance, probability in columns
+    }
+
+
+def without_run(links):
+    return {pair: {name: p[name] for name in p if name != "run"} for pair, p in links.items()}
+
+
+MORE_CITATIONS = (
+    "MATCH (a:PipePaper) MATCH (b:PipePaper) "
+    "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [3, 4, 6, 7] "
+    "CREATE (a)-[:PIPE_CITES]->(b)"
+)
+"""What it takes for enough edges to be held out for a choice of parameters."""
+
+
+@pytest.mark.parametrize(
+    ("choose", "chosen"),
+    [
+        pytest.param((), False, id="given"),
+        pytest.param(("alpha",), True, id="chosen"),
+        pytest.param(("alpha",), False, id="too few edges to choose"),
+    ],
+)
+def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
+    store, cypher, tmp_path, monkeypatch, choose, chosen
+):
+    if chosen:
+        cypher(MORE_CITATIONS)
+    path = tmp_path / "pipe.checkpoint"
+    options = {"names": NAMES, "links": LINKS, "coordinates": "hyperboloid", "choose": choose}
+    plain = new_model()
+    expected = embed(store, PAPERS, plain, dry_run=True, **options)
+
+    def lost(run):
+        raise WriteFailed("the server was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "publish", lost)
+        with pytest.raises(WriteFailed, match="the server was lost"):
+            embed(store, PAPERS, new_model(), checkpoint=path, **options)
+    assert path.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(HEAT, "fit", None)  # neither the model is trained again nor its twin for probabilities
+        again = embed(store, PAPERS, new_model(), checkpoint=path, **options)
+    assert not path.exists()
+    taken = f"the training was taken from checkpoint {path}, of an attempt before"
+    assert again.notes == (taken, *expected.notes)
+    assert again.calibration == expected.calibration
+    assert (again.choice is not None) == chosen
+    if chosen:
+        assert again.choice.parameters == expected.choice.parameters
+        assert again.run.parameters["choice"] == again.choice.to_dict()
+    graph = store.read_graph(PAPERS)
+    assert np.array_equal(store.read_embedding(graph, names=NAMES), plain.embedding_)
+    found = predict_links(plain, graph, k=3, probability=expected.calibration)
+    assert without_run(predicted(cypher)) == as_read(found)
+    assert again.run.parameters["alpha"] == plain.alpha
+    assert ("choice" in again.run.parameters) == chosen
+
+
+def test_what_was_computed_is_what_is_published(store, cypher):
+    model = new_model()
+    report = embed(store, PAPERS, model, names=NAMES, links=LINKS, coordinates="hyperboloid")
+    graph = store.read_graph(PAPERS)
+    assert np.array_equal(store.read_embedding(graph, names=NAMES), model.embedding_)
+    found = predict_links(model, graph, k=3, probability=report.calibration)
+    assert without_run(predicted(cypher)) == as_read(found)
+    assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {report.run.run_id}
+    (record,) = store.runs("pipe")
+    assert record == report.run
+    assert (record.status, record.nodes_written, record.links_written) == ("complete", NODES, len(found))
+    assert record.parameters["n_components"] == 3
+    assert record.parameters["links"]["k"] == 3
+    assert record.parameters["calibration"]["radius"] == report.calibration.radius
+    assert record.seed == 4
+    assert record.projection == PAPERS.to_dict()
+    stages = {
+        "read",
+        "similarity",
+        "walks",
+        "train",
+        "calibrate",
+        "links",
+        "write coordinates",
+        "write links",
+        "build index",
+    }
+    assert set(record.stage_seconds) == stages
+    assert all(seconds >= 0 for seconds in record.stage_seconds.values())
+
+
+def test_the_next_run_reads_the_graph_and_not_its_own_output(store, cypher):
+    everything = Projection(["PipePaper"], attributes=["words"])
+    first, second = new_model(), new_model()
+    reports = [embed(store, everything, model, names=NAMES, links=LINKS) for model in (first, second)]
+    assert np.array_equal(first.embedding_, second.embedding_)
+    assert {p["run"] for p in predicted(cypher).values()} == {reports[1].run.run_id}
+    assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {each.run.run_id for each in reports}
+    assert [run.status for run in store.runs("pipe")] == ["complete", "superseded"]
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(store, cypher):
+    before = snapshot(cypher)
+    planned = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS, dry_run=True).run
+    assert snapshot(cypher) == before
+    done = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).run
+    assert (planned.status, planned.run_id) == ("dry run", "")
+    for name in ("nodes_written", "links_written", "embedding_property", "link_type", "coordinates"):
+        assert getattr(planned, name) == getattr(done, name), name
+    for name in ("dimension", "final_loss", "pair_count", "seed", "parameters"):
+        assert getattr(planned, name) == getattr(done, name), name
+
+
+@pytest.mark.parametrize(
+    ("statement", "links", "error"),
+    [
+        ("MATCH (n:PipePaper {key: 7}) SET n.pipeRadius2 = 0", LINKS, WriteRefused),
+        ("MATCH (n:PipePaper {key: 7}) CREATE (n)-[:PIPE_PREDICTED]->(n)", LINKS, WriteRefused),
+        ("RETURN 1", LinkOptions(source_label="Nobody"), ProjectionError),
+        ("RETURN 1", LinkOptions(target_label="Nobody"), ProjectionError),
+    ],
+)
+def test_what_would_be_refused_at_the_end_is_refused_before_training(store, cypher, statement, links, error):
+    cypher(statement)
+    before, stages = snapshot(cypher), set()
+    with pytest.raises(error):
+        embed(
+            store, PAPERS, new_model(), names=NAMES, links=links,
+            on_progress=lambda stage, done, total: stages.add(stage),
+        )  # fmt: skip
+    assert stages
+    assert not stages & {"walks", "train"}
+    assert snapshot(cypher) == before
+
+
+def test_an_unknown_kind_of_coordinates_is_refused_before_reading():
+    with pytest.raises(
+        ValueError, match="coordinates must be one of poincare, hyperboloid, klein, got 'flat'"
+    ):
+        embed(None, PAPERS, new_model(), coordinates="flat")
+
+
+def test_overwrite_leaves_relationships_of_the_user(store, cypher):
+    cypher("MATCH (a:PipePaper {key: 7}) SET a.pipeRadius1 = 'mine'")
+    cypher("MATCH (a:PipePaper {key: 7}) CREATE (a)-[:PIPE_PREDICTED {mine: true}]->(a)")
+    embed(store, PAPERS, new_model(), names=NAMES, links=LINKS, overwrite=True)
+    assert predicted(cypher)[7, 7] == {"mine": True}
+    (row,) = cypher("MATCH (a:PipePaper {key: 7}) RETURN a.pipeRadius1 AS radius")
+    assert isinstance(row["radius"], float)
+
+
+def test_without_links_earlier_ones_stay_published(store, cypher):
+    first = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).run
+    second = embed(store, PAPERS, new_model(random_state=5), names=NAMES, links=None).run
+    assert second.parts == ("embedding",)
+    model = published_node(cypher, "pipe")
+    assert (model["run"], model["linkRun"]) == (second.run_id, first.run_id)
+    assert {p["run"] for p in predicted(cypher).values()} == {first.run_id}
+    assert set(runs_in_graph(cypher, "PipePaper", NAMES)["links"]) == {first.run_id}
+
+
+def test_predict_reads_coordinates_back_and_reuses_the_calibration(store, cypher):
+    first = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS)
+    stages = set()
+    report = predict(
+        store, "pipe", links=LinkOptions(k=5, top=20), on_progress=lambda stage, *_: stages.add(stage)
+    )
+    assert not {stage for stage in stages if "train" in stage}
+    graph = store.read_graph(PAPERS)
+    points = store.read_embedding(graph, names=NAMES)
+    found = predict_links(points, graph, k=5, top=20, probability=first.calibration)
+    assert without_run(predicted(cypher)) == as_read(found)
+    assert report.run.parts == ("links",)
+    assert report.run.parameters["embedding_run"] == first.run.run_id
+    assert report.calibration == first.calibration
+    model = published_node(cypher, "pipe")
+    assert (model["run"], model["linkRun"]) == (first.run.run_id, report.run.run_id)
+    assert predict(store, "pipe", links=LinkOptions(k=1)).run.status == "complete"
+
+
+def test_predict_fits_the_calibration_that_the_run_did_not(store, cypher):
+    embed(store, PAPERS, new_model(), names=NAMES, links=None)
+    stages = set()
+    report = predict(store, "pipe", links=LINKS, on_progress=lambda stage, *_: stages.add(stage))
+    assert "probability: train" in stages
+    wanted = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).calibration
+    assert report.calibration == wanted
+
+
+def test_predict_keeps_to_the_type_of_the_last_links(store, cypher):
+    names = WriteNames("pipe", link_type="PIPE_GUESS")
+    embed(store, PAPERS, new_model(), names=names, links=LINKS)
+    guess = predict(store, "pipe", links=LinkOptions(k=1)).run
+    assert guess.link_type == "PIPE_GUESS"
+    for kept in ([guess.run_id], []):
+        other = predict(store, "pipe", links=LinkOptions(k=1), link_type="PIPE_OTHER").run
+        assert other.link_type == "PIPE_OTHER"
+        assert {p["run"] for p in predicted(cypher, "PIPE_OTHER").values()} == {other.run_id}
+        rows = cypher("MATCH ()-[p]->() WHERE type(p) = 'PIPE_GUESS' RETURN DISTINCT p.run AS run")
+        assert [row["run"] for row in rows] == kept
+
+
+def test_predict_without_coordinates(store, cypher):
+    with pytest.raises(ProjectionError, match="model 'pipe' has no published coordinates"):
+        predict(store, "pipe")
+    embed(store, PAPERS, new_model(), names=NAMES, links=None)
+    cypher("CREATE (:PipePaper {key: 1000})")
+    with pytest.raises(ProjectionError, match="1 of 61 nodes have no coordinates"):
+        predict(store, "pipe")
+
+
+def test_links_without_probability_and_why(store, cypher):
+    report = embed(store, PAPERS, new_model(), names=NAMES, links=LinkOptions(k=1, probability=False))
+    assert (report.calibration, report.notes) == (None, ())
+    assert all("probability" not in p for p in predicted(cypher).values())
+    few = Projection(["PipePaper"], ["PIPE_CITES"], node_filter="n.key < 8")
+    report = embed(store, few, new_model(), names=NAMES, links=LinkOptions(k=1))
+    assert report.calibration is None
+    assert report.notes[0].startswith("no link probability: ")
+
+
+def published_coordinates(cypher):
+    """Return {key: coordinates} as readers see them."""
+    rows = cypher(
+        "MATCH (model:HeatModel {name: 'pipe'}) MATCH (m:HeatVersion {model: 'pipe', number: model.version}) "
+        "MATCH (n:PipePaper) WHERE n[m.runProperty] = m.run "
+        "RETURN n.key AS key, n[m.embeddingProperty] AS point"
+    )
+    return {row["key"]: row["point"] for row in rows}
+
+
+def insert_anew(cypher):
+    """Replace the papers by equal ones that were created in the opposite order, last relationship first."""
+    cypher("MATCH (n:PipePaper) DETACH DELETE n")
+    cypher(
+        "UNWIND range($n - 1, 0, -1) AS i "
+        "CREATE (:PipePaper {key: i, words: ['w' + (i / 30), 'v' + (i % 7)]})",
+        n=NODES,
+    )
+    cypher(
+        "MATCH (a:PipePaper) MATCH (b:PipePaper) "
+        "WHERE a.key / 30 = b.key / 30 AND (b.key - a.key + 30) % 30 IN [1, 2, 5] "
+        "WITH a, b ORDER BY b.key DESC, a.key DESC CREATE (a)-[:PIPE_CITES]->(b)"
+    )
+
+
+def test_one_seed_is_one_answer_for_any_number_of_threads_and_any_order_of_insertion(store, cypher):
+    answers = []
+    for prepare in (list, lambda: insert_anew(cypher)):
+        prepare()
+        for threads in (1, 2):
+            model = new_model(n_threads=threads)
+            embed(store, PAPERS, model, names=NAMES, links=LINKS)
+            links = without_run(predicted(cypher))
+            answers.append((model.embedding_.tobytes(), published_coordinates(cypher), links))
+    assert len(answers[0][1]) == NODES
+    assert all(answer == answers[0] for answer in answers[1:])
+
+
+def test_chosen_parameters_are_used_and_recorded(store, cypher):
+    cypher(MORE_CITATIONS)
+    model = new_model()
+    report = embed(
+        store, PAPERS, model, names=NAMES, links=None, choose=("alpha",), coordinates="hyperboloid"
+    )
+    choice = report.choice
+    assert model.alpha == choice.parameters["alpha"]
+    assert len(choice.trials) == 9  # of 2 walks a node, a fifth and a half are one: 7 + 2
+    (record,) = store.runs("pipe")
+    assert record.parameters["alpha"] == model.alpha
+    assert record.parameters["choice"] == choice.to_dict()
+    assert "choose" in record.stage_seconds
+    graph = store.read_graph(PAPERS)
+    again = new_model(alpha=model.alpha).fit(graph)
+    assert np.array_equal(store.read_embedding(graph, names=NAMES), again.embedding_)
+
+
+def test_what_cannot_be_chosen_is_said_and_left_as_given(store, cypher):
+    cypher("MATCH (:PipePaper)-[r:PIPE_CITES]->(:PipePaper) DELETE r")
+    cypher("MATCH (a:PipePaper), (b:PipePaper {key: a.key + 1}) CREATE (a)-[:PIPE_CITES]->(b)")
+    model = new_model()
+    report = embed(store, PAPERS, model, names=NAMES, links=None, choose=("alpha",))
+    assert report.choice is None
+    assert model.alpha == HEAT().alpha
+    assert len(report.notes) == 1
+    assert report.notes[0].startswith("no parameter can be chosen: ")
+    assert report.run.status == "complete"
+
+
+def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, cypher):
+    model = new_model()
+    links = LinkOptions(k=3, score="combined")
+    report = embed(store, PAPERS, model, names=NAMES, links=links)
+    graph = store.read_graph(PAPERS)
+    found = predict_links(model, graph, k=3, score=report.score)
+    assert report.calibration is None
+    assert without_run(predicted(cypher)) == as_read(found)
+    ranked = sorted(predicted(cypher).values(), key=lambda p: p["rank"])
+    assert [p["probability"] for p in ranked] == sorted((p["probability"] for p in ranked), reverse=True)
+    (record,) = store.runs("pipe")
+    assert record.parameters["link_score"] == report.score.to_dict()
+    before = without_run(predicted(cypher))
+    again = predict(store, "pipe", links=LinkOptions(k=3))
+    assert again.score == report.score
+    assert again.run.parameters["links"]["score"] == "combined"
+    assert "probability: train" not in again.run.stage_seconds
+    for pair, p in without_run(predicted(cypher)).items():
+        assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)
+    plain = predict(store, "pipe", links=LinkOptions(k=3, probability=False))
+    assert plain.score is None
+    assert [note.partition(":")[0] for note in plain.notes] == ["links are ranked by distance"]
+    by_distance = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
+    assert by_distance.score is None

@@ -1,0 +1,142 @@
+"""The next run encodes attributes as the published one did, on a live server."""
+
+import numpy as np
+import pytest
+
+from heat_neo4j import HEAT
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.publish.writer import Run
+from heat_neo4j.errors import ProjectionError, WriteFailed
+from heat_neo4j.pipeline.embed import LinkOptions, embed, predict
+from tests.support.live_graph import open_cypher
+
+pytestmark = pytest.mark.live
+
+NAMES = WriteNames("recipes")
+PAPERS = Projection(
+    ["RecipePaper"], ["RECIPE_CITES"], attributes=["year", "venue"], text=["title"], key="key"
+)
+
+
+def run(store, projection=PAPERS, **options):
+    small = {"n_components": 2, "walks_per_node": 1, "walk_length": 8, "n_threads": 1, "random_state": 0}
+    return embed(store, projection, HEAT(**small), names=NAMES, links=None, **options)
+
+
+@pytest.fixture
+def cypher(server):
+    with open_cypher(server) as run:
+        run(
+            "UNWIND range(0, 19) AS i CREATE (:RecipePaper {key: i, year: 2000 + i, "
+            "venue: ['KDD', 'WWW'][i % 2], title: 'word' + (i % 4) + ' paper', at: point({x: i, y: 1})})"
+        )
+        run(
+            "MATCH (a:RecipePaper) MATCH (b:RecipePaper {key: (a.key + 1) % 20}) "
+            "CREATE (a)-[:RECIPE_CITES]->(b)"
+        )
+        yield run
+        run(
+            "MATCH (n) WHERE n:RecipePaper OR (n:HeatRun|HeatVersion AND n.model = 'recipes') "
+            "OR (n:HeatModel AND n.name = 'recipes') DETACH DELETE n"
+        )
+
+
+GROW = (
+    "MATCH (a:RecipePaper {key: 0}) "
+    "CREATE (a)-[:RECIPE_CITES]->(:RecipePaper {key: 20, venue: 'ICML', title: 'paper nowhere'})"
+)
+
+
+def test_the_recipe_of_the_published_run_is_applied_again(store, cypher):
+    first = run(store)
+    assert first.notes == ()
+    cypher(GROW)
+    second = run(store)
+    assert second.run.attribute_recipe == first.run.attribute_recipe
+    assert second.run.attribute_count == first.run.attribute_count
+    assert second.run.counts["values_unknown_to_recipe"] == 2
+    (note,) = second.notes
+    assert note == (
+        f"2 values of attributes are unknown to the recipe of run {first.run.run_id} and left out: "
+        "--new-recipe learns anew"
+    )
+    anew = run(store, new_recipe=True)
+    assert anew.notes == ()
+    assert anew.run.attribute_count == second.run.attribute_count + 3  # year:missing, venue=ICML, nowhere
+    assert run(store).run.attribute_recipe == anew.run.attribute_recipe
+
+
+def test_an_unchanged_graph_is_encoded_to_the_same_bits(store, cypher):
+    first = run(store, coordinates="hyperboloid")
+    before = store.read_embedding(store.read_graph(PAPERS), names=NAMES)
+    second = run(store, coordinates="hyperboloid")
+    assert second.notes == ()
+    assert second.run.attribute_recipe == first.run.attribute_recipe
+    assert np.array_equal(store.read_embedding(store.read_graph(PAPERS), names=NAMES), before)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"attributes": ["year"]},
+        {"max_categories": 1},
+        {"text": [], "attributes": ["year", "venue", "title"]},
+        {"attributes": ["year"], "label_attributes": {"RecipePaper": ["venue"]}},
+        {"labels": None, "node_filter": "n:RecipePaper"},
+    ],
+    ids=repr,
+)
+def test_a_recipe_for_other_attributes_is_not_applied(store, cypher, other):
+    first = run(store)
+    projection = Projection.from_dict(PAPERS.to_dict() | other)
+    second = run(store, projection)
+    assert second.notes == (f"attributes are encoded anew: those of run {first.run.run_id} were others",)
+    graph = store.read_graph(projection)
+    assert list(second.run.attribute_recipe) == list(graph.provenance.attribute_recipe)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("n.year = toString(n.year)", "attribute 'year' has category values where its recipe has number"),
+        (
+            "n.at = point({longitude: n.key, latitude: 1})",
+            "attribute 'at' has points of srid 4326 where its recipe has 7203: fit it anew",
+        ),
+    ],
+)
+def test_values_that_no_longer_fit_are_learnt_anew_and_it_is_said(store, cypher, change, why):
+    projection = Projection(["RecipePaper"], attributes=["year", "at"], key="key")
+    first = run(store, projection)
+    cypher(f"MATCH (n:RecipePaper) SET {change}")
+    second = run(store, projection)
+    assert second.notes == (f"attributes are encoded anew, not as in run {first.run.run_id}: {why}",)
+    assert second.run.attribute_recipe != first.run.attribute_recipe
+    cypher("MATCH (n:RecipePaper) SET n.year = CASE n.key WHEN 0 THEN 1 ELSE 'a' END")
+    with pytest.raises(ProjectionError, match="attribute 'year' mixes strings"):
+        run(store, projection)
+
+
+def test_predict_reads_by_the_recipe_of_its_run(store, cypher):
+    first = run(store)
+    cypher("MATCH (n:RecipePaper {key: 3}) SET n.venue = 'ICML'")
+    report = predict(store, "recipes", links=LinkOptions(k=1, probability=False))
+    assert report.run.attribute_recipe == first.run.attribute_recipe
+    assert report.notes[0].startswith("1 value of attributes is unknown to the recipe of run ")
+
+
+def test_a_checkpoint_still_sees_a_changed_graph(store, cypher, tmp_path, monkeypatch):
+    run(store)
+    path = tmp_path / "recipes.checkpoint"
+
+    def lost(self):
+        raise WriteFailed("the server was lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "publish", lost)
+        with pytest.raises(WriteFailed):
+            run(store, checkpoint=path)
+    cypher("MATCH (n:RecipePaper {key: 3}) SET n.year = 1900")
+    report = run(store, checkpoint=path)
+    assert report.notes == (f"checkpoint {path} was of another graph or other parameters: replaced",)

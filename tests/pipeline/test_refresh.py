@@ -1,0 +1,375 @@
+"""`heat refresh` on a live server: what it decides, computes, publishes, rejects and records."""
+
+import json
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from heat_neo4j.errors import LeaseHeld, ProjectionError, QualityRejected
+from heat_neo4j.geometry.drift import measure_drift
+from heat_neo4j.geometry.hyperboloid import from_poincare
+from heat_neo4j.pipeline.embed import embed
+from heat_neo4j.pipeline.gate import Gate
+from heat_neo4j.pipeline.plan import Limits
+from heat_neo4j.pipeline.refresh import refresh
+from tests.support.commands import invoker
+from tests.support.live_graph import before_first, snapshot
+from tests.support.query_toy import ask
+from tests.support.refresh_toy import LABEL, MODEL, TYPE, N, make_job, small_model
+
+pytestmark = pytest.mark.live
+
+EASY = Gate(max_auroc_drop=1.0, max_below_degree=1.0, min_overlap=0.0)
+"""Lets everything pass: on so small a graph chance decides much."""
+
+
+def easy(**changed):
+    return make_job(gate=EASY, **changed)
+
+
+def test_the_first_is_a_full_run_and_the_second_finds_nothing_to_do(store, cypher, papers):
+    first = refresh(store, easy())
+    assert (first.outcome, first.decision, first.reason) == ("published", "full", "nothing is published yet")
+    assert first.report.run.nodes_written == N
+    assert first.quality.held_out_edges > 10
+    before = snapshot(cypher)
+    told = []
+    second = refresh(store, easy(), say=told.append)
+    assert (second.outcome, second.report, second.reason) == ("nothing", None, "the graph is as it was")
+    assert told == ["nothing: the graph is as it was"]
+    assert snapshot(cypher) == before  # no lease is left either
+
+
+def test_an_embedding_of_the_same_settings_is_fresh(store, papers):
+    job = easy()
+    embed(store, job.projection, small_model(), names=job.names, links=job.links)
+    assert refresh(store, job).outcome == "nothing"
+    other = refresh(store, replace(job, model=small_model(walk_length=10)))
+    assert (other.decision, other.reason) == ("full", "walk_length was 20 and is 10")
+    assert (
+        refresh(store, replace(job, model=small_model(walk_length=10, random_state=9))).outcome == "nothing"
+    )
+
+
+def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, papers):
+    refresh(store, easy())
+    before = papers.published()
+    old = {name: papers.lists(before[f"{name}Property"]) for name in ("embedding", "radius", "vector")}
+    keys = [papers.add(group=1), papers.add(group=2)]
+    report = refresh(store, easy())
+    assert (report.outcome, report.decision) == ("published", "local")
+    assert report.changed.nodes_new == 2
+    assert not report.changed.old_changed
+    assert (report.drift.moved, report.drift.mean, report.drift.overlap) == (0, 0.0, 1.0)
+    node = papers.published()
+    assert node["run"] != before["run"]
+    for name, values in old.items():
+        now = papers.lists(node[f"{name}Property"])
+        assert {key: now[key] for key in values} == values  # to the bit
+        assert all(now[key] is not None for key in keys)
+    # A new paper of a group lies nearer to its group than to the others.
+    now = papers.lists(node["embeddingProperty"])
+    for key, group in zip(keys, (1, 2), strict=True):
+        near = store.neighbours(str(key), key="key", model=MODEL, k=4).nodes
+        assert sum(each.properties["key"] % 4 == group for each in near) >= 3
+    # Links by the law of the first run, and of the new nodes too.
+    record = report.report.run
+    first = store.runs(MODEL)[1]
+    assert record.parameters["calibration"] == first.parameters["calibration"]
+    _, _, links = papers.seen()
+    assert any(set(link[:2]) & set(keys) for link in links)
+    assert record.previous_run == first.run_id
+
+
+def test_nodes_that_are_trained_alone_add_up_until_a_training_of_all(store, papers):
+    job = easy(limits=Limits(local=0.03, warm=0.5))
+    refresh(store, job)
+    decisions = []
+    for _ in range(3):
+        papers.add()
+        report = refresh(store, job)
+        decisions.append((report.decision, report.changed.local))
+    assert decisions == [("local", 1), ("local", 2), ("warm", 3)]
+    papers.add()
+    assert refresh(store, job).changed.local == 1  # counted anew since the training
+
+
+def test_a_changed_graph_is_trained_on_from_the_published_points(store, papers):
+    refresh(store, easy())
+    points = papers.lists(papers.published()["embeddingProperty"])
+    papers.rewire()
+    papers.delete(7)
+    key = papers.add()
+    report = refresh(store, easy())
+    assert (report.decision, report.changed.nodes_new, report.changed.nodes_gone) == ("warm", 1, 1)
+    run, now, _ = papers.seen()
+    assert set(now) == set(points) - {7} | {key}
+    record = store.runs(MODEL)[0]
+    assert record.run_id == run
+    assert record.training["warm_start"]["walks_per_node"] == 2
+    assert record.parameters["walks_per_node"] == 4  # what was asked for
+    both = sorted(set(now) & set(points))
+    old, new = (from_poincare(np.array([each[k] for k in both])) for each in (points, now))
+    ids = papers.cypher(f"MATCH (n:{LABEL}) RETURN n.key AS key, elementId(n) AS id")
+    names = {row["key"]: row["id"] for row in ids}
+    expected = measure_drift(old, new, [names[k] for k in both])
+    assert report.drift.mean == pytest.approx(expected.mean, rel=1e-9)
+    assert record.drift["overlap"] == pytest.approx(expected.overlap, abs=0.02)
+
+
+def test_changes_add_up_until_a_full_run(store, papers):
+    job = easy(limits=Limits(local=0.1, warm=0.2))
+    refresh(store, job)
+    decisions = []
+    for _ in range(4):
+        papers.rewire(10)
+        decisions.append(refresh(store, job).decision)
+    assert "full" in decisions[1:]
+    assert decisions[0] == "warm"
+    record = next(run for run in store.runs(MODEL) if run.decision == "full")
+    assert record.changes["since_full"] == 0.0
+    assert "since the last full run" in record.reason
+
+
+def test_a_full_run_is_turned_to_where_the_last_one_lay(store, papers):
+    refresh(store, easy())
+    report = refresh(store, easy(model=small_model(random_state=11)), mode="full")
+    assert report.reason == "asked for"
+    record = report.report.run
+    assert record.training["aligned_to"] == record.previous_run
+    assert 0.0 < report.drift.mean < 2.0
+    assert record.drift["most_moved"][0][1] == report.drift.quantiles["1.0"]
+
+
+def test_another_dimension_cannot_be_compared(store, papers):
+    refresh(store, easy())
+    report = refresh(store, easy(model=small_model(n_components=2)))
+    assert (report.reason, report.drift) == ("n_components was 3 and is 2", None)
+    assert report.report.run.dimension == 2
+
+
+@pytest.mark.parametrize("mode", ["local", "warm"])
+def test_what_needs_a_version_before_is_refused_without_one(store, cypher, papers, mode):
+    before = snapshot(cypher)
+    with pytest.raises(
+        ProjectionError, match=f"--mode {mode} needs a published version of the same settings"
+    ):
+        refresh(store, easy(), mode=mode)
+    assert snapshot(cypher) == before
+
+
+def test_training_alone_where_nothing_changed_is_nothing(store, papers):
+    refresh(store, easy())
+    assert refresh(store, easy(), mode="local").outcome == "nothing"
+    papers.rewire()
+    assert refresh(store, easy(), mode="local").decision == "local"
+    assert refresh(store, easy(), mode="warm").outcome == "published"
+
+
+def test_a_small_change_moves_what_it_is_at_and_nothing_else(store, cypher, papers):
+    refresh(store, easy())
+    before = papers.published()
+    old = {name: papers.lists(before[f"{name}Property"]) for name in ("embedding", "radius", "vector")}
+    cypher(
+        f"MATCH (a:{LABEL} {{key: 3}}) MATCH (b:{LABEL} {{key: 40}}) "
+        f"CREATE (a)-[:{TYPE} {{weight: 1.0}}]->(b)"
+    )
+    papers.delete(50)
+    around = {46, 42, 30, 54, 58, 70} | {3, 40}
+    told = []
+    report = refresh(store, easy(), say=told.append)
+    assert (report.outcome, report.decision) == ("published", "local")
+    assert (report.changed.nodes_gone, report.changed.local, report.drift.moved) == (1, 8, 8)
+    assert any(line.startswith("drift: 8 of 79 nodes moved, all by 0.") for line in told)
+    node = papers.published()
+    for name, values in old.items():
+        now = papers.lists(node[f"{name}Property"])
+        assert {key for key in now if now[key] != values[key]} == around
+    record = store.runs(MODEL)[0]
+    assert (record.drift["moved"], record.training["changed_nodes"]) == (8, 8)
+
+
+def test_points_that_nothing_can_go_on_from_are_computed_anew_in_full(store, cypher, papers):
+    refresh(store, easy())
+    name = papers.published()["embeddingProperty"]
+    cypher(f"MATCH (n:{LABEL} {{key: 9}}) SET n[$name] = [1.0, 0.0, 0.0]", name=name)
+    papers.add()
+    told = []
+    report = refresh(store, easy(), say=told.append)
+    assert (report.outcome, report.decision) == ("published", "full")
+    line = "full: the published points are no start for a local refresh: "
+    assert told[1] == f"{line}Poincare coordinates must have norm below 1"
+    assert store.runs(MODEL)[0].reason == told[1].removeprefix("full: ")
+    assert refresh(store, easy()).outcome == "nothing"
+
+
+# --- the gate ----------------------------------------------------------------------------------------------
+
+
+def test_a_version_that_does_not_pass_is_recorded_and_the_old_one_stays(store, cypher, papers):
+    refresh(store, easy())
+    before = papers.seen()
+    papers.rewire()
+    strict = make_job(gate=Gate(max_auroc_drop=1.0, max_below_degree=1.0, min_overlap=0.0, max_move=1e-9))
+    told = []
+    report = refresh(store, strict, say=told.append)
+    assert (report.outcome, report.decision) == ("rejected", "warm")
+    assert told[-1].startswith("rejected: nodes moved by")
+    assert papers.seen() == before
+    record = store.runs(MODEL)[0]
+    assert (record.status, record.stored, record.error) == (
+        "rejected",
+        (),
+        told[-1].removeprefix("rejected: "),
+    )
+    assert record.previous_run == before[0]
+    assert (
+        cypher("MATCH (n) WHERE n[$p] = $r RETURN count(n) AS c", p=f"{MODEL}Run2", r=record.run_id)[0]["c"]
+        == 0
+    )
+    # The next one is a full run, and of a full run that was rejected nothing is computed again.
+    again = refresh(store, strict)
+    assert (again.outcome, again.decision) == ("rejected", "full")
+    assert again.reason == f"run {record.run_id} (warm) was rejected"
+    runs = len(store.runs(MODEL))
+    with pytest.raises(QualityRejected, match="the graph has not changed since: nothing was computed"):
+        refresh(store, strict)
+    assert len(store.runs(MODEL)) == runs
+    assert papers.seen() == before
+    papers.rewire()
+    assert refresh(store, easy()).outcome == "published"
+
+
+def test_a_fall_of_the_held_out_auroc_is_rejected(store, cypher, papers):
+    refresh(store, easy())
+    # As if the run before had been far better than can be.
+    cypher(
+        "MATCH (r:HeatRun {model: $model}) SET r.quality = $quality",
+        model=MODEL,
+        quality=json.dumps({"auroc": 1.9, "last_auroc": None}),
+    )
+    papers.rewire()
+    report = refresh(store, make_job())
+    assert report.outcome == "rejected"
+    assert "below the last published run's, 1.900" in report.report.run.error
+
+
+def test_the_history_in_cypher_is_that_of_the_records(store, papers):
+    refresh(store, easy())
+    papers.rewire()
+    refresh(store, easy())
+    papers.rewire()
+    refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0, max_move=1e-9)))
+    third, second, first = store.runs(MODEL)
+    rows = ask(store, "history", {"model": MODEL, "k": 3})
+    assert [row["run"] for row in rows] == [third.run_id, second.run_id, first.run_id]
+    assert [row["status"] for row in rows] == ["rejected", "complete", "superseded"]
+    assert [row["published"] for row in rows] == [False, True, False]
+    assert [row["decision"] for row in rows] == ["warm", "warm", "full"]
+    assert [row["auroc"] for row in rows] == [run.quality["auroc"] for run in (third, second, first)]
+    assert rows[0]["gained"] == pytest.approx(third.auroc - second.auroc)
+    assert rows[1]["gained"] == pytest.approx(second.auroc - first.auroc)
+    assert rows[2]["gained"] is None
+    assert (rows[0]["error"], rows[1]["moved"]) == (third.error, second.drift["mean"])
+    assert rows[1]["overlap"] == second.drift["overlap"]
+    assert len(ask(store, "history", {"model": MODEL, "k": 1})) == 1
+
+
+# --- one at a time -----------------------------------------------------------------------------------------
+
+
+def test_two_refreshes_of_a_model_do_not_run_at_once(store, papers):
+    seconds = []
+
+    def second():
+        try:
+            refresh(store, easy())
+        except LeaseHeld as error:
+            seconds.append(str(error))
+
+    with before_first(store, "AS weights", second) as acted:
+        report = refresh(store, easy())
+    assert acted or seconds == []
+    if acted:
+        assert "is being refreshed by" in seconds[0]
+    assert report.outcome == "published"
+    assert "leaseHolder" not in papers.published()
+
+
+def test_a_lease_that_was_lost_publishes_nothing(store, cypher, papers):
+    refresh(store, easy())
+    before = papers.seen()
+    papers.rewire()
+
+    def steal(line):
+        if line.startswith("held-out"):
+            cypher(
+                "MATCH (m:HeatModel {name: $m}) "
+                "SET m.leaseHolder = 'thief', m.leaseUntil = datetime() + duration('PT1M')",
+                m=MODEL,
+            )
+
+    with pytest.raises(LeaseHeld, match="was taken over"):
+        refresh(store, easy(), say=steal)
+    assert papers.seen() == before
+    assert papers.published()["leaseHolder"] == "thief"
+    cypher("MATCH (m:HeatModel {name: $m}) SET m.leaseHolder = null, m.leaseUntil = null", m=MODEL)
+
+
+# --- the command -------------------------------------------------------------------------------------------
+
+OPTIONS = (
+    "--labels", LABEL, "--relationships", TYPE, "--weight", "weight", "--attributes", "words", "--key", "key",
+    "--n-components", "3", "--walks-per-node", "4", "--walk-length", "20", "--n-negatives", "4",
+    "--n-threads", "1", "--random-state", "4", "--model", MODEL, "--k", "2",
+    "--max-auroc-drop", "1", "--max-below-degree", "1", "--min-overlap", "0",
+)  # fmt: skip
+
+
+def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers):
+    run = invoker(server)
+    before = snapshot(cypher)
+    plan = json.loads(run("refresh", *OPTIONS, "--dry-run", "--json").stdout)
+    assert (plan["outcome"], plan["decision"], plan["run"]) == ("dry run", "full", None)
+    assert snapshot(cypher) == before
+    report = json.loads(run("refresh", *OPTIONS, "--json").stdout)
+    assert (report["outcome"], report["run"]["status"]) == ("published", "complete")
+    assert report["quality"]["held_out_edges"] > 10
+    result = run("refresh", *OPTIONS)
+    assert result.stdout == "Done          nothing: the graph is as it was\n"
+    assert "nothing: the graph is as it was" in result.stderr
+    papers.rewire()
+    published = papers.seen()
+    failed = run("refresh", *OPTIONS, "--max-move", "1e-9", code=10)
+    assert failed.stderr.splitlines()[-1].startswith("heat: run ")
+    assert "was rejected and recorded, what was published stays: nodes moved by" in failed.stderr
+    assert papers.seen() == published
+    assert "warm" in run("refresh", *OPTIONS).stdout
+    rolled = run("rollback", "--model", MODEL)
+    assert rolled.stdout == f"model {MODEL!r}: run {published[0]} is published again\n"
+    assert papers.seen() == published
+    listed = run("runs", "--model", MODEL).stdout
+    assert all(word in listed for word in ("DECISION", "rejected", "warm", "full", "AUROC"))
+    shown = run("runs", "show", published[0]).stdout
+    assert "Decision      full: nothing is published yet" in shown
+    assert "Quality       AUROC" in shown
+    assert run("prune", "--model", MODEL, "--records", "0").stdout.startswith(f"model {MODEL!r}: pruned; ")
+    assert {each["status"] for each in json.loads(run("runs", "--model", MODEL, "--json").stdout)} == {
+        "complete",
+        "superseded",
+    }
+
+
+def test_the_command_says_that_another_is_at_it(server, store, papers):
+    run = invoker(server)
+    with store.lease(MODEL):
+        result = run("refresh", *OPTIONS, code=9)
+        assert "is being refreshed by" in result.stderr
+        result = run("prune", "--model", MODEL, code=9)
+    run("rollback", "--model", MODEL, code=4)
+    until = time.monotonic() + 3.0
+    with store.lease(MODEL, seconds=1):
+        while time.monotonic() < until:  # three times as long as it lasts by itself
+            run("prune", "--model", MODEL, code=9)

@@ -1,0 +1,295 @@
+"""Diagrams: what is drawn is what was given, nothing overlaps, and nonsense is refused."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy import sparse
+from sklearn.calibration import calibration_curve
+
+from heat_neo4j import plots
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.geometry.hyperboloid import lift, radius
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.calibration import LinkProbability
+from heat_neo4j.plots.hierarchy import _running_median
+
+LAW = LinkProbability(radius=3.0, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
+CURVES = {"HEAT": ([0.0, 0.1, 1.0], [0.0, 0.9, 1.0]), "_other $x$": ([0.0, 1.0], [0.0, 1.0])}
+SCORES = {"HEAT": ([0.5, 0.6, 0.7], [0.01, 0.02, 0.03]), "_b $": ([0.4, 0.4, 0.4], [0.0, 0.0, 0.1])}
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(5)
+
+
+def legend(axes):
+    texts = axes.get_legend().get_texts()
+    assert not any(text.get_parse_math() for text in texts), "a dollar sign is no formula"
+    return [text.get_text() for text in texts]
+
+
+def bars(patch):
+    """Return heights and edges of a histogram drawn as stairs."""
+    values, edges, _ = patch.get_data()
+    return values, edges
+
+
+def stars(n, generator):
+    """A graph of hubs and leaves, and points whose radius falls with the degree."""
+    ends = generator.integers(0, 8, size=n) ** 2 // 8
+    graph = Graph(sparse.csr_array((np.ones(n), (np.arange(n), ends)), shape=(n, n)))
+    angle = generator.random(n) * 2 * np.pi
+    depth = np.sinh(3.0 - 0.5 * np.log1p(graph.degrees))
+    return graph, lift(depth[:, None] * np.stack((np.cos(angle), np.sin(angle)), axis=1))
+
+
+def every_diagram(generator, ax=None):
+    graph, points = stars(50, generator)
+    yield plots.plot_loss([2.0, 1.0, 0.5], n_negatives=10, ax=ax)
+    yield plots.plot_roc(CURVES, ax=ax)
+    yield plots.plot_precision_recall(CURVES, ax=ax)
+    yield plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro", ax=ax)
+    yield plots.plot_alpha([0.0, 0.2, 1.0], SCORES, ax=ax)
+    yield plots.plot_distances([1.0, 2.0, 2.5], [3.0, 4.0, 3.5], probability=LAW, ax=ax)
+    yield plots.plot_reliability([0.1, 0.9, 0.8], [0, 1, 1], ax=ax)
+    yield plots.plot_radius_by_degree(points, graph, ax=ax)
+
+
+def test_loss_and_chance():
+    axes = plots.plot_loss([2.0, 1.0, 0.5], n_negatives=10)
+    training, chance = axes.lines
+    np.testing.assert_allclose(training.get_xydata(), [[1, 2.0], [2, 1.0], [3, 0.5]])
+    np.testing.assert_allclose(chance.get_ydata(), np.log(11.0))
+    assert legend(axes) == ["training", "chance: ln(1 + 10) = 2.40"]
+    assert axes.get_ylim()[0] == 0.0 < np.log(11.0) < axes.get_ylim()[1]
+    assert len(plots.plot_loss([2.0]).lines) == 1
+
+
+def test_a_thinned_loss_curve_keeps_its_rounds():
+    axes = plots.plot_loss(np.linspace(2, 1, 200), n_rounds=1000)
+    assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [1.0, 1000.0]
+
+
+@pytest.mark.parametrize("draw", [plots.plot_roc, plots.plot_precision_recall])
+def test_curves_are_drawn_as_given_under_their_names(draw):
+    axes = draw(CURVES)
+    lines = [line for line in axes.lines if line.get_color() in ("#3567b0", "#e0802c")]
+    for line, curve in zip(lines, CURVES.values(), strict=True):
+        np.testing.assert_array_equal(line.get_data(), curve)
+    assert legend(axes) == list(CURVES)
+    assert axes.get_aspect() == 1.0
+
+
+def test_more_curves_than_colours_can_still_be_told_apart():
+    many = {f"method {place}": CURVES["HEAT"] for place in range(23)}
+    lines = [line for line in plots.plot_roc(many).lines if line.get_xdata()[1] == 0.1]
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 23
+
+
+@pytest.mark.parametrize(
+    ("axes", "places"),
+    [
+        (lambda: plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro"), [0.02, 0.04, 0.1]),
+        (lambda: plots.plot_alpha([0.0, 0.2, 1.0], SCORES), [0.0, 0.2, 1.0]),
+    ],
+)
+def test_means_and_standard_deviations_are_drawn(axes, places):
+    axes = axes()
+    assert axes.get_ylabel() in ("F1 macro", "AUROC")
+    for container, (mean, sd) in zip(axes.containers, SCORES.values(), strict=True):
+        line, _, (bar,) = container.lines
+        np.testing.assert_allclose(line.get_xydata().T, (places, mean))
+        low, high = np.array(bar.get_segments())[:, :, 1].T
+        np.testing.assert_allclose(high - low, 2 * np.array(sd), atol=1e-12)
+        np.testing.assert_allclose(high + low, 2 * np.array(mean))
+    assert legend(axes) == list(SCORES)
+
+
+def test_alphas_that_lie_close_are_not_written_over_each_other():
+    alphas = [0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0]
+    axes = plots.plot_alpha(alphas, {"links": (np.linspace(0.9, 1, 9), np.zeros(9))})
+    axes.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.get_xticklabels()]
+    assert len(boxes) >= 7
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+def test_histograms_have_area_one_and_the_probability_its_own_axis(generator):
+    edges, others = generator.normal(2.5, 0.4, 700), generator.normal(4.5, 0.6, 900)
+    axes = plots.plot_distances(edges, others, probability=LAW)
+    for patch, values in zip(axes.patches, (edges, others), strict=True):
+        density, bins = bars(patch)
+        counts = density * np.diff(bins) * len(values)
+        np.testing.assert_allclose(counts, [((bins[i] <= values) & (values < bins[i + 1])).sum()
+                                            + (i == len(bins) - 2) * (values == bins[-1]).sum()
+                                            for i in range(len(bins) - 1)], atol=1e-9)  # fmt: skip
+    second = next(other for other in axes.figure.axes if other is not axes)
+    np.testing.assert_array_equal(second.lines[0].get_ydata(), LAW(second.lines[0].get_xdata()))
+    assert second.get_ylim() == (0.0, 1.05)
+    assert legend(axes) == ["700 edges", "900 non-edges", "link probability"]
+    assert len(plots.plot_distances(edges, others).figure.axes) == 1
+
+
+def test_reliability_is_that_of_scikit_learn(generator):
+    chances = generator.random(4000)
+    chances[:2] = 0.0, 1.0
+    is_edge = generator.random(4000) < chances**1.5
+    axes = plots.plot_reliability(chances, is_edge, n_bins=10)
+    share, mean = calibration_curve(is_edge, chances, n_bins=10)
+    line, _, (whiskers,) = next(each for each in axes.containers if hasattr(each, "has_yerr")).lines
+    np.testing.assert_allclose(line.get_data(), (mean, share))
+    counts = np.histogram(chances, 10, (0, 1))[0]
+    low, high = np.array(whiskers.get_segments())[:, :, 1].T
+    np.testing.assert_allclose(0.5 * (high - low), np.sqrt(share * (1 - share) / counts))
+    np.testing.assert_allclose([bar.get_height() for bar in axes.patches], counts / 4000)
+    error = np.sum(counts / 4000 * np.abs(share - mean))
+    assert f"expected calibration error {error:.3f}\n4,000 pairs" in axes.texts[0].get_text()
+
+
+def test_empty_bins_have_no_point():
+    axes = plots.plot_reliability([0.05, 0.06, 0.95], [0, 1, 1], n_bins=10)
+    line = next(each for each in axes.containers if hasattr(each, "has_yerr")).lines[0]
+    np.testing.assert_allclose(line.get_data(), [[0.055, 0.95], [0.5, 1.0]])
+    assert [bar.get_height() > 0 for bar in axes.patches] == [True] + [False] * 8 + [True]
+
+
+def test_radius_by_degree_shows_every_node_that_has_a_neighbour(generator):
+    graph, points = stars(300, generator)
+    alone = Graph(sparse.block_diag((graph.adjacency, sparse.csr_array((2, 2))), format="csr"))
+    points = np.concatenate((points, lift(np.zeros((2, 2)))))
+    axes = plots.plot_radius_by_degree(points, alone)
+    linked = alone.degrees > 0
+    drawn = axes.collections[0].get_offsets()
+    np.testing.assert_allclose(drawn[:, 1], radius(points)[linked])
+    assert np.abs(np.log(drawn[:, 0] / alone.degrees[linked])).max() <= 0.06 + 1e-12
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel() == f"number of neighbours ({(~linked).sum()} without any left out)"
+    assert legend(axes)[0] == f"{linked.sum()} nodes"
+
+
+def test_the_median_is_that_of_nodes_of_like_degree(generator):
+    degrees = np.repeat([1.0, 4.0, 5.0, 6.0, 30.0, 33.0], [20, 10, 10, 10, 3, 4])
+    radii = generator.random(degrees.size)
+    places, medians = _running_median(degrees, radii)
+    expected = {}
+    for place in np.unique(degrees):
+        near = radii[(degrees >= place / 1.25) & (degrees <= place * 1.25)]
+        if near.size >= 5:
+            expected[place] = np.median(near)
+    assert places.tolist() == list(expected)
+    np.testing.assert_array_equal(medians, list(expected.values()))
+    assert _running_median(np.array([2.0, 2.0]), np.array([1.0, 3.0]))[1].tolist() == [2.0]
+
+
+def test_a_graph_without_any_edge_gives_an_empty_diagram(tmp_path):
+    axes = plots.plot_radius_by_degree(lift(np.zeros((3, 2))), Graph(sparse.csr_array((3, 3))))
+    plots.save_picture(axes, tmp_path / "empty.png")
+    assert legend(axes) == ["0 nodes", "median"]
+
+
+def test_nothing_written_overlaps_or_is_cut_off(generator):
+    for axes in every_diagram(generator):
+        plots.add_title(axes, "A title of the usual length $x$")
+        axes.figure.draw_without_rendering()
+        frame = axes.figure.bbox
+        rows = [axes.get_legend(), axes.xaxis.label, axes.yaxis.label, axes.figure._suptitle]
+        boxes = [row.get_window_extent() for row in rows]
+        ticks = [text.get_window_extent() for text in axes.get_xticklabels() if text.get_text()]
+        assert all(one.x1 < other.x0 for one, other in pairwise(ticks))
+        for place, box in enumerate(boxes):
+            assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+            assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+            assert not any(box.overlaps(other) for other in boxes[:place])
+
+
+def test_axes_of_the_callers_own_are_used(generator):
+    for place in range(8):
+        own = Figure().add_subplot()
+        assert list(every_diagram(generator, ax=own))[place] is own
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_picture_is_the_same_file(kind, tmp_path, monkeypatch):
+    for place in range(2):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(place))  # a date would come from here
+        plots.save_picture(plots.plot_roc(CURVES), tmp_path / f"{place}.{kind}")
+    assert (tmp_path / f"0.{kind}").read_bytes() == (tmp_path / f"1.{kind}").read_bytes()
+
+
+def test_a_large_png_gets_a_palette_that_keeps_its_colours(tmp_path, generator):
+    from PIL import Image
+
+    n = 900
+    dense = np.triu(generator.random((n, n)) < 0.01, 1)
+    graph = Graph(sparse.csr_array((dense + dense.T).astype(float)))
+    points = lift(generator.normal(size=(n, 2)) * 2)
+    groups = [f"group {row % 10}" for row in range(n)]
+    axes = plots.plot_disk(points, graph, groups=groups)
+    axes.figure.savefig(tmp_path / "plain.png")
+    plots.save_picture(axes, tmp_path / "small.png")
+    assert (tmp_path / "small.png").stat().st_size < 0.5 * (tmp_path / "plain.png").stat().st_size
+    with Image.open(tmp_path / "plain.png") as plain, Image.open(tmp_path / "small.png") as small:
+        assert (small.mode, small.size) == ("P", plain.size)
+        before, after = (np.asarray(image.convert("RGB"), dtype=int) for image in (plain, small))
+    assert np.abs(before - after).mean() < 4
+    for colour in ("#3567b0", "#d9a520", "#a9afba", "#fbfaf7", "#ffffff"):
+        exact = (after == [int(colour[i : i + 2], 16) for i in (1, 3, 5)]).all(axis=2).any()
+        assert exact or colour == "#a9afba", colour
+
+
+def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_path, monkeypatch):
+    axes = plots.plot_loss([1.0])
+    with pytest.raises(ConfigError, match=r"must end in \.png, \.svg, \.pdf, got 'x.gif'"):
+        plots.save_picture(axes, tmp_path / "x.gif")
+    with pytest.raises(ConfigError, match=r"picture .*x\.png: cannot be written: No such file or directory"):
+        plots.save_picture(axes, tmp_path / "none" / "x.png")
+    (tmp_path / "old.png").write_bytes(b"old")
+
+    def fails(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fails)
+    with pytest.raises(ConfigError, match="No space left on device"):
+        plots.save_picture(axes, tmp_path / "old.png")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("old.png", b"old")]
+
+
+@pytest.mark.parametrize(
+    ("draw", "complaint"),
+    [
+        (lambda: plots.plot_loss([]), r"finite numbers, got shape \(0,\)"),
+        (lambda: plots.plot_loss([1.0, np.nan]), "finite numbers"),
+        (lambda: plots.plot_loss([1.0, 0.5], n_rounds=1), "n_rounds must be at least 2"),
+        (lambda: plots.plot_roc({}), "at least one"),
+        (lambda: plots.plot_roc({"a": ([0, 1], [0, 0.5, 1])}), "'a' must be two arrays of one length"),
+        (lambda: plots.plot_precision_recall({"a": ([0, 2], [0, 1])}), r"'a' leaves \[0, 1\]"),
+        (lambda: plots.plot_roc({"a": ([0, np.nan], [0, 1])}), r"'a' leaves \[0, 1\]"),
+        (lambda: plots.plot_alpha([0.0], {}), "at least one place and one score"),
+        (lambda: plots.plot_alpha([0.0, 1.0], {"a": ([1.0], [0.0])}), r"'a' must be .* shape \(2,\)"),
+        (lambda: plots.plot_distances([], [1.0]), "edges must hold distances"),
+        (lambda: plots.plot_distances([1.0], [-1.0]), "non_edges must hold distances"),
+        (lambda: plots.plot_reliability([0.5], [True, False]), "one is_edge per probability"),
+        (lambda: plots.plot_reliability([1.5], [True]), r"lie in \[0, 1\]"),
+        (
+            lambda: plots.plot_radius_by_degree(lift(np.zeros((2, 2))), Graph(sparse.csr_array((3, 3)))),
+            "one row per node: 2 for 3",
+        ),
+    ],
+)
+def test_nonsense_is_refused(draw, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        draw()
+
+
+def test_a_legend_of_long_names_takes_more_rows_and_stays_in_the_picture():
+    mean = np.linspace(0.5, 0.6, 3)
+    scores = {f"a method with a rather long name, number {place}": (mean, 0 * mean) for place in range(5)}
+    axes = plots.plot_label_share([0.02, 0.05, 0.1], scores, metric="F1 micro")
+    axes.figure.draw_without_rendering()
+    box, frame = axes.get_legend().get_window_extent(), axes.figure.bbox
+    assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+    assert box.y1 <= frame.y1
+    assert legend(axes) == list(scores)

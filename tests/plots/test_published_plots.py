@@ -1,0 +1,260 @@
+"""Pictures of models published on live servers: what is read is what was written, and refusals."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from heat_neo4j import HEAT, Projection, plots
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.pipeline import published_model
+from heat_neo4j.pipeline.embed import LinkOptions, embed
+from tests.support.commands import invoker
+from tests.support.live_graph import open_cypher, snapshot
+
+pytestmark = pytest.mark.live
+
+PAPERS = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"])
+SMALL = {"walks_per_node": 3, "walk_length": 10, "random_state": 3, "n_threads": 1}
+
+
+@pytest.fixture
+def cypher(server):
+    with open_cypher(server) as run:
+        run(
+            "UNWIND range(0, 59) AS i "
+            "CREATE (n:PlotPaper {key: i, name: 'paper ' + i, field: ['physics', 'biology'][i / 30]}) "
+            "FOREACH (_ IN CASE i % 3 WHEN 0 THEN [1] ELSE [] END | SET n:PlotOld)"
+        )
+        run(
+            "MATCH (a:PlotPaper) MATCH (b:PlotPaper) "
+            "WHERE a.key < b.key AND a.key / 30 = b.key / 30 AND (a.key * b.key + a.key) % 5 = 1 "
+            "CREATE (a)-[:PLOT_CITES]->(b)"
+        )
+        yield run
+        run(
+            "MATCH (n) WHERE n:PlotPaper OR (n:HeatRun|HeatVersion AND n.model = 'plot') "
+            "OR (n:HeatModel AND n.name = 'plot') DETACH DELETE n"
+        )
+
+
+@pytest.fixture
+def published(store, cypher):
+    """Publish a model of three dimensions, with links."""
+    return embed(
+        store, PAPERS, HEAT(3, **SMALL), names=WriteNames("plot"), links=LinkOptions(k=3, probability=False)
+    ).run
+
+
+@pytest.fixture
+def invoke(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = invoker(server)
+    return lambda *arguments, code=0: run("plot", *arguments, "--model", "plot", code=code)
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The axes that were saved, by file name."""
+    seen = {}
+    save = plots.save_picture
+
+    def remember(axes, path):
+        seen[Path(path).name] = axes
+        save(axes, path)
+
+    monkeypatch.setattr(plots, "save_picture", remember)
+    return seen
+
+
+def test_what_is_read_is_what_was_published(store, cypher, published):
+    model = published_model.read_published(store, "plot")
+    assert model.run.run_id == published.run_id
+    assert model.notes == ()
+    assert model.embedding.shape == (60, 4)
+    np.testing.assert_array_equal(
+        model.embedding, store.read_embedding(model.graph, names=WriteNames("plot"))
+    )
+    groups = published_model.label_groups(model.graph)
+    keys = store.read_property(model.graph, "key")
+    assert groups == ["PlotOld:PlotPaper" if key % 3 == 0 else "PlotPaper" for key in keys]
+
+
+def test_predicted_links_are_those_in_the_graph_nearest_first(store, cypher, published):
+    model = published_model.read_published(store, "plot")
+    rows = cypher(
+        "MATCH (a)-[p:PLOT_PREDICTED]->(b) RETURN a.key AS a, b.key AS b, p.rank AS rank ORDER BY p.rank"
+    )
+    everything = published_model.read_predicted(store, model, 10_000)
+    expected = [{row["a"], row["b"]} for row in rows]
+    assert len(rows) > 20
+    keys = store.read_property(model.graph, "key")
+    assert [{keys[u], keys[v]} for u, v in everything.tolist()] == expected
+    few = published_model.read_predicted(store, model, 7)
+    np.testing.assert_array_equal(few, everything[:7])
+
+
+def test_predicted_links_of_earlier_runs_are_left_out(store, cypher, published):
+    model = published_model.read_published(store, "plot")
+    before = len(published_model.read_predicted(store, model, 10_000))
+    cypher(
+        "MATCH (a:PlotPaper {key: 0}) MATCH (b:PlotPaper {key: 59}) "
+        "CREATE (a)-[:PLOT_PREDICTED {run: 'another', rank: 1}]->(b)"
+    )
+    assert len(published_model.read_predicted(store, model, 10_000)) == before
+    cypher("MATCH ()-[p:PLOT_PREDICTED {run: 'another'}]->() DELETE p")
+
+
+def test_an_embedding_of_the_plane_is_drawn_as_it_is(store, cypher):
+    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    model = published_model.read_published(store, "plot")
+    assert published_model.embed_in_plane(model) is model.embedding
+    with pytest.raises(ProjectionError, match="model 'plot' has no predicted links: run `heat links`"):
+        published_model.read_predicted(store, model, 5)
+
+
+def test_one_of_more_dimensions_is_embedded_anew_with_the_runs_parameters(store, cypher, published):
+    model = published_model.read_published(store, "plot")
+    flat = published_model.embed_in_plane(model, n_threads=1)
+    np.testing.assert_array_equal(flat, HEAT(2, **SMALL).fit(store.read_graph(PAPERS)).embedding_)
+
+
+def test_held_out_edges_reach_neither_training_nor_probability(store, cypher, published, monkeypatch):
+    model = published_model.read_published(store, "plot")
+    seen = []
+    fit = HEAT.fit
+    monkeypatch.setattr(
+        HEAT, "fit", lambda self, graph, **given: seen.append(graph) or fit(self, graph, **given)
+    )
+    pairs = published_model.hold_out(model, n_threads=1)
+    split = split_edges(model.graph, 0.15, random_state=3)
+    twin = HEAT(3, **SMALL)
+    fit(twin, split.train)
+    np.testing.assert_array_equal(pairs.edges, pair_distances(twin.embedding_, split.test_edges))
+    np.testing.assert_array_equal(pairs.non_edges, pair_distances(twin.embedding_, split.test_non_edges))
+    assert len(seen) == 2
+    for graph in seen:
+        assert not graph.adjacency[split.test_edges[:, 0], split.test_edges[:, 1]].sum()
+        assert not graph.adjacency[split.test_edges[:, 1], split.test_edges[:, 0]].sum()
+
+
+def test_every_picture_is_drawn_and_nothing_is_written(invoke, cypher, published, tmp_path, drawn):
+    before = snapshot(cypher)
+    for picture in ("disk", "loss", "distances", "reliability", "degree"):
+        shown = invoke(picture).stdout
+        assert f"Picture       {tmp_path / f'heat-{picture}.png'}\n" in shown
+        assert f"Run           {published.run_id} of model 'plot'\n" in shown
+        with Image.open(tmp_path / f"heat-{picture}.png") as image:
+            assert min(image.size) > 700
+            assert len(image.convert("RGB").getcolors(1 << 24)) > 50
+        assert (tmp_path / f"heat-{picture}.png").stat().st_size < 250_000
+    assert snapshot(cypher) == before
+    np.testing.assert_array_equal(drawn["heat-loss.png"].lines[0].get_ydata(), published.loss_curve)
+    assert drawn["heat-degree.png"].collections[0].get_offsets().shape[0] > 50
+
+
+def test_names_colours_links_and_title_of_the_disk(invoke, cypher, published, drawn):
+    result = invoke(
+        *("disk", "--caption", "name", "--color-by", "field", "--links", "5", "--title", "My papers"),
+        *("--output", "my.svg", "--json"),
+    )
+    document = json.loads(result.stdout)
+    assert document == {
+        "picture": "my.svg",
+        "model": "plot",
+        "run": published.run_id,
+        "notes": [
+            "the picture shows an embedding in 2 dimensions, trained for the picture; the published one has 3"
+        ],
+    }
+    axes = drawn["my.svg"]
+    assert axes.get_title(loc="left") == "My papers"
+    entries = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert entries == ["biology", "physics", "predicted links"]
+    texts = [text.get_text() for text in axes.texts]
+    assert sum(bool(re.fullmatch(r"paper \d+", text)) for text in texts) > 10
+    assert any("This is an embedding in 2 dimensions" in text for text in texts)
+    *lines, _ = axes.collections
+    assert [len(each.get_segments()) for each in lines][-1] == 5
+
+
+def test_labels_decide_about_colours_unless_told_otherwise(invoke, cypher, published, drawn):
+    invoke("disk", "--title", "")
+    axes = drawn["heat-disk.png"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["PlotPaper", "PlotOld:PlotPaper"]
+    assert axes.get_title(loc="left") == ""
+
+
+def test_relationships_that_changed_are_a_note(invoke, cypher, published):
+    cypher("MATCH (a:PlotPaper {key: 0}) MATCH (b:PlotPaper {key: 59}) CREATE (a)-[:PLOT_CITES]->(b)")
+    then, now = published.edge_count, published.edge_count + 1
+    note = f"Note          the graph has {now} edges now and had {then} when it was embedded\n"
+    assert note in invoke("degree").stdout
+
+
+def test_a_run_is_shown_as_it_is_now(invoke, store, cypher, published):
+    before = published_model.read_published(store, "plot")
+    cypher("CREATE (:PlotPaper {key: 60})")
+    cypher("MATCH (n:PlotPaper {key: 5}) DETACH DELETE n")
+    now = published_model.read_published(store, "plot")
+    kept = np.flatnonzero(np.isin(before.graph.node_ids, now.graph.node_ids))
+    assert len(kept) == now.graph.n_nodes == 59
+    np.testing.assert_array_equal(now.embedding, before.embedding[kept])
+    assert (now.graph.adjacency != before.graph.adjacency[kept][:, kept]).nnz == 0
+    assert now.notes[:2] == (
+        f"1 node is newer than run {published.run_id} and left out",
+        f"1 of the 60 nodes of run {published.run_id} are no longer in the graph",
+    )
+    for picture in ("disk", "distances", "reliability", "degree"):
+        assert "1 node is newer than run" in invoke(picture).stdout
+    assert len(published_model.read_predicted(store, now, 10_000)) > 20
+    cypher("CREATE (:PlotPaper {key: 61})-[:PLOT_CITES]->(:PlotPaper {key: 62})")
+    cypher("MATCH (n:PlotPaper) WHERE n.key < 60 DETACH DELETE n")
+    line = invoke("degree", code=4).stderr.splitlines()[-1]
+    assert line.startswith(f"heat: no node of run {published.run_id} is left in the graph: run `heat embed`")
+
+
+def test_attributes_are_encoded_as_those_of_the_run(store, cypher):
+    projection = Projection(labels=["PlotPaper"], relationships=["PLOT_CITES"], attributes=["field"])
+    embed(store, projection, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    before = published_model.read_published(store, "plot")
+    cypher("MATCH (n:PlotPaper {key: 5}) SET n.field = 'astronomy'")
+    now = published_model.read_published(store, "plot")
+    assert now.graph.attribute_names == before.graph.attribute_names
+    assert sum("unknown to the recipe" in note for note in now.notes) == 1
+    cypher("MATCH (n:PlotPaper) SET n.field = n.key")
+    others = published_model.read_published(store, "plot")
+    assert any("encoded anew" in note for note in others.notes)
+
+
+def test_what_is_not_there_is_one_line(invoke, cypher, store):
+    for picture in ("disk", "loss", "distances", "reliability", "degree"):
+        line = invoke(picture, code=4).stderr.splitlines()[-1]
+        assert line == ("heat: model 'plot' has no published coordinates in this database: run `heat embed`")
+    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    missing = invoke("disk", "--caption", "nmae", code=4).stderr.splitlines()[-1]
+    assert missing.startswith("heat: no node of the projection has a property 'nmae'")
+    assert "has no predicted links" in invoke("disk", "--links", "3", code=4).stderr
+
+
+def test_a_graph_too_small_to_hold_out_says_so(invoke, cypher, store):
+    cypher("MATCH (n:PlotPaper) WHERE n.key > 5 DETACH DELETE n")
+    cypher("MATCH (:PlotPaper)-[r]->() DELETE r")
+    cypher(
+        "MATCH (a:PlotPaper) MATCH (b:PlotPaper) WHERE b.key = a.key + 1 OR b.key = 0 AND a.key = 5 "
+        "CREATE (a)-[:PLOT_CITES]->(b)"
+    )
+    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    shown = invoke("distances").stdout
+    assert "Note          no link probability: " in shown
+    assert invoke("reliability", code=4).stderr.splitlines()[-1].startswith("heat: no link probability: ")
+    cypher("MATCH (a:PlotPaper)-[r]->() WHERE a.key % 2 = 1 DELETE r")
+    embed(store, PAPERS, HEAT(2, **SMALL), names=WriteNames("plot"), links=None)
+    line = invoke("distances", code=4).stderr.splitlines()[-1]
+    assert line.startswith("heat: nothing can be held out: no edge of Graph(")

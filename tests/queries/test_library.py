@@ -1,0 +1,159 @@
+"""The queries that users copy: each file says its parameters, and names are quoted in their statements."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from heat_neo4j.database.query_files import list_queries, load_query
+from heat_neo4j.errors import ConfigError
+
+FOLDER = Path(__file__).parents[2] / "cypher" / "query"
+EXAMPLES = ("Module", "name", "HEAT_PREDICTED", "heatVector1_Module")
+NAMES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.cypher"))
+
+
+def test_all_files_are_listed_by_name():
+    assert [query.name for query in list_queries()] == NAMES
+    assert {"nearest", "search/nearest"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_says_what_it_answers_and_names_its_parameters(name):
+    text = (FOLDER / f"{name}.cypher").read_text()
+    query = load_query(name)
+    assert query.text == text
+    assert query.title
+    assert not query.title.startswith("/")
+    # A slow twin: two blanks or more end the default.
+    lines = [line.split(":param ", 1)[1] for line in text.splitlines() if line.startswith("// :param ")]
+    expected = []
+    for line in lines:
+        declared, rest = line.split(" => ", 1)
+        default, meaning = re.split(r"  +", rest, maxsplit=1)
+        expected.append((declared, json.loads(default), meaning))
+    assert [
+        (each.name, each.default, "required: " * each.required + each.meaning) for each in query.parameters
+    ] == expected
+    assert len(expected) == text.count(":param")
+    sent = query.statement
+    assert "//" not in sent
+    assert {each.name for each in query.parameters} == set(re.findall(r"\$(\w+)", sent))
+    examples = {
+        "Module": "label",
+        "name": "property",
+        "HEAT_PREDICTED": "type",
+        "heatVector1_Module": "index",
+    }
+    between = set(re.findall(r"`(.*?)`", sent))
+    assert {examples[each] for each in between} == set(query.names)
+    comments = [line for line in text.splitlines() if line.startswith("//")]
+    for each in between:
+        assert sum(f"`{each}`" in line for line in comments) == 1  # says what to put there
+    assert "$(" not in sent  # whoever looks for a label that is a parameter looks at all nodes
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_query_takes_the_number_of_the_version_first_and_goes_by_that(name):
+    """Whatever else it read of the model's node could be of another version: Neo4j keeps no snapshot."""
+    sent = re.sub(r"^CYPHER \d+\n", "", load_query(name).statement)
+    assert sent.startswith("MATCH (model:HeatModel")
+    assert sent.count("(model:HeatModel") == 1
+    assert set(re.findall(r"\bmodel\.(\w+)", sent)) <= {"name", "version"}
+    assert sent.count("model.version") == 1
+    assert re.search(r"^WITH (model\.name AS model, )?model\.version AS version\n", sent, re.MULTILINE)
+    assert len(re.findall(r"MATCH \(m:HeatVersion {model: \$?model, number: version", sent)) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_written_between_backticks_everywhere(name):
+    query = load_query(name)
+    odd = {each: f"my `{each}` \\1 // $x\nRETURN 1" for each in query.names}
+    quoted = {each: f"`my ``{each}`` \\1 // $x\nRETURN 1`" for each in query.names}
+    sent = query.written(odd)
+    expected = query.statement
+    for each, example in zip(("label", "property", "type", "index"), EXAMPLES, strict=True):
+        expected = expected.replace(f"`{example}`", quoted.get(each, ""))
+    assert sent == expected
+    assert query.written({}) == query.statement
+
+    copy = query.copy(odd)
+    assert query.copy({}) == query.text
+    for each in quoted.values():
+        assert copy.count(each) == sent.count(each)
+        copy = copy.replace(each, "")
+    # No comment has a name, which could end it, nor says what to put where it is put already.
+    assert [line for line in copy.splitlines() if line.startswith("//")] == [
+        line for line in query.text.splitlines() if line.startswith("//") and "`" not in line
+    ]
+    kept = {each: odd[each] for each in query.names[1:]}
+    assert "in the place of `" in query.copy(kept) or not query.names
+
+
+def test_queries_that_find_a_node_have_its_label_and_property():
+    named = {name: load_query(name).names for name in NAMES}
+    assert named["nearest"] == ("label", "property")
+    assert named["search/nearest"] == ("label", "property", "index")
+    assert named["links_of"] == ("label", "property", "type")
+    assert named["most_general"] == ("property",)
+    assert named["published"] == ()
+
+
+@pytest.mark.parametrize("value", ["", "a\0b", "\\u0060", 3, None])
+def test_a_name_that_cannot_be_quoted_is_told(value):
+    for ask in (load_query("nearest").written, load_query("nearest").copy):
+        with pytest.raises(ConfigError, match="the label of query 'nearest': "):
+            ask({"label": value})
+
+
+def test_a_name_that_a_query_has_not_is_told():
+    for ask in (load_query("published").written, load_query("published").copy):
+        with pytest.raises(ConfigError, match="query 'published' has no label"):
+            ask({"label": "Paper"})
+
+
+def test_what_is_given_is_divided_and_the_rest_has_defaults():
+    query = load_query("nearest")
+    names = {"label": "Paper", "property": "id"}
+    assert query.divide({**names, "value": None}) == (
+        names,
+        {"model": "heat", "value": None, "k": 10, "fetch": 60},
+    )
+    assert query.divide({**names, "value": 1, "k": 3})[1]["k"] == 3
+    assert load_query("published").divide({}) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("nearest", {}, "query 'nearest' needs label, property, value: `heat cypher show nearest` explains"),
+        ("nearest", {"label": "A", "property": "b"}, "query 'nearest' needs value: "),
+        ("between", {"label": "A", "property": "b", "value": 1}, "query 'between' needs other: "),
+        ("clusters", {"property": "b"}, "query 'clusters' needs group: "),
+        ("most_general", {"label": "A"}, "query 'most_general' has no parameter 'label'"),
+        ("nearest", {"index": "a"}, "query 'nearest' has no parameter 'index'"),
+        ("search/nearest", {"index": "a"}, "query 'search/nearest' has no parameter 'index'"),
+        ("nearest", {"lable": "A"}, "query 'nearest' has no parameter 'lable': it has label, property"),
+        ("nearest", {"q": 1}, "has no parameter 'q': it has label, property, value, model, k, fetch"),
+        ("published", {"k": 1}, "query 'published' has no parameter 'k': it has none"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_told(name, given, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        load_query(name).divide(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("neerest", ": did you mean .*nearest"),
+        ("zzzzzzzzzz", ": `heat cypher list` names them"),
+        ("../read/server", ": `heat cypher list` names them"),
+        ("nearest.cypher", ""),
+        ("", ""),
+    ],
+)
+def test_an_unknown_query_is_told_with_a_hint(name, hint):
+    with pytest.raises(ConfigError, match=f"there is no query {name!r}{hint}"):
+        load_query(name)

@@ -1,0 +1,113 @@
+"""How the server carries the library's queries out: by indexes, on a graph on which a scan would show."""
+
+import re
+
+import neo4j
+import numpy as np
+import pytest
+
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.query_files import list_queries, load_query
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.linkpred.prediction import PredictedLinks
+from tests.support.live_graph import open_cypher, random_points, ring_graph
+
+pytestmark = pytest.mark.live
+
+N = 10_000
+LABEL, CONSTRAINT = "PlannedNode", "planned_key"
+NAMES = WriteNames(model="planned")
+QUERIES = [query.name for query in list_queries()]
+ALL = re.compile("ooks at all (nodes|relationships)")
+SCANS = ("AllNodesScan", "NodeByLabelScan", "IndexScan", "AllRelationshipsScan", "RelationshipTypeScan")
+OF_ALL, OF_ONE = 60 * N, N
+"""Database hits at most, of queries that look at all nodes and of the others; procedures tell none."""
+VALUES = {
+    "model": NAMES.model, "value": 17, "other": 23, "values": [17, 23], "group": "group",
+    "attributes": ["tags"], "minDegree": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def session(server):
+    """A ring of nodes with a constraint on their key, with coordinates, an index and predicted links."""
+    auth = (server.user, server.password)
+    with (
+        open_cypher(server) as cypher,
+        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+        cypher.driver.session(database=server.database, default_access_mode=neo4j.READ_ACCESS) as session,
+    ):
+        cypher(f"CREATE CONSTRAINT {CONSTRAINT} FOR (n:{LABEL}) REQUIRE n.key IS UNIQUE")
+        cypher(
+            f"UNWIND range(0, $n - 1) AS i CREATE (:{LABEL} {{key: i, group: i % 2, tags: ['a', 'b']}})", n=N
+        )
+        cypher(
+            f"UNWIND range(0, $n - 1) AS i MATCH (a:{LABEL} {{key: i}}) "
+            f"MATCH (b:{LABEL} {{key: (i + 1) % $n}}) CREATE (a)-[:NEXT]->(b)",
+            n=N,
+        )
+        graph = ring_graph(cypher, LABEL)
+        store.write_embedding(graph, random_points(N, 0), names=NAMES)
+        ends = np.arange(300)
+        store.write_links(graph, PredictedLinks(ends, ends + 2, np.ones(300)), names=NAMES)
+        cypher("CALL db.prepareForReplanning()")  # until then the planner may know nothing of the new index
+        yield session
+        store.clear(model=NAMES.model)
+        cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")
+        cypher(f"DROP CONSTRAINT {CONSTRAINT}")
+
+
+def steps(plan):
+    """Return all operators of a plan that was carried out."""
+    return [plan, *(step for child in plan.get("children", ()) for step in steps(child))]
+
+
+def profile(session, name, names=None):
+    """Return the operators by which a query was carried out, and its database hits."""
+    query = load_query(name)
+    chosen = {"label": LABEL, "property": "key", "type": NAMES.link_type}
+    chosen["index"] = NAMES.slot(1).index_of(LABEL)
+    known = [each.name for each in query.parameters]
+    given = {each: chosen[each] for each in query.names if each in ("label", "property")}
+    _, values = query.divide(given | {each: value for each, value in VALUES.items() if each in known})
+    statement = query.written({each: chosen[each] for each in query.names} if names is None else names)
+    version = statement.split("\n")[0] if statement.startswith("CYPHER") else ""
+    result = session.run(f"{version} PROFILE {statement.removeprefix(version)}", values)
+    rows = list(result)
+    found = steps(result.consume().profile)
+    return rows, found, sum(step.get("dbHits", 0) for step in found)
+
+
+def scans(found):
+    """Return the operators that look at all nodes or relationships of a kind that is the user's."""
+    kinds = [(step["operatorType"].split("@")[0], step["args"].get("Details", "")) for step in found]
+    return [
+        kind
+        for kind, details in kinds
+        if kind.endswith(SCANS) and not any(ours in details for ours in (":Heat", NAMES.link_type))
+    ]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_looks_nodes_up_where_it_can(server, session, name):
+    if name.startswith("search/") and server.series == "5.26":
+        pytest.skip("Neo4j 5.26 has no SEARCH")
+    rows, found, hits = profile(session, name)
+    assert rows
+    if ALL.search(load_query(name).text):
+        assert hits <= OF_ALL
+    else:
+        assert scans(found) == []
+        assert hits <= OF_ONE, "\n".join(
+            f"{step['operatorType']} {step['args'].get('Details')}: {step.get('dbHits')}" for step in found
+        )
+    if "label" in load_query(name).names:
+        assert any(step["operatorType"].startswith("NodeUniqueIndexSeek") for step in found)
+
+
+def test_the_example_of_a_file_looks_nodes_up_too_once_there_is_an_index(session):
+    """The names of the file are those of the demo, and nothing else in it stands in the way of an index."""
+    query = load_query("distance")
+    assert query.written({"label": LABEL, "property": "key"}).replace(LABEL, "Module") != query.statement
+    _, found, _ = profile(session, "distance", {"label": LABEL})
+    assert scans(found) == ["NodeByLabelScan"] * 2  # no index over this property: so the check can fail

@@ -1,0 +1,191 @@
+"""Small graphs in a live database, and everything a database holds as one comparable value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import neo4j
+import numpy as np
+import pytest
+from neo4j import exceptions as driver_errors
+from scipy import sparse
+
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import SLOTS
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConnectionFailed
+from heat_neo4j.geometry.hyperboloid import distance, lift
+from heat_neo4j.graph import Graph, Provenance
+from heat_neo4j.linkpred.prediction import LinkProbability, PredictedLinks
+
+Cypher = Callable[..., list[dict[str, Any]]]
+
+
+@contextmanager
+def open_cypher(server: Any) -> Iterator[Cypher]:
+    """Give a function that runs any statement, past the package under test."""
+    with neo4j.GraphDatabase.driver(
+        server.uri, auth=(server.user, server.password), notifications_min_severity="OFF"
+    ) as driver:
+
+        def cypher(statement: str, **parameters: Any) -> list[dict[str, Any]]:
+            return driver.execute_query(statement, parameters, database_=server.database).records
+
+        cypher.driver = driver
+        yield cypher
+
+
+@contextmanager
+def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> Iterator[list[bool]]:
+    """Act once, before the first statement of the store that holds `words`; the list tells whether it did."""
+    acted: list[bool] = []
+
+    def trace(statement: str, parameters: Any) -> None:
+        if words in statement and not acted:
+            acted.append(True)
+            act()
+
+    store.tracer(trace)
+    yield acted
+    store.tracer(None)
+
+
+def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:
+    """From now on every commit succeeds without an answer when it is tried first; return which were."""
+    plain, heard = Connection.write_transaction, set()
+
+    def lossy(self: Connection, work: Any, *, doing: str = "writing") -> Any:
+        result = plain(self, work, doing=doing)
+        if (work, doing) not in heard:
+            heard.add((work, doing))
+            raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
+        return result
+
+    monkeypatch.setattr(Connection, "write_transaction", lossy)
+    return heard
+
+
+def make_ring(cypher: Cypher, label: str, n: int) -> None:
+    """Create a ring of `n` nodes with properties that nobody may touch."""
+    cypher(
+        f"UNWIND range(0, $n - 1) AS i "
+        f"CREATE (:`{label}` {{key: i, name: 'node ' + i, tags: ['a', 'b'], embedding: [0.5]}})",
+        n=n,
+    )
+    cypher(
+        f"MATCH (a:`{label}`) MATCH (b:`{label}` {{key: (a.key + 1) % $n}}) "
+        f"CREATE (a)-[:NEXT {{weight: 1.5, run: 'mine'}}]->(b)",
+        n=n,
+    )
+
+
+def ring_graph(cypher: Cypher, label: str, **projection: Any) -> Graph:
+    """Return the ring as a graph, rows in order of key."""
+    records = cypher(f"MATCH (n:`{label}`) RETURN elementId(n) AS id ORDER BY n.key")
+    n = len(records)
+    ring = np.arange(n)
+    adjacency = sparse.csr_array((np.ones(n), (ring, (ring + 1) % n)), shape=(n, n))
+    return Graph(
+        adjacency,
+        node_ids=[record["id"] for record in records],
+        labels={label: np.ones(n, dtype=bool)},
+        provenance=Provenance({"labels": [label], "relationships": ["NEXT"], **projection}, {"nodes": n}, ()),
+    )
+
+
+def random_points(n: int, seed: int, d: int = 3) -> np.ndarray:
+    """Return `n` points of the hyperboloid, shape (n, d + 1)."""
+    return lift(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+def nearest_keys(points: np.ndarray, row: int) -> list[int]:
+    """Return the other rows, nearest first."""
+    apart = [(float(distance(points[row], other)), i) for i, other in enumerate(points) if i != row]
+    return [i for _, i in sorted(apart)]
+
+
+def random_links(n: int, seed: int, count: int = 30) -> PredictedLinks:
+    """Return `count` predicted links between `n` rows."""
+    generator = np.random.default_rng(seed)
+    upper = np.stack(np.triu_indices(n, 2), axis=1)
+    pairs = upper[generator.choice(len(upper), count, replace=False)]
+    law = LinkProbability(radius=1.25, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
+    apart = np.sort(generator.random(count) * 4)
+    return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, law(apart), law)
+
+
+def snapshot(cypher: Cypher) -> dict[str, Any]:
+    """Return all nodes, relationships, indexes and constraints of the database."""
+    nodes = cypher("MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties")
+    relationships = cypher(
+        "MATCH (a)-[r]->(b) RETURN elementId(r) AS id, elementId(a) AS a, type(r) AS type, "
+        "elementId(b) AS b, properties(r) AS properties"
+    )
+    return {
+        "nodes": {row["id"]: (sorted(row["labels"]), row["properties"]) for row in nodes},
+        "relationships": {row["id"]: tuple(row.values()) for row in relationships},
+        "indexes": sorted(row["name"] for row in cypher("SHOW INDEXES YIELD name")),
+        "constraints": sorted(row["name"] for row in cypher("SHOW CONSTRAINTS YIELD name")),
+    }
+
+
+def apart_from_versions(state: dict[str, Any]) -> dict[str, Any]:
+    """Return a snapshot without what tells how many versions there were, and when the last was published."""
+    kept = {
+        identity: (labels, {name: value for name, value in found.items() if labels != ["HeatModel"]})
+        for identity, (labels, found) in state["nodes"].items()
+        if labels != ["HeatVersion"]
+    }
+    return state | {"nodes": kept}
+
+
+def published_node(cypher: Cypher, model: str) -> dict[str, Any]:
+    """Return the properties of a model and of its published version, those of the latter's own left out."""
+    rows = cypher(
+        "MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'}) "
+        "OPTIONAL MATCH (v:HeatVersion {model: m.name, number: m.version}) "
+        "RETURN properties(m) AS m, properties(v) AS v",
+        model=model,
+    )
+    if not rows:
+        return {}
+    (row,) = rows
+    version = row["v"] or {}
+    return dict(row["m"]) | {name: version[name] for name in version.keys() - {"model", "number", "token"}}
+
+
+def published_values(cypher: Cypher, label: str, model: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `published_node` does and, by key, what readers see on the nodes of `label`."""
+    node = published_node(cypher, model)
+    rows = cypher(
+        f"MATCH (n:`{label}`) WHERE n[$e] IS NOT NULL "
+        "RETURN n.key AS key, n[$e] AS e, n[$r] AS r, n[$u] AS u",
+        e=node["embeddingProperty"],
+        r=node["radiusProperty"],
+        u=node["runProperty"],
+    )
+    return node, {row["key"]: (row["e"], row["r"], row["u"]) for row in rows}
+
+
+def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[str]]:
+    """Count the values in the graph by the id of the run that wrote them, in all slots and on links."""
+    counts: dict[str, Counter[str]] = {"nodes": Counter(), "links": Counter(), "untagged": Counter()}
+    for slot in map(names.slot, SLOTS):
+        for row in cypher(
+            f"MATCH (n) WHERE any(p IN $slot WHERE n[p] IS NOT NULL) RETURN n[$run] AS run, "
+            f"all(p IN $slot WHERE n[p] IS NOT NULL) AS whole, n:`{label}` AS ours, count(*) AS c",
+            slot=list(slot),
+            run=slot.run,
+        ):
+            if row["whole"] and row["ours"]:
+                counts["nodes"][row["run"]] += row["c"]
+            else:
+                counts["untagged"][row["run"]] += row["c"]
+    for row in cypher(
+        "MATCH ()-[p]->() WHERE type(p) = $type RETURN p.run AS run, count(*) AS c", type=names.link_type
+    ):
+        counts["links"][row["run"]] += row["c"]
+    return counts

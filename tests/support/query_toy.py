@@ -1,0 +1,213 @@
+"""A small embedded graph in a live database, and the same in slow Python, for the queries of cypher/query."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.query_files import load_query
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.graph import Graph, Provenance
+from heat_neo4j.linkpred.prediction import PredictedLinks
+from tests.support.live_graph import open_cypher
+
+FOLDER = Path(__file__).parents[2] / "cypher" / "query"
+QUERIES = sorted(path.stem for path in FOLDER.glob("*.cypher"))
+SEARCHES = sorted(f"search/{path.stem}" for path in FOLDER.glob("search/*.cypher"))
+PARAMETER = re.compile(r"^// :param (\w+) => (\[[^\]]*\]|\S+)  +\S", re.MULTILINE)
+N = 14
+NEW = "new since the run"
+WORDS = [f"word {letter}" for letter in "abcdefghi"]
+
+
+class Toy:
+    """A graph with a published embedding and links, held twice: in the database and here.
+
+    One node lies in the centre and two lie at one point. A node is newer than the run, and so are some
+    relationships: some join what was predicted. Another model has predicted links between the same nodes.
+    """
+
+    def __init__(self, cypher, store, n, furthest=4.0):
+        self.label, self.type = f"Query{uuid.uuid4().hex[:8]}", f"TIE_{uuid.uuid4().hex[:8]}"
+        self.later = f"LATER_{uuid.uuid4().hex[:8]}"
+        self.model = f"query {self.label}"
+        self.names = [f"n{i:02}" for i in range(n)]
+        self._place(np.random.default_rng(n), furthest)
+        generator = np.random.default_rng(n)
+        self.group = {name: "ab"[int(name[1:]) % 2] for name in self.names}
+        self.year = {name: 2000 + int(name[1:]) % 3 for name in self.names}
+        self.words = {name: [w for w in WORDS if generator.random() < 0.8] for name in self.names[1:]}
+        for words in self.words.values():
+            words[:] = words[::-1] + words[:1]  # neither sorted nor each once
+        pairs = [(i, j) for i in range(n) for j in range(i)]
+        chosen = generator.random(len(pairs)) < 0.3
+        ties = [(self.names[i], self.names[j]) for (i, j), yes in zip(pairs, chosen, strict=True) if yes]
+        self.ties = [(a, self.type, b) for a, b in sorted(ties)] + [
+            (name, self.type, NEW) for name in self.names[1:7]
+        ]
+        self.links = []
+        self._create(cypher)
+        if n:
+            self._publish(
+                cypher, store, [pair[::-1] for pair, yes in zip(pairs, chosen, strict=True) if not yes]
+            )
+        younger = [(b, self.later, a) for a, b, _ in self.links[1:9:3]] + self.ties[:1]
+        self._tie(cypher, younger)
+        self.ties += younger
+
+    def _place(self, generator, furthest):
+        n = len(self.names)
+        directions = generator.normal(size=(n, 4))
+        self.directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+        self.radii = generator.uniform(0, furthest, n)
+        if n > 1:
+            self.radii[n // 2] = 0.0
+            self.radii[-1], self.directions[-1] = self.radii[-2], self.directions[-2]
+
+    @property
+    def points(self):
+        """Points of the hyperboloid, time last."""
+        return np.column_stack((self.directions * np.sinh(self.radii)[:, None], np.cosh(self.radii)))
+
+    def _create(self, cypher):
+        rows = [
+            {"name": name, "group": self.group[name], "year": self.year[name], "words": self.words.get(name)}
+            for name in self.names
+        ]
+        cypher(f"UNWIND $rows AS row CREATE (n:{self.label}) SET n = row", rows=rows)
+        cypher(f"CREATE (:{self.label} {{name: $name, group: 'a'}})", name=NEW)
+        self._tie(cypher, self.ties)
+
+    def _tie(self, cypher, ties):
+        for kind in (self.type, self.later):
+            cypher(
+                f"UNWIND $ties AS tie MATCH (a:{self.label} {{name: tie[0]}}) "
+                f"MATCH (b:{self.label} {{name: tie[2]}}) CREATE (a)-[:{kind}]->(b)",
+                ties=[tie for tie in ties if tie[1] == kind],
+            )
+
+    def graph(self, cypher):
+        rows = cypher(
+            f"MATCH (n:{self.label}) WHERE n.name IN $names RETURN elementId(n) AS id ORDER BY n.name",
+            names=self.names,
+        )
+        n = len(self.names)
+        return Graph(
+            sparse.csr_array((n, n)),
+            node_ids=[row["id"] for row in rows],
+            labels={self.label: np.ones(n, dtype=bool)},
+            provenance=Provenance({"labels": [self.label], "relationships": [self.type]}, {"nodes": n}, ()),
+        )
+
+    def _publish(self, cypher, store, absent):
+        graph, names = self.graph(cypher), WriteNames(model=self.model)
+        store.write_embedding(graph, self.points, names=names)
+        found = sorted((self.distance(i, j), i, j) for i, j in absent[: 3 * N])
+        self.links = [(self.names[i], self.names[j], d) for d, i, j in found]
+        columns = [np.array(column) for column in zip(*found, strict=True)] or [np.empty(0)] * 3
+        d, i, j = columns
+        store.write_links(graph, PredictedLinks(i.astype(np.int64), j.astype(np.int64), d), names=names)
+        i, j = np.triu_indices(len(self.names), 1)
+        store.write_links(graph, PredictedLinks(i[::2], j[::2], np.ones(len(i[::2]))), names=self.others)
+
+    @property
+    def others(self):
+        """Names of the other model."""
+        return WriteNames(model=f"other {self.label}")
+
+    @property
+    def links_type(self):
+        return WriteNames(model=self.model).link_type
+
+    def clear(self, cypher, store):
+        if self.names:
+            store.clear(model=self.model)
+            store.clear(model=self.others.model)
+        cypher(f"MATCH (n:{self.label}) DETACH DELETE n")
+
+    def distance(self, i, j):
+        """Return the distance by the hyperbolic law of cosines, written so that it keeps small ones."""
+        r, s = self.radii[i], self.radii[j]
+        chord = math.sinh(r) * math.sinh(s) * sum((self.directions[i] - self.directions[j]) ** 2) / 2
+        return 2 * math.asinh(math.sqrt((2 * math.sinh((r - s) / 2) ** 2 + chord) / 2))
+
+    def apart(self, a, b):
+        """Return the distance of two nodes by name."""
+        return self.distance(self.names.index(a), self.names.index(b))
+
+    def radius(self, i):
+        return float(self.radii[i])
+
+    def angle(self, i, j):
+        """Return the angle at the centre in degrees; 0 if one of the two lies there."""
+        if 0.0 in (self.radii[i], self.radii[j]):
+            return 0.0
+        return math.degrees(2 * math.asin(np.linalg.norm(self.directions[i] - self.directions[j]) / 2))
+
+    def neighbours(self, name):
+        return {b if a == name else a for a, _, b in self.ties if name in (a, b)}
+
+    def degree(self, name):
+        return sum(name in (a, b) for a, _, b in self.ties)
+
+    def values(self, **changes):
+        usual = {
+            "model": self.model, "label": self.label, "property": "name", "value": "n03", "other": "n05",
+            "group": "group", "minDegree": 2, "k": 5, "margin": 0.25, "widest": 180.0, "hops": 6,
+            "attributes": ["year", "words"], "types": [], "fetch": 60, "values": ["n03", "n05"],
+            "among": None, "filter": None, "equals": None,
+        }  # fmt: skip
+        return usual | changes
+
+
+@contextmanager
+def toys_on(server, sizes, furthest=4.0) -> Iterator[dict[int, Toy]]:
+    """Give toys of some numbers of embedded nodes, and remove them in the end."""
+    auth = (server.user, server.password)
+    with (
+        open_cypher(server) as cypher,
+        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as store,
+    ):
+        made = {n: Toy(cypher, store, n, furthest) for n in sizes}
+        yield made
+        for toy in made.values():
+            toy.clear(cypher, store)
+
+
+def declared(name):
+    text = (FOLDER / f"{name}.cypher").read_text()
+    return [(parameter, json.loads(default)) for parameter, default in PARAMETER.findall(text)]
+
+
+def chosen(name, values):
+    """Return the values of those parameters that a query has."""
+    return {parameter: values[parameter] for parameter, _ in declared(name)}
+
+
+def named(name, values):
+    """Return the label and the property of a query, as far as it has them."""
+    return {each: values[each] for each in ("label", "property") if each in load_query(name).names}
+
+
+def ask(store, name, values):
+    return store.query(name, **named(name, values), **chosen(name, values))
+
+
+def same(rows, expected):
+    """Compare rows with tuples, numbers to 9 digits."""
+    assert len(rows) == len(expected)
+    for row, wanted in zip(rows, expected, strict=True):
+        assert tuple(row.values()) == tuple(
+            pytest.approx(value, rel=1e-9, abs=1e-9) if isinstance(value, float) else value
+            for value in wanted
+        )

@@ -1,0 +1,130 @@
+"""All that is promised has the same bits for any number of BLAS threads, on arrays large enough to differ."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.near_attributes import _Cosines
+from heat_neo4j.embedding.similarity import scaled
+from heat_neo4j.geometry.drift import measure_drift
+from heat_neo4j.geometry.hyperboloid import lift
+from heat_neo4j.geometry.isometry import fit_isometry
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.calibration import HeldOut, link_probability
+from heat_neo4j.linkpred.combined_score import link_score
+from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.linkpred.tuning import choose_parameters
+
+
+def points_of(n: int, d: int, seed: int = 0) -> np.ndarray:
+    return lift(np.random.default_rng(seed).normal(size=(n, d)))
+
+
+def near_pairs(n: int, n_edges: int, columns: int = 30) -> Graph:
+    """Return a graph that joins nodes with near numbers, with sparse attributes."""
+    rng = np.random.default_rng(0)
+    source = rng.integers(0, n, size=n_edges)
+    target = (source + rng.geometric(0.02, size=n_edges)) % n
+    adjacency = sparse.csr_array(sparse.coo_array((np.ones(n_edges), (source, target)), shape=(n, n)))
+    attributes = sparse.random_array((n, columns), density=0.1, rng=rng, format="csr")
+    return Graph(adjacency=adjacency, attributes=attributes)
+
+
+def on_a_spiral(n: int) -> np.ndarray:
+    """Return points that lie near each other where their numbers are near."""
+    turn = np.linspace(0.0, 2 * np.pi, n)
+    return lift(3.0 * np.column_stack((np.cos(turn), np.sin(turn), np.sin(9 * turn))))
+
+
+def held_out(n: int, n_edges: int) -> HeldOut:
+    split = split_edges(near_pairs(n, n_edges), 0.1, random_state=0, non_edges_per_edge=5)
+    return HeldOut(split, on_a_spiral(n))
+
+
+def coordinates() -> object:
+    return HEAT(16, walks_per_node=1, walk_length=10, random_state=0).fit(near_pairs(2000, 8000)).embedding_
+
+
+def attribute_cosines() -> object:
+    attributes = near_pairs(300, 1000, columns=30_000).attributes
+    assert attributes is not None
+    return _Cosines(*scaled(attributes)).of(np.arange(299), np.arange(1, 300))
+
+
+def alignment() -> object:
+    source, target = points_of(30_000, 16), points_of(30_000, 16, seed=1)
+    return fit_isometry(source, target)(source)
+
+
+def drift() -> object:
+    return measure_drift(points_of(3000, 16), points_of(3000, 16, seed=1), [""] * 3000).to_dict()
+
+
+def combined_score() -> object:
+    return link_score(held_out(1500, 12_000)).to_dict()
+
+
+def probability() -> object:
+    law = link_probability(held_out(20_000, 200_000))
+    return law.radius, law.temperature
+
+
+def links() -> object:
+    graph = near_pairs(1500, 12_000)
+    score = link_score(held_out(1500, 12_000))
+    found = predict_links(on_a_spiral(1500), graph, 3, score=score)
+    assert found.probability is not None
+    return found.source, found.target, found.probability
+
+
+def choice() -> object:
+    model = HEAT(4, walks_per_node=2, walk_length=10, random_state=0)
+    chosen = choose_parameters(model, near_pairs(500, 2000))
+    return dict(chosen.parameters), [trial.auroc for trial in chosen.trials]
+
+
+PROMISED: tuple[Callable[[], object], ...] = (
+    alignment, attribute_cosines, choice, combined_score, coordinates, drift, links, probability,
+)  # fmt: skip
+
+
+def bits_of(result: object) -> str:
+    return hashlib.sha256(pickle.dumps(result)).hexdigest()
+
+
+def of_threads(n_threads: int) -> dict[str, str]:
+    """Return the bits of all that is promised, from a process whose BLAS has so many threads."""
+    variables = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+    environment = {**os.environ, **dict.fromkeys(variables, str(n_threads)), "NUMBA_NUM_THREADS": "1"}
+    run = subprocess.run(
+        [sys.executable, "-m", __name__], env=environment, capture_output=True, text=True, check=True
+    )
+    bits: dict[str, str] = json.loads(run.stdout)
+    return bits
+
+
+@pytest.fixture(scope="module")
+def bits() -> tuple[dict[str, str], dict[str, str]]:
+    return of_threads(1), of_threads(2)
+
+
+@pytest.mark.parametrize("name", [compute.__name__ for compute in PROMISED])
+def test_the_bits_do_not_depend_on_the_number_of_blas_threads(name: str, bits) -> None:
+    one, two = bits
+    assert one[name] == two[name]
+
+
+if __name__ == "__main__":
+    print(json.dumps({compute.__name__: bits_of(compute()) for compute in PROMISED}))

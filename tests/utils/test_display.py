@@ -1,0 +1,45 @@
+"""Values of every type that Neo4j stores, as one line for a person."""
+
+from datetime import UTC
+
+import pytest
+from neo4j.spatial import CartesianPoint, WGS84Point
+from neo4j.time import Date, DateTime, Duration, Time
+
+from heat_neo4j._utils.display import display_text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""), (True, "yes"), (False, "no"), (3, "3"), (0.25, "0.25"), (float("nan"), "nan"),
+        (float("-inf"), "-inf"), ("", ""), (" two\n lines\t", "two lines"),
+        (["a", None, 2], "a, , 2"), (("a", 2), "a, 2"), ([], ""), ([True, 0.1 + 0.2], "yes, 0.3"),
+        (list(range(12)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"),
+        (list(range(2000)), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … (2,000)"), ("x" * 500, "x" * 239 + "…"),
+        ("x" * 240, "x" * 240), (bytes([0, 255]), "0x00ff"), (bytearray([1]), "0x01"),
+        (Date(2024, 2, 3), "2024-02-03"), (Duration(months=1, days=3, hours=2), "P1M3DT2H"),
+        ([Date(2024, 2, 3), Date(2025, 1, 1)], "2024-02-03, 2025-01-01"),
+    ],
+)  # fmt: skip
+def test_values_are_shown_for_people(value, text):
+    assert display_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "begin"),
+    [
+        (DateTime(2024, 2, 3, 4, 5, 6, tzinfo=UTC), "2024-02-03T04:05:06"), (Time(4, 5, 6), "04:05:06"),
+        (CartesianPoint((1.0, 2.5)), str(CartesianPoint((1.0, 2.5)))),
+        (WGS84Point((1.0, 2.5, 3.0)), str(WGS84Point((1.0, 2.5, 3.0)))),
+    ],
+)  # fmt: skip
+def test_times_and_points_are_what_the_driver_calls_them(value, begin):
+    assert display_text(value).startswith(begin)
+    assert display_text([value, value]).startswith(begin)
+
+
+@pytest.mark.parametrize("value", ["x" * 99, ["word"] * 12, ["word"] * 5000, b"x" * 99, [["deep"] * 20] * 20])
+def test_no_text_is_longer_than_allowed(value):
+    assert len(display_text(value, 40)) <= 40
+    assert "…" in display_text(value, 40)

@@ -1,0 +1,151 @@
+"""Outputs are written whole, and over nothing but a regular file."""
+
+import ast
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from scipy import sparse
+
+from heat_neo4j import Graph, plots
+from heat_neo4j._utils.output_file import check_output, write_output
+from heat_neo4j.cli import heat
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.pipeline.checkpoint import Checkpoint
+from heat_neo4j.worker.health import HealthFile
+
+PACKAGE = Path(__file__).parents[2] / "heat_neo4j"
+OUTPUTS = {
+    "write": lambda path: write_output(path, b"new", "--output"),
+    "check": lambda path: check_output(path, "--output"),
+    "picture": lambda path: plots.save_picture(plots.plot_loss([1.0]), path),
+    "checkpoint": Checkpoint,
+    "health": lambda path: HealthFile(path).open(),
+}
+
+
+@pytest.fixture(params=["fifo", "socket", "device", "folder", "link to a fifo", "link to itself"])
+def odd(request, tmp_path):
+    """Something that is no regular file, under a picture's name."""
+    path, kind = tmp_path / "x.png", request.param
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as end:
+            end.bind(str(path))
+    elif kind == "device":
+        path.symlink_to("/dev/null")  # a node of our own takes root
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "link to a fifo":
+        os.mkfifo(tmp_path / "fifo")
+        path.symlink_to("fifo")
+    else:
+        path.symlink_to(path.name)
+    return path
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_what_is_no_regular_file_is_refused_and_stays(output, odd):
+    before = odd.lstat()
+    with pytest.raises(ConfigError, match=r"give the name of a regular file$|cannot be written: "):
+        OUTPUTS[output](odd)
+    assert (odd.lstat().st_ino, odd.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+COMMANDS = (
+    *(("plot", picture, "--output") for picture in ("disk", "loss", "distances", "reliability", "degree")),
+    *(("evaluate", task, "--picture") for task in ("links", "reconstruction", "alpha")),
+    ("evaluate", "classes", "--classes-from-labels", "--picture"),
+    ("explore", "--output"),
+    ("demo", "--picture"),
+    ("serve", "--health-file"),
+)
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_commands_refuse_it_before_the_server_is_asked(arguments, odd):
+    invoked = CliRunner().invoke(
+        heat, [*arguments, str(odd), "--uri", "bolt://127.0.0.1:1"], env={"NEO4J_PASSWORD": "x"}
+    )
+    assert invoked.exit_code == 2, invoked.output
+    assert invoked.stderr.count("\n") == 1
+    assert "x.png" in invoked.stderr
+
+
+def test_a_symbolic_link_stays_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    file, link = tmp_path / "folder" / "page.html", tmp_path / "page.html"
+    link.symlink_to("folder/page.html")
+    for content in (b"first", b"second"):
+        write_output(link, content, "--output")
+        assert link.is_symlink()
+        assert file.read_bytes() == content
+    assert [path.name for path in file.parent.iterdir()] == ["page.html"]
+
+
+def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual(tmp_path):
+    path, before = tmp_path / "page.html", os.umask(0o027)
+    try:
+        write_output(path, b"new", "--output")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o604)
+        write_output(path, b"newer", "--output", private=True)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o604
+        write_output(tmp_path / "other", b"new", "--output", private=True)
+        assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("failing", ["os.replace", "os.fsync"])
+def test_what_cannot_be_written_leaves_the_old_file_alone(failing, tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(failing, full)
+    with pytest.raises(ConfigError, match=r"^--output .*page\.html: cannot be written: No space left"):
+        write_output(path, b"new", "--output")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "none/x.html"])
+def test_a_name_that_no_file_can_have_is_one_line(name, tmp_path):
+    for output in ("write", "check"):
+        with pytest.raises(ConfigError, match=r"cannot be written|there is no folder"):
+            OUTPUTS[output](tmp_path / name)
+
+
+def test_a_checkpoint_behind_a_link_is_written_read_and_removed(tmp_path):
+    from heat_neo4j import HEAT
+
+    link, file = tmp_path / "link", tmp_path / "file"
+    link.symlink_to("file")
+    graph = Graph(adjacency=sparse.csr_array([[0.0, 1.0], [1.0, 0.0]]))
+    model, checkpoint = HEAT(n_components=2, walks_per_node=1, random_state=0), Checkpoint(link)
+    assert checkpoint.restore(model, graph, ()) is None
+    checkpoint.save(model.fit(graph), {})
+    assert Checkpoint(link).restore(HEAT(n_components=2, walks_per_node=1, random_state=0), graph, ()) == {}
+    checkpoint.remove()
+    assert link.is_symlink()
+    assert not file.exists()
+
+
+def test_no_other_module_writes_over_a_file_by_renaming():
+    """What replaces a file asks first what is there: only jars of ours, in a folder of ours, are moved."""
+    by = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node) in ("os.replace", "os.rename", "shutil.move", "tempfile.NamedTemporaryFile")
+    }
+    assert by == {"_utils/output_file.py", "local_server/jars.py"}

@@ -1,0 +1,343 @@
+"""The worker on a live server: requests made in Cypher, the schedule, signals, and what is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.publish import requests as requests_module
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.pipeline.gate import Gate
+from heat_neo4j.pipeline.refresh import refresh
+from heat_neo4j.worker.loop import Worker
+from heat_neo4j.worker.schedule import Schedule
+from tests.conftest import LiveServer
+from tests.support.live_graph import open_cypher
+from tests.support.refresh_checks import JOB
+from tests.support.refresh_toy import MODEL, OPTIONS, TYPE, Papers, make_job
+
+pytestmark = pytest.mark.live
+
+
+def requester(cypher):
+    """Return a function that makes a request, and gives back a function that reads it."""
+
+    def made(**properties):
+        given = {"model": MODEL, **properties}
+        ident = cypher("CREATE (q:HeatRequest) SET q = $given RETURN elementId(q) AS id", given=given)[0][
+            "id"
+        ]
+        statement = "MATCH (q:HeatRequest) WHERE elementId(q) = $id RETURN properties(q) AS q"
+        return lambda: cypher(statement, id=ident)[0]["q"]
+
+    return made
+
+
+@pytest.fixture
+def ask(cypher):
+    yield requester(cypher)
+    cypher("MATCH (q:HeatRequest) DELETE q")
+
+
+@contextmanager
+def working(server, job=JOB, schedule=None, **options):
+    """Have a worker at work in a thread; give its lines."""
+    told = []
+    uri, user, password = server.settings
+
+    def connect():
+        return Neo4jStore.connect(uri, auth=(user, password), database=server.database)
+
+    worker = Worker(connect, job, schedule, poll_seconds=0.1, say=told.append, **options)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    try:
+        yield told
+    finally:
+        worker.stop()
+        thread.join(timeout=200)
+        assert not thread.is_alive()
+
+
+@contextmanager
+def serving(server, *options):
+    """Have ``heat serve`` at work in a process; give the process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, "--poll-seconds", "0.2", *options],
+        env={**os.environ, **server.environment},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(condition, seconds=120.0):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+def ended(read):
+    return until(lambda: (q := read()).get("status") in ("done", "rejected", "failed") and q)
+
+
+def claimed(store):
+    queue = store.requests(MODEL)
+    return queue.claim(queue.waiting())
+
+
+def waits(read):
+    return read().get("status") in (None, "waiting")
+
+
+def test_a_request_is_done_and_answered(server, store, papers, ask):
+    first = ask()
+    with working(server) as told:
+        answer = ended(first)
+        assert (answer["status"], answer["outcome"]) == ("done", "published")
+        assert answer["message"] == "full: nothing is published yet"
+        assert answer["runId"] == papers.published()["run"] == store.runs(MODEL)[0].run_id
+        assert (answer["attempts"], answer["progress"]) == (1, 1.0)
+        assert answer["finishedAt"] > answer["claimedAt"]
+        assert not {"claim", "claimedUntil", "stage", "lock"} & set(answer)
+        assert ended(ask())["outcome"] == "nothing"
+        papers.add()
+        assert ended(ask(mode="full"))["message"] == "full: asked for"
+        now = papers.published()["run"]
+        assert ended(ask(action="rollback"))["message"] == f"run {answer['runId']} is published again"
+        assert papers.published()["run"] == answer["runId"] != now
+        assert ended(ask(action="prune"))["outcome"] == "pruned"
+    assert told[-1] == "stopped"
+    assert "request: refresh full" in told
+
+
+def test_what_cannot_be_done_is_answered_and_what_is_not_ours_left_alone(server, papers, ask):
+    other, of_nobody = ask(model="other"), ask(model=None)
+    with working(server):
+        assert ended(ask(mode="quick"))["message"].startswith("mode must be one of auto, local")
+        assert ended(ask(action=["refresh"]))["status"] == "failed"
+        failed = ended(ask(action="rollback"))
+        assert failed["status"] == "failed"
+        assert "version before" in failed["message"]
+        assert ended(ask(mode="warm"))["message"].startswith("--mode warm needs a published version")
+        assert papers.published() == {}
+    assert other() == {"model": "other"}
+    assert of_nobody() == {}  # for the model "heat"
+
+
+def test_a_rejected_run_answers_the_request(server, store, papers, ask):
+    refresh(store, JOB)
+    before = papers.seen()
+    papers.rewire(40)
+    strict = make_job(gate=Gate(1.0, 1.0, 1.0), lease_seconds=1.0)
+    with working(server, strict):
+        answer = ended(ask(mode="full"))
+    assert (answer["status"], answer["outcome"]) == ("rejected", "rejected")
+    assert papers.seen() == before
+    assert answer["runId"] == store.runs(MODEL)[0].run_id
+    assert store.runs(MODEL)[0].status == "rejected"
+
+
+def test_workers_never_take_the_same_request(store, papers, cypher, ask):
+    cypher("UNWIND range(1, 40) AS i CREATE (:HeatRequest {model: $model, number: i})", model=MODEL)
+    start, claims = threading.Barrier(8), []
+
+    def take():
+        queue = store.requests(MODEL)
+        start.wait()
+        while (claim := queue.claim(queue.waiting())) is not None or cypher(
+            "MATCH (q:HeatRequest {model: $model}) WHERE q.status IS NULL RETURN q LIMIT 1", model=MODEL
+        ):
+            if claim is not None:
+                claims.append(claim._held)
+
+    threads = [threading.Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=200)
+    assert len(claims) == 40
+    assert len({each["id"] for each in claims}) == len({each["claim"] for each in claims}) == 40
+    rows = cypher("MATCH (q:HeatRequest) RETURN q.claim AS claim, q.attempts AS attempts")
+    assert {row["claim"] for row in rows} == {each["claim"] for each in claims}
+    assert {row["attempts"] for row in rows} == {1}
+
+
+def test_two_workers_share_twenty_requests(server, papers, cypher, ask):
+    asked = [ask(action="prune") for _ in range(18)] + [ask(), ask()]
+    with working(server) as one, working(server) as two:
+        answers = [ended(read) for read in asked]
+    assert [answer["status"] for answer in answers] == ["done"] * 20
+    assert [answer["attempts"] for answer in answers] == [1] * 20
+    lines = [line for line in (*one, *two) if line == "done: pruned"]
+    assert len(lines) == 18
+    assert sorted(answer["outcome"] for answer in answers[18:]) == ["nothing", "published"]
+
+
+def test_the_oldest_is_claimed_first(store, papers, ask):
+    hours = [3, 12, 1, 8, 5]
+    asked = {hour: ask(requestedAt=datetime(2026, 1, 1, hour, tzinfo=UTC)) for hour in hours}
+    asked[24] = ask()  # does not tell
+    for _, read in sorted(asked.items()):
+        claim = claimed(store)
+        assert read()["claim"] == claim._held["claim"]
+
+
+def test_a_claim_that_nobody_renews_is_taken_over_and_given_up_in_the_end(store, papers, cypher, ask):
+    read = ask()
+    for attempt in (1, 2, 3):
+        first = claimed(store)
+        assert claimed(store) is None
+        assert read()["attempts"] == attempt
+        cypher("MATCH (q:HeatRequest) SET q.claimedUntil = datetime() - duration('PT1S')")
+        if attempt == 1:
+            second = claimed(store)
+            assert not first.answer("done", "published", "too late", None)
+            assert not first.give_back("too late")
+            assert second.give_back("stopped")  # does not count
+            assert read()["attempts"] == 1
+            assert read()["message"] == "stopped"
+    assert claimed(store) is None
+    assert (read()["status"], read()["attempts"]) == ("failed", 3)
+    assert read()["message"] == "each of 3 workers that began it died: see their logs"
+
+
+def test_a_claim_is_renewed_and_tells_of_the_progress(store, papers, ask, monkeypatch):
+    monkeypatch.setattr(requests_module, "_REPORT_SECONDS", 0.05)
+    read = ask()
+    claim = claimed(store)
+    until_first = read()["claimedUntil"]
+    with claim:
+        claim.progress("train", 1, 4)
+        until(lambda: read().get("stage") == "train")
+        assert read()["progress"] == 0.125  # a quarter of what is expected to take half of the time
+        until(lambda: read()["claimedUntil"] > until_first)
+    assert claim.answer("done", "nothing", "as it was", None)
+
+
+def test_requests_wait_while_the_lease_is_held(server, store, papers, ask):
+    with working(server) as told:
+        with store.lease(MODEL, 60.0):
+            read = ask()
+            time.sleep(1.0)
+            assert waits(read)
+            assert told[1:] == []
+        assert ended(read)["outcome"] == "published"
+
+
+def test_the_schedule_refreshes_a_changed_graph(server, papers):
+    with working(server, schedule=Schedule.every(0.5)) as told:
+        until(lambda: papers.published().get("run"))
+        before = papers.seen()
+        key = papers.add()
+        until(lambda: key in papers.seen()[1])
+        after = papers.seen()
+        until(lambda: "nothing: the graph is as it was" in told)
+    assert {name: after[1][name] for name in before[1]} == before[1]
+    assert any(line.startswith("local: 1 new node, ") for line in told)
+
+
+def test_requests_are_no_part_of_a_graph_and_outlive_clear_and_prune(store, papers, cypher, ask):
+    read = ask(action="prune")
+    refresh(store, JOB)
+    everything = Projection(None, [TYPE])
+    ids = set(store.read_graph(everything).node_ids)
+    assert not ids & {row["id"] for row in cypher("MATCH (q:HeatRequest) RETURN elementId(q) AS id")}
+    store.prune(MODEL, records=0, previous=True)
+    store.clear(everything=True)
+    assert waits(read)
+
+
+def test_a_signal_stops_it_cleanly_in_the_middle_of_its_work(server, store, papers, cypher, ask, tmp_path):
+    refresh(store, JOB)
+    before = papers.seen()
+    papers.rewire(40)
+    read = ask(mode="full")
+    health = tmp_path / "health"
+    options = ("--walks-per-node", "4000", "--health-file", str(health))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with serving(server, *options) as process:
+            until(lambda: read().get("stage") not in (None, "read nodes"))
+            assert json.loads(health.read_text())["state"] == "working"
+            process.send_signal(number)
+            _, told = process.communicate(timeout=60)
+        assert process.returncode == 0, told
+        assert told.splitlines()[-1].endswith(" stopped")
+        assert not health.exists()
+        assert (read()["status"], read()["message"]) == ("waiting", "its worker was stopped")
+        assert read()["attempts"] == 0
+        assert papers.seen() == before
+        assert "leaseHolder" not in papers.published()
+    with working(server):
+        assert ended(read)["status"] == "done"
+
+
+def test_a_killed_worker_is_replaced(server, store, papers, cypher, ask):
+    refresh(store, JOB)
+    before = papers.seen()
+    papers.rewire(40)
+    read = ask(mode="full")
+    with serving(server, "--walks-per-node", "4000") as process:
+        until(lambda: read().get("stage") not in (None, "read nodes"))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert read()["status"] == "running"
+    assert papers.seen() == before
+    with working(server):
+        time.sleep(1.0)
+        assert read()["attempts"] == 1  # the claim lasts a minute
+        cypher("MATCH (q:HeatRequest) SET q.claimedUntil = datetime()")
+        answer = ended(read)
+    assert (answer["outcome"], answer["attempts"]) == ("published", 2)
+    assert papers.seen()[0] == answer["runId"]
+    store.prune(MODEL)
+    assert {run.status for run in store.runs(MODEL)} <= {"complete", "superseded", "incomplete"}
+
+
+def test_the_worker_says_what_it_does_and_fails_with_one_line(server, papers, tmp_path):
+    with serving(server, "--every", "1h") as process:
+        until(lambda: papers.published().get("run"))
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    lines = told.splitlines()
+    assert all(line[:4].isdigit() and line[10] == "T" for line in lines), told
+    assert "at work for model 'fresh'" in lines[0]
+    with serving(server, "--health-file", str(tmp_path / "gone" / "health")) as process:
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert told.startswith("heat: --health-file")
+    wrong = LiveServer(server.uri, server.user, "wrong", server.database, server.series, None)
+    with serving(wrong) as process:
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "refused the login" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_server_that_restarts_is_waited_for(throwaway_server):
+    local = throwaway_server
+    server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)
+    with open_cypher(server) as cypher:
+        papers, ask = Papers(cypher), requester(cypher)
+        with working(server) as told:
+            assert ended(ask())["outcome"] == "published"
+            local.stop()
+            until(lambda: any("next attempt in" in line for line in told))
+            local.start()
+            until(lambda: "the server answers again" in told)
+            papers.add()
+            assert ended(ask())["message"].startswith("local: 1 new node, ")

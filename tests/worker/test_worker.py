@@ -1,0 +1,328 @@
+"""The worker without a server: waiting, giving up, signs of life, and the names of what came of a task."""
+
+import itertools
+import json
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from heat_neo4j.errors import (
+    ConfigError,
+    ConnectionFailed,
+    LeaseHeld,
+    ProjectionError,
+    QualityRejected,
+    ServerUnreachable,
+    WriteFailed,
+)
+from heat_neo4j.worker import loop, tasks
+from heat_neo4j.worker.health import HealthFile
+from heat_neo4j.worker.loop import Backoff, Worker
+from heat_neo4j.worker.schedule import Schedule
+
+JOB = SimpleNamespace(names=SimpleNamespace(model="m"), records=3, lease_seconds=30.0)
+
+
+def test_waits_double_up_to_five_minutes_and_end_with_the_limit():
+    backoff, now, waits = Backoff(3600.0), 100.0, []
+    while (wait := backoff.failed(now)) is not None:
+        waits.append(wait)
+        now += wait
+    assert waits[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert max(waits) == 300.0
+    assert now == 100.0 + 3600.0  # the last attempt is at the limit
+    assert backoff.succeeded()
+    assert not backoff.succeeded()
+    assert backoff.failed(now) == 1.0
+
+
+def test_the_health_file_is_one_json_document_at_any_time(tmp_path):
+    path = tmp_path / "health"
+    health = HealthFile(path, seconds=0.0)
+    health.open()
+    over = threading.Event()
+    broken = []
+
+    def look():
+        while not over.is_set():
+            try:
+                json.loads(path.read_text())
+            except (OSError, ValueError) as error:
+                broken.append(error)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    for number in range(300):
+        health.now(state="working", stage=f"{number}")
+    over.set()
+    reader.join()
+    assert broken == []
+    assert json.loads(path.read_text())["stage"] == "299"
+    assert list(tmp_path.iterdir()) == [path]
+    health.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, monkeypatch):
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr("heat_neo4j.worker.health.time.monotonic", lambda: clock.now)
+    path = tmp_path / "health"
+    health = HealthFile(path, seconds=5.0)
+    health.open()
+    path.unlink()
+    clock.now = 4.9
+    health.alive()
+    assert not path.exists()
+    health.now(state="working")
+    assert json.loads(path.read_text())["state"] == "working"
+    path.unlink()
+    health.now(state="working")
+    assert not path.exists()
+    clock.now = 9.9
+    health.alive()
+    assert path.exists()
+
+
+def test_a_health_file_that_cannot_be_written_is_refused_first_and_grows_old_later(tmp_path):
+    folder = tmp_path / "gone"
+    with pytest.raises(ConfigError, match="No such file"):
+        HealthFile(folder / "health").open()
+    folder.mkdir()
+    health = HealthFile(folder / "health")
+    health.open()
+    (folder / "health").unlink()
+    folder.rmdir()
+    health.now(state="waiting")
+    health.close()
+
+
+# --- tasks ------------------------------------------------------------------------------------------------
+
+
+def perform(monkeypatch, effect, action=None, mode=None):
+    told, asked = [], []
+
+    def refresh(store, job, *, mode, on_progress, say):
+        asked.append(mode)
+        if isinstance(effect, BaseException):
+            raise effect
+        return effect
+
+    monkeypatch.setattr(tasks, "refresh", refresh)
+    answer = tasks.perform(None, JOB, action, mode, on_progress=lambda *_: None, say=told.append)
+    return answer, asked, told
+
+
+def report(outcome, run=None):
+    return SimpleNamespace(outcome=outcome, decision="local", reason="2 nodes are new", report=run)
+
+
+def test_a_refresh_is_what_is_asked_for_when_nothing_is_said(monkeypatch):
+    run = SimpleNamespace(run=SimpleNamespace(run_id="r1", error=None))
+    answer, asked, _ = perform(monkeypatch, report("published", run))
+    assert answer == tasks.Answer("done", "published", "local: 2 nodes are new", "r1")
+    assert asked == ["auto"]
+    answer, asked, _ = perform(monkeypatch, report("nothing"), "refresh", "warm")
+    assert (answer.status, answer.run, asked) == ("done", None, ["warm"])
+
+
+def test_a_rejected_run_is_named(monkeypatch):
+    run = SimpleNamespace(run=SimpleNamespace(run_id="r2", error="AUROC fell"))
+    answer, _, _ = perform(monkeypatch, report("rejected", run))
+    assert answer == tasks.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
+    assert perform(monkeypatch, QualityRejected("as before"))[0].status == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("action", "mode", "told"),
+    [
+        ("delete", None, "action must be one of refresh, rollback, prune, got 'delete'"),
+        (None, "quick", "mode must be one of auto, local, warm, full, got 'quick'"),
+        (["refresh"], None, "action must be one of refresh, rollback, prune, got ['refresh']"),
+        (7, "x", "action must be one of refresh, rollback, prune, got 7"),
+    ],
+)
+def test_what_cannot_be_asked_for_fails_and_nothing_is_done(monkeypatch, action, mode, told):
+    answer, asked, _ = perform(monkeypatch, report("published"), action, mode)
+    assert (answer.status, answer.message, asked) == ("failed", told, [])
+
+
+def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault(monkeypatch):
+    answer, _, told = perform(monkeypatch, ProjectionError("no such\nlabel"))
+    assert (answer.status, answer.message, told) == ("failed", "no such label", [])
+    answer, _, told = perform(monkeypatch, ZeroDivisionError("of ours"))
+    assert answer.message == "internal error: ZeroDivisionError: of ours"
+    assert any("Traceback" in line for line in told)
+    for error in (LeaseHeld("busy"), ServerUnreachable("away")):
+        with pytest.raises(type(error)):
+            perform(monkeypatch, error)
+    lost = WriteFailed("half-way")
+    lost.__cause__ = ConnectionFailed("lost")
+    with pytest.raises(ConnectionFailed, match="lost"):
+        perform(monkeypatch, lost)
+    assert perform(monkeypatch, WriteFailed("no room"))[0].status == "failed"
+
+
+# --- the loop ---------------------------------------------------------------------------------------------
+
+
+class Store:
+    """A database that a worker can look at; each entry of `looks` is what an attempt to reach it meets."""
+
+    server = SimpleNamespace(database="neo4j")
+
+    def __init__(self, looks=()):
+        self.looks, self.closed = iter(looks), False
+
+    def requests(self, model):
+        return self
+
+    def waiting(self):
+        error = next(self.looks, None)
+        if error is not None:
+            raise error
+        return []
+
+    def claim(self, waiting):
+        return None
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def sleepless(monkeypatch):
+    """A worker that does not sleep, with a clock of its own; stopped when it waits for the `turns`th time."""
+    clock = SimpleNamespace(now=0.0, waits=[])
+    monkeypatch.setattr(loop.time, "monotonic", lambda: clock.now)
+
+    def made(connect, turns, schedule=None, **options):
+        worker = Worker(connect, JOB, schedule, say=options.pop("say", lambda line: None), **options)
+
+        def wait(seconds, due=None):
+            clock.waits.append(seconds)
+            clock.now += seconds
+            if len(clock.waits) >= turns:
+                worker.stop()
+
+        monkeypatch.setattr(worker, "_wait", wait)
+        worker.clock = clock
+        return worker
+
+    return made
+
+
+def test_a_server_that_is_away_is_waited_for_and_met_again(sleepless):
+    away, told = ServerUnreachable("nobody there"), []
+    store = Store([None, away, away, None])
+    attempts = iter([away, away, away, store])
+
+    def connect():
+        found = next(attempts)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    worker = sleepless(connect, 7, say=told.append)
+    worker.run()
+    assert worker.clock.waits == [1, 2, 4, 5, 1, 2, 5]  # it polls every five seconds while all is well
+    assert told[0] == "nobody there; next attempt in 1 s"
+    assert told.count("the server answers again") == 2
+    assert told[-1] == "stopped"
+    assert store.closed
+
+
+def test_it_gives_up_after_its_time_and_at_once_where_waiting_is_no_use(sleepless, tmp_path):
+    path = tmp_path / "health"
+
+    def connect():
+        raise ServerUnreachable("nobody there")
+
+    worker = sleepless(connect, 100, give_up_after=60.0, health=HealthFile(path))
+    with pytest.raises(ServerUnreachable):
+        worker.run()
+    assert worker.clock.now == 60.0
+    assert not path.exists()
+
+    def refused():
+        raise ConnectionFailed("refused the login")
+
+    worker = sleepless(refused, 100)
+    with pytest.raises(ConnectionFailed):
+        worker.run()
+
+
+def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_time(sleepless, monkeypatch):
+    effects = iter([LeaseHeld("busy"), tasks.Answer("done", "nothing", "as it was")])
+
+    def performed(*arguments, **options):
+        effect = next(effects)
+        if isinstance(effect, Exception):
+            raise effect
+        return effect
+
+    monkeypatch.setattr(loop, "perform", performed)
+    told = []
+    worker = sleepless(Store, 2, Schedule.every(86400.0), say=told.append)
+    due = []
+    wait = worker._wait
+    monkeypatch.setattr(worker, "_wait", lambda seconds, until=None: (due.append(until), wait(seconds)))
+    worker.run()
+    now = loop.datetime.now().astimezone()
+    assert told[1] == "skipped: busy"
+    assert 0 < (due[0] - now).total_seconds() <= 30.0
+    worker = sleepless(Store, 2, Schedule.every(86400.0))
+    due.clear()
+    wait = worker._wait
+    monkeypatch.setattr(worker, "_wait", lambda seconds, until=None: (due.append(until), wait(seconds)))
+    worker.run()
+    assert (due[0] - now).total_seconds() > 86000.0
+
+
+def test_a_lost_server_leaves_the_refresh_due(sleepless, monkeypatch):
+    effects = itertools.chain([ServerUnreachable("lost")] * 2, itertools.repeat(None))
+    done = []
+
+    def performed(*arguments, **options):
+        error = next(effects)
+        if error is not None:
+            raise error
+        done.append(True)
+        return tasks.Answer("done", "published", "place: 1 node is new", "r")
+
+    monkeypatch.setattr(loop, "perform", performed)
+    worker = sleepless(Store, 5, Schedule.every(3600.0))
+    worker.run()
+    assert done == [True]
+    assert worker.clock.waits == [1, 2, 5, 5, 5]
+
+
+def test_it_stops_while_it_waits_and_in_the_middle_of_its_work(monkeypatch):
+    worker = Worker(Store, JOB, poll_seconds=600.0)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    worker.stop()
+    thread.join(timeout=20)
+    assert not thread.is_alive()
+
+    told = []
+
+    def performed(*arguments, on_progress, **options):
+        worker.stop()
+        on_progress("train", 1, 2)
+        raise AssertionError("the work went on")
+
+    monkeypatch.setattr(loop, "perform", performed)
+    worker = Worker(Store, JOB, Schedule.every(1.0), say=told.append)
+    worker.run()
+    assert told[-1] == "stopped"
+
+
+def test_an_interrupt_that_nobody_asked_for_is_passed_on(monkeypatch):
+    def performed(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop, "perform", performed)
+    with pytest.raises(KeyboardInterrupt):
+        Worker(Store, JOB, Schedule.every(1.0)).run()

@@ -10,7 +10,7 @@
     ├── WriteFailed              6   writing stopped half-way; the run node says "incomplete"
     ├── LocalServerError         7   the local Neo4j did not install, start or stop
     ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
-    ├── LeaseHeld                9   another process refreshes the model; nothing was done
+    ├── LeaseHeld                9   another process writes versions of the model; nothing was published
     ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
     └── OutputFailed            11   the work is done, but what there is to say cannot be written to stdout
 
@@ -89,7 +89,7 @@ class MemoryExceeded(HeatError):
 
 
 class LeaseHeld(HeatError):
-    """Another process refreshes the model; nothing was done."""
+    """Another process writes versions of the model; nothing was published."""
 
     exit_code = 9
 

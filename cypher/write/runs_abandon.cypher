@@ -1,7 +1,6 @@
 // Runs of the model that never finished: their batches can write nothing from here on, and what they wrote is
-// removed. Waits for batches that are being written, which hold their lanes. Parameters: model, run (the new one).
+// removed. Waits for batches that are being written, which hold their lanes. Parameters: model.
 MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: $model, status: 'incomplete'})
-WHERE r.runId <> $run
 SET r.status = 'removing'
 WITH r
 MATCH (r)-[lane:HEAT_LANE]->(r)

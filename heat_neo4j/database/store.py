@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -18,7 +17,7 @@ from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
 from heat_neo4j.database.index.nearest import Neighbours, find_neighbours, find_node, published_scope
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
+from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease, leased
 from heat_neo4j.database.publish.publication import roll_back
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, prune
@@ -232,7 +231,7 @@ class StoreWrites:
             Check everything and say what would be written, without writing.
         **options
             ``names``, ``parameters``, ``stage_seconds``, ``facts``, ``overwrite``, ``index``, ``batch_size``,
-            ``on_progress``: as for `Run`.
+            ``lease``, ``on_progress``: as for `Run`.
 
         Returns
         -------
@@ -247,6 +246,8 @@ class StoreWrites:
             If a value is not finite, names are taken, or the user may not write.
         WriteFailed
             If writing stopped half-way; what was published before is untouched.
+        LeaseHeld
+            If another process writes versions of the model.
         ConnectionFailed
             If the server cannot be reached.
         """
@@ -289,7 +290,7 @@ class StoreWrites:
         ------
         ValueError
             If the links are not of this graph.
-        WriteRefused, WriteFailed, ConnectionFailed
+        WriteRefused, WriteFailed, LeaseHeld, ConnectionFailed
             As for `write_embedding`.
         """
         columns = check_links(links, graph.n_nodes)
@@ -392,8 +393,10 @@ class StoreWrites:
             If the model has no published coordinates.
         WriteRefused
             If the vectors' property holds values of others, a node has no label, or the user may not.
+        LeaseHeld
+            If another process writes versions of the model.
         ConnectionFailed, WriteFailed
-            If the server is lost or refuses, or another run was published meanwhile. To repeat completes it.
+            If the server is lost or refuses. To repeat completes it.
         """
         return create_index(self._connection, model, on_progress)
 
@@ -442,10 +445,13 @@ class StoreWrites:
             If no version before is kept.
         WriteRefused
             If the user may not write.
+        LeaseHeld
+            If another process writes versions of the model.
         ConnectionFailed, WriteFailed
-            If the server is lost or refuses, or another run was published meanwhile.
+            If the server is lost or refuses.
         """
-        return roll_back(self._connection, model)
+        with self.lease(model) as lease:
+            return roll_back(self._connection, lease)
 
     def prune(
         self,
@@ -479,13 +485,13 @@ class StoreWrites:
         Raises
         ------
         LeaseHeld
-            If the model is being refreshed.
+            If another process writes versions of the model.
         ConnectionFailed, WriteRefused, WriteFailed
             If the server is lost or refuses. To repeat completes it.
         """
         check_integer("records", records, minimum=0)
-        with nullcontext() if lease is not None else self.lease(model):
-            return prune(self._connection, model, records=records, previous=previous, on_progress=on_progress)
+        with leased(self._connection, model, lease) as held:
+            return prune(self._connection, held, records=records, previous=previous, on_progress=on_progress)
 
     def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> Lease:
         """Return the lease of a model, a context manager; see `Lease`."""
@@ -531,6 +537,8 @@ class StoreWrites:
             Unless exactly one of `run_id`, `model` and `everything` is given.
         WriteRefused
             If there is no such run, or the user may not write.
+        LeaseHeld
+            If another process writes versions of a model.
         ConnectionFailed, WriteFailed
             If the server is lost or refuses; `clear` again goes on where it stopped.
         """

@@ -10,7 +10,7 @@ from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.server_errors import one_line
-from heat_neo4j.errors import ConnectionFailed, HeatError, WriteFailed, WriteRefused
+from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
 __all__ = ["BatchTooLarge", "fitting", "stopping", "write"]
 
@@ -71,6 +71,8 @@ def stopping(run_id: str, *, publishing: bool = False) -> Iterator[None]:
     """
     try:
         yield
+    except LeaseHeld:
+        raise
     except HeatError as error:
         if publishing and isinstance(error, ConnectionFailed):
             state = f"run {run_id} is published whole or not at all: `heat runs` tells which"

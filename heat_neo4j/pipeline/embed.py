@@ -6,6 +6,7 @@ This is what ``heat embed`` and ``heat links`` run, and the unit that a schedule
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -103,6 +104,8 @@ def embed(
         If the projection cannot be read, or there is nothing in it to learn from.
     MemoryExceeded
         If the run would not fit.
+    LeaseHeld
+        If another process writes versions of the model; found out before anything is read.
     WriteRefused
         If writing would be refused; found out before training.
     WriteFailed, ConnectionFailed
@@ -116,42 +119,43 @@ def embed(
     if memory_limit is not None:
         check_memory(run_size(store, projection, model, links), memory_limit)
     clock = Clock()
-    recipe = KnownRecipe() if new_recipe else known_recipe(store.published_run(names.model), projection)
-    graph, told = read_by_recipe(store, projection, recipe, on_progress)
-    clock.lap("read")
-    parts = ("embedding",) if links is None else ("embedding", "links")
-    target = Target(store, graph, parts, names, overwrite, index, dry_run, on_progress)
-    target.check(links)
-    learnt = learn(
-        model,
-        graph,
-        links,
-        kept,
-        clock,
-        choose=choose,
-        choose_seconds=choose_seconds,
-        on_progress=on_progress,
-    )
-    notes = (*told, *learnt.notes)
-    recorded: dict[str, Any] = {} if learnt.choice is None else {"choice": learnt.choice.to_dict()}
-    found = None
-    if links is not None:
-        law = learnt.law.arguments
-        found = predict_links(
-            model, graph, n_threads=model.n_threads, on_progress=on_progress, **law, **links.search()
+    with nullcontext() if dry_run else store.lease(names.model) as lease:
+        recipe = KnownRecipe() if new_recipe else known_recipe(store.published_run(names.model), projection)
+        graph, told = read_by_recipe(store, projection, recipe, on_progress)
+        clock.lap("read")
+        parts = ("embedding",) if links is None else ("embedding", "links")
+        target = Target(store, graph, parts, names, overwrite, index, lease, on_progress)
+        target.check(links)
+        learnt = learn(
+            model,
+            graph,
+            links,
+            kept,
+            clock,
+            choose=choose,
+            choose_seconds=choose_seconds,
+            on_progress=on_progress,
         )
-        clock.lap("links")
-        recorded.update(recorded_links(links, found, law))
-        notes += notes_on(found)
-    facts = {
-        "decision": "full",
-        "reason": "asked for",
-        "settings": settings_of(projection, asked, links, coordinates, choose),
-        "fingerprint": fingerprint(graph).to_dict(),
-    }
-    report = target.write(
-        Result(model, coordinates, found, recorded, learnt.choice, notes, facts), clock.seconds
-    )
+        notes = (*told, *learnt.notes)
+        recorded: dict[str, Any] = {} if learnt.choice is None else {"choice": learnt.choice.to_dict()}
+        found = None
+        if links is not None:
+            law = learnt.law.arguments
+            found = predict_links(
+                model, graph, n_threads=model.n_threads, on_progress=on_progress, **law, **links.search()
+            )
+            clock.lap("links")
+            recorded.update(recorded_links(links, found, law))
+            notes += notes_on(found)
+        facts = {
+            "decision": "full",
+            "reason": "asked for",
+            "settings": settings_of(projection, asked, links, coordinates, choose),
+            "fingerprint": fingerprint(graph).to_dict(),
+        }
+        report = target.write(
+            Result(model, coordinates, found, recorded, learnt.choice, notes, facts), clock.seconds
+        )
     if not dry_run:
         kept.remove()
     return report
@@ -202,41 +206,42 @@ def predict(
         If the model has no published coordinates, or nodes without them, or its run's node is damaged.
     MemoryExceeded
         If a training would need more memory than `memory_limit`.
-    WriteRefused, WriteFailed, ConnectionFailed
+    LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
     clock = Clock()
-    source = published_run(store, model)
-    twin = model_of(source).set_params(n_threads=n_threads)
-    names = _names_for_links(store.runs(model), model, link_type)
-    recipe = KnownRecipe(source.run_id, source.attribute_recipe or None)
-    projection = Projection.from_dict(source.projection)
-    graph, told = read_by_recipe(store, projection, recipe, on_progress)
-    target = Target(store, graph, ("links",), names, overwrite, False, dry_run, on_progress)
-    target.check(links)
-    points = store.read_embedding(graph, names=names)
-    clock.lap("read")
-    if links.score is None and "link_score" in source.parameters:
-        if links.probability:
-            links = replace(links, score="combined")
-        else:
-            why = "links are ranked by distance: the combined score of the run comes with probabilities"
-            told = (*told, why)
-    try:
-        known = known_law(links, source.parameters)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise source.damage("parameters") from error
-    if known is None and memory_limit is not None:
-        check_memory(run_size(store, projection, twin, links), memory_limit)
-    law, notes, _ = known or fit_law(twin, graph, links, on_progress)
-    clock.lap("calibrate")
-    found = predict_links(
-        points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
-    )
-    clock.lap("links")
-    recorded = {**recorded_links(links, found, law), "embedding_run": source.run_id}
-    told = (*told, *notes, *notes_on(found))
-    return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
+    with nullcontext() if dry_run else store.lease(model) as lease:
+        source = published_run(store, model)
+        twin = model_of(source).set_params(n_threads=n_threads)
+        names = _names_for_links(store.runs(model), model, link_type)
+        recipe = KnownRecipe(source.run_id, source.attribute_recipe or None)
+        projection = Projection.from_dict(source.projection)
+        graph, told = read_by_recipe(store, projection, recipe, on_progress)
+        target = Target(store, graph, ("links",), names, overwrite, False, lease, on_progress)
+        target.check(links)
+        points = store.read_embedding(graph, names=names)
+        clock.lap("read")
+        if links.score is None and "link_score" in source.parameters:
+            if links.probability:
+                links = replace(links, score="combined")
+            else:
+                why = "links are ranked by distance: the combined score of the run comes with probabilities"
+                told = (*told, why)
+        try:
+            known = known_law(links, source.parameters)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise source.damage("parameters") from error
+        if known is None and memory_limit is not None:
+            check_memory(run_size(store, projection, twin, links), memory_limit)
+        law, notes, _ = known or fit_law(twin, graph, links, on_progress)
+        clock.lap("calibrate")
+        found = predict_links(
+            points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
+        )
+        clock.lap("links")
+        recorded = {**recorded_links(links, found, law), "embedding_run": source.run_id}
+        told = (*told, *notes, *notes_on(found))
+        return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
 
 
 def published_run(store: Neo4jStore, model: str) -> RunRecord:

@@ -10,6 +10,7 @@ from typing import Any
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.writer import Run, model_facts
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
@@ -154,7 +155,7 @@ class Target:
     names: WriteNames
     overwrite: bool
     index: bool
-    dry_run: bool
+    lease: Lease | None
     on_progress: Progress
 
     def check(self, links: LinkOptions | None) -> None:
@@ -166,9 +167,9 @@ class Target:
         self._run(Result(), {}).plan()
 
     def write(self, result: Result, seconds: Mapping[str, float]) -> RunReport:
-        """Write and publish `result`; or, on a dry run, only say so."""
+        """Write and publish `result`; without a lease, which is a dry run, only say so."""
         run = self._run(result, seconds)
-        if self.dry_run:
+        if self.lease is None:
             return _report(self._plan(run, result), result)
         with _told_of_interrupts(run), run:
             if result.model is not None:
@@ -196,6 +197,7 @@ class Target:
             facts=result.facts,
             overwrite=self.overwrite,
             index=self.index,
+            lease=self.lease,
             on_progress=self.on_progress,
         )
 

@@ -70,7 +70,7 @@ def refresh(
     Raises
     ------
     LeaseHeld
-        If another process refreshes the model.
+        If another process writes versions of the model.
     QualityRejected
         If the graph is that of a full run which was rejected, and `mode` is "auto".
     MemoryExceeded, ProjectionError, WriteRefused, WriteFailed, ConnectionFailed
@@ -115,7 +115,7 @@ def _make_and_publish(
 ) -> RefreshReport:
     """Compute a version, check it, and publish it or record that it was rejected."""
     parts = ("embedding",) if job.links is None else ("embedding", "links")
-    target = Target(store, found.graph, parts, job.names, job.overwrite, job.index, False, on_progress)
+    target = Target(store, found.graph, parts, job.names, job.overwrite, job.index, lease, on_progress)
     target.check(job.links)
     version, decision = _sound_version(decision, job, found, clock, on_progress, say)
     drift = drift_of(version.model, found)

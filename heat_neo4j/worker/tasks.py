@@ -67,7 +67,7 @@ def perform(
     Raises
     ------
     LeaseHeld
-        If another process refreshes the model.
+        If another process writes versions of the model.
     ConnectionFailed
         If the server was lost.
     """

@@ -26,7 +26,7 @@ print(model.embedding_.shape)
 """
 SCHEDULE = """
 from datetime import datetime
-from heat_neo4j.worker import Schedule
+from heat_neo4j.worker.schedule import Schedule
 for schedule in (Schedule.every(60.0), Schedule.cron("0 3 1 * 1")):
     print(schedule.after(datetime.now().astimezone()) is not None)
 """

@@ -293,7 +293,7 @@ def test_two_refreshes_of_a_model_do_not_run_at_once(store, papers):
         report = refresh(store, easy())
     assert acted or seconds == []
     if acted:
-        assert "is being refreshed by" in seconds[0]
+        assert "is being written by" in seconds[0]
     assert report.outcome == "published"
     assert "leaseHolder" not in papers.published()
 
@@ -366,7 +366,7 @@ def test_the_command_says_that_another_is_at_it(server, store, papers):
     run = invoker(server)
     with store.lease(MODEL):
         result = run("refresh", *OPTIONS, code=9)
-        assert "is being refreshed by" in result.stderr
+        assert "is being written by" in result.stderr
         result = run("prune", "--model", MODEL, code=9)
     run("rollback", "--model", MODEL, code=4)
     until = time.monotonic() + 3.0

@@ -53,6 +53,11 @@ def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> It
     store.tracer(None)
 
 
+def expire_lease(cypher: Cypher, model: str) -> None:
+    """Let the lease of a model be over, as if its holder had been held up."""
+    cypher("MATCH (m:HeatModel {name: $m}) SET m.leaseUntil = datetime() - duration('PT1S')", m=model)
+
+
 def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:
     """From now on every commit succeeds without an answer when it is tried first; return which were."""
     plain, heard = Connection.write_transaction, set()

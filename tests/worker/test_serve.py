@@ -92,7 +92,8 @@ def until(condition, seconds=120.0):
 
 
 def ended(read):
-    return until(lambda: (q := read()).get("status") in ("done", "rejected", "failed") and q)
+    until(lambda: read().get("status") in ("done", "rejected", "failed"))
+    return read()  # Neo4j reads properties one by one: the first to see the status may miss the rest
 
 
 def claimed(store):

@@ -18,13 +18,14 @@ from heat_neo4j.database.index.vector_indexes import (
     show_indexes,
 )
 from heat_neo4j.database.naming import SlotNames, WriteNames
-from heat_neo4j.database.publish.publication import turn
+from heat_neo4j.database.publish.lease import Lease
+from heat_neo4j.database.publish.publication import switch_version
 from heat_neo4j.database.runs import RunRecord, nothing_published, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.database.versions import Address, with_index
 from heat_neo4j.database.write.payload import VECTOR_SCALE
-from heat_neo4j.errors import WriteFailed, WriteRefused
+from heat_neo4j.errors import WriteRefused
 
 __all__ = ["IndexStatus", "create_index", "drop_index", "index_status"]
 
@@ -89,30 +90,32 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
     status = index_status(connection, model)
     if not status.problems:
         return status
-    _, record = _published(connection, model)
-    names = _names(record)
-    _refuse_foreign_vectors(connection, record, names)
-    note_indexes(connection, record, "complete", names.vector, record.indexes)
-    kind = {"kind": record.coordinates, "scale": VECTOR_SCALE}
-    _in_batches(connection, record, "write/vectors_set", kind, on_progress, embedding=names.embedding)
-    address = build_indexes(
-        connection, record, names, _dimension(record), status="complete", on_progress=on_progress
-    )
-    _address(connection, record, address)
+    with Lease(connection, model) as lease:
+        _, record = _published(connection, model)
+        names = _names(record)
+        _refuse_foreign_vectors(connection, record, names)
+        note_indexes(connection, record, "complete", names.vector, record.indexes)
+        kind = {"kind": record.coordinates, "scale": VECTOR_SCALE}
+        _in_batches(connection, record, "write/vectors_set", kind, on_progress, embedding=names.embedding)
+        address = build_indexes(
+            connection, record, names, _dimension(record), status="complete", on_progress=on_progress
+        )
+        _address(connection, lease, address)
     return index_status(connection, model)
 
 
 def drop_index(connection: Connection, model: str, on_progress: Progress = no_progress) -> tuple[str, ...]:
     """Take the model's index and its vectors away; see `Neo4jStore.drop_index`."""
-    node, record = _published(connection, model)
-    known = tuple(dict.fromkeys([*record.indexes, *(node.get("indexes") or ())]))
-    if record.vector_property is None:
+    if _published(connection, model)[1].vector_property is None:
         return ()
-    _address(connection, record, NO_INDEX)
-    drop_indexes(connection, replace(record, indexes=known))
-    _in_batches(connection, record, "write/vectors_remove", {}, on_progress)
-    note_indexes(connection, record, "complete", record.vector_property, ())
-    return known
+    with Lease(connection, model) as lease:
+        node, record = _published(connection, model)
+        indexes = tuple(dict.fromkeys([*record.indexes, *(node.get("indexes") or ())]))
+        _address(connection, lease, NO_INDEX)
+        drop_indexes(connection, replace(record, indexes=indexes))
+        _in_batches(connection, record, "write/vectors_remove", {}, on_progress)
+        note_indexes(connection, record, "complete", record.vector_property, ())
+    return indexes
 
 
 def _published(connection: Connection, model: str) -> tuple[Address, RunRecord]:
@@ -171,12 +174,12 @@ def _run(statement: str, parameters: Mapping[str, Any], transaction: Transaction
     transaction.run(statement, parameters)
 
 
-def _address(connection: Connection, record: RunRecord, address: Mapping[str, Any]) -> None:
+def _address(connection: Connection, lease: Lease, address: Mapping[str, Any]) -> None:
     """Tell readers where the index is."""
-
-    def change(version: Address) -> Address:
-        if version.get("run") != record.run_id:
-            raise WriteFailed(f"a later run of model {record.model!r} was published meanwhile: repeat")
-        return with_index(version, address)
-
-    turn(connection, record.model, change, lambda _, __: None, doing="publishing the index")
+    switch_version(
+        connection,
+        lease,
+        partial(with_index, index=address),
+        lambda _, __: None,
+        doing="publishing the index",
+    )

@@ -10,20 +10,18 @@ from typing import Any
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.index.vector_indexes import drop_indexes
-from heat_neo4j.database.publish.lease import lock_model
-from heat_neo4j.database.publish.publication import condemn, turn
+from heat_neo4j.database.publish.lease import Lease
+from heat_neo4j.database.publish.publication import condemn, switch_version
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
-from heat_neo4j.database.versions import version_of, without_previous
+from heat_neo4j.database.versions import without_previous
 from heat_neo4j.errors import WriteRefused
 
 __all__ = ["RECORDS", "ClearReport", "clear", "prune", "sweep"]
 
 RECORDS = 100
 """Nodes of earlier runs that a model keeps."""
-
-_SILENT_SECONDS = 3600.0  # after which a run that has not finished is held for dead
 
 # Ids are found by a scan of the graph (or of the type), so many at a time, and removed a batch at a time.
 _IDS_PER_SCAN = 200_000
@@ -79,30 +77,35 @@ def clear(
     if dry_run:
         kept = {run.model for run in book.runs if run not in chosen}
         return _report(chosen, names - kept, counts, dry_run=True)
-    condemn(connection, chosen)
     progress = _Counter(on_progress, "remove", sum(counts.values()))
-    for run in chosen:
-        for part in run.stored:
-            counts[run.run_id, part] = _remove(connection, run, part, progress)
-        _delete_run(connection, run)
-    gone = [name for each in sorted(names) for name in _delete_model(connection, each)]
+    gone = set()
+    for name in sorted(names):
+        with Lease(connection, name) as lease:
+            of_model = [run for run in chosen if run.model == name]
+            condemn(connection, lease, of_model)
+            for run in of_model:
+                for part in run.stored:
+                    counts[run.run_id, part] = _remove(connection, lease, run, part, progress)
+                _delete_run(connection, run)
+            if _delete_model(connection, lease):
+                gone.add(name)
     progress.finish()
-    return _report(chosen, set(gone), counts, dry_run=False)
+    return _report(chosen, gone, counts, dry_run=False)
 
 
-def sweep(connection: Connection, model: str, on_progress: Progress = no_progress) -> None:
-    """Remove what dead runs of `model` left, their nodes included, and versions that are not kept."""
+def sweep(connection: Connection, lease: Lease, on_progress: Progress = no_progress) -> None:
+    """Remove what dead runs of a model left, their nodes included, and versions that are not kept."""
     book = read_bookkeeping(connection)
-    parts = list(book.leftovers(model))
+    parts = list(book.leftovers(lease.model))
     progress = _Counter(on_progress, "remove old version", sum(_count(connection, *each) for each in parts))
     for run, part in parts:
-        _remove(connection, run, part, progress)
-    for run in book.runs_of(model):
+        _remove(connection, lease, run, part, progress)
+    for run in book.runs_of(lease.model):
         if run.status == "removing":
             _delete_run(connection, run)
 
     def forget(transaction: Transaction) -> None:
-        node = lock_model(transaction, model)
+        node = lease.lock(transaction)
         transaction.run(load_statement("write/versions_forget"), {"node": node})
 
     write(connection, forget, doing="forgetting old versions")
@@ -111,26 +114,22 @@ def sweep(connection: Connection, model: str, on_progress: Progress = no_progres
 
 def prune(
     connection: Connection,
-    model: str,
+    lease: Lease,
     *,
     records: int = RECORDS,
     previous: bool = False,
-    silent_seconds: float = _SILENT_SECONDS,
     on_progress: Progress = no_progress,
 ) -> int:
     """Remove what no reader needs; return how many run nodes were forgotten. See `Neo4jStore.prune`."""
 
-    def abandon(transaction: Transaction, _: str | None) -> None:
-        silent = {"model": model, "seconds": silent_seconds}
-        transaction.run(load_statement("write/runs_abandon_silent"), silent)
-
     def forget(transaction: Transaction) -> int:
-        lock_model(transaction, model)
-        asked = {"model": model, "records": records}
-        return int(transaction.run(load_statement("write/runs_forget"), asked).records[0]["forgotten"])
+        lease.lock(transaction)
+        parameters = {"model": lease.model, "records": records}
+        return int(transaction.run(load_statement("write/runs_forget"), parameters).records[0]["forgotten"])
 
-    turn(connection, model, without_previous if previous else version_of, abandon, doing="pruning")
-    sweep(connection, model, on_progress)
+    if previous:
+        switch_version(connection, lease, without_previous, lambda _, __: None, doing="pruning")
+    sweep(connection, lease, on_progress)
     return write(connection, forget, doing="pruning")
 
 
@@ -161,13 +160,16 @@ def _count(connection: Connection, run: RunRecord, part: str) -> int:
     return int(found[0]["found"])
 
 
-def _remove(connection: Connection, run: RunRecord, part: str, progress: _Counter) -> int:
+def _remove(connection: Connection, lease: Lease, run: RunRecord, part: str, progress: _Counter) -> int:
     """Remove one part of a run's values; return how many nodes or relationships lost them."""
-    noted = _held(run, part, load_statement("write/part_removed"), {"run": run.run_id, "part": part})
+    noted = _held(lease, run, part, load_statement("write/part_removed"), {"run": run.run_id, "part": part})
     if not _is_named(run, part):
         write(connection, noted, doing="removing what a run wrote")
         return 0
-    if part == EMBEDDING and write(connection, _held(run, part), doing="removing what a run wrote") == 0:
+    if (
+        part == EMBEDDING
+        and write(connection, _held(lease, run, part), doing="removing what a run wrote") == 0
+    ):
         drop_indexes(connection, run)  # first: values under an index take longer to remove
     find, remove = _statement(run, part, "of_run"), _statement(run, part, "remove")
     removed = 0
@@ -176,7 +178,9 @@ def _remove(connection: Connection, run: RunRecord, part: str, progress: _Counte
         ids = connection.read(find, limited, doing="looking for what a run wrote")[0]["ids"]
         for begin in range(0, len(ids), _BATCH):
             batch = {"run": run.run_id, "ids": ids[begin : begin + _BATCH]}
-            count = write(connection, _held(run, part, remove, batch), doing="removing what a run wrote")
+            count = write(
+                connection, _held(lease, run, part, remove, batch), doing="removing what a run wrote"
+            )
             if count is None:
                 return removed
             removed += count
@@ -194,6 +198,7 @@ def _is_named(run: RunRecord, part: str) -> bool:
 
 
 def _held(
+    lease: Lease,
     run: RunRecord,
     part: str,
     statement: str | None = None,
@@ -202,7 +207,7 @@ def _held(
     """Return work that runs `statement` with the run's node locked; None if the part must stay."""
 
     def work(transaction: Transaction) -> int | None:
-        hold = {"run": run.run_id, "part": part}
+        hold = {"run": run.run_id, "part": part, "holder": lease.holder}
         if not transaction.run(load_statement("write/removal_hold"), hold).records:
             return None
         records = [] if statement is None else transaction.run(statement, parameters).records
@@ -231,11 +236,12 @@ def _delete_run(connection: Connection, run: RunRecord) -> None:
     )
 
 
-def _delete_model(connection: Connection, name: str) -> list[str]:
-    def work(transaction: Transaction) -> list[str]:
-        node = lock_model(transaction, name)
-        records = transaction.run(load_statement("write/model_delete_empty"), {"node": node}).records
-        return [record["name"] for record in records]
+def _delete_model(connection: Connection, lease: Lease) -> bool:
+    """Delete the node of a model of which no run is left; return whether it was."""
+
+    def work(transaction: Transaction) -> bool:
+        parameters = {"node": lease.lock(transaction), "holder": lease.holder}
+        return bool(transaction.run(load_statement("write/model_delete_empty"), parameters).records)
 
     return write(connection, work, doing="clearing")
 

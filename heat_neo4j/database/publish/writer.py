@@ -6,7 +6,7 @@ import logging
 import platform
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -22,12 +22,14 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.index.vector_indexes import NO_INDEX, STAGE, build_indexes, drop_strays
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.lease import Lease, leased
 from heat_neo4j.database.publish.publication import (
     Claim,
+    claim_slot,
     note_error,
     note_rejected,
     publish,
-    survey_and_claim,
+    survey,
 )
 from heat_neo4j.database.publish.removal import sweep
 from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_address, read_bookkeeping
@@ -68,6 +70,7 @@ class WriteOptions(TypedDict, total=False):
     overwrite: bool
     index: bool
     batch_size: int
+    lease: Lease | None
     on_progress: Progress
 
 
@@ -184,6 +187,7 @@ def _versions(server: ServerInfo) -> dict[str, str]:
 
 _BATCH_FLOATS = 1_000_000
 _DEFAULT_NAMES = WriteNames()
+_NOT_STARTED = "the run has not started: use it as a context manager"
 _STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
 _log = logging.getLogger(__name__)
 
@@ -191,11 +195,10 @@ _log = logging.getLogger(__name__)
 class Run:
     """One run, on its way into the graph; a context manager.
 
-    Entering it sees that nothing of others is in the way, makes the run node ("incomplete"), and removes what
-    dead runs of the model left. `publish` makes readers see the run, all of it at once. Whatever ends the run
-    before that, a killed process included, leaves what was published before untouched.
-
-    Of two runs of one model at once the later wins; the earlier fails at its next batch.
+    Entering it takes the model's lease, sees that nothing of others is in the way, makes the run node
+    ("incomplete"), and removes what dead runs of the model left. `publish` makes readers see the run, all of
+    it at once. Whatever ends the run before that, a killed process included, leaves what was published before
+    untouched.
 
     Parameters
     ----------
@@ -219,6 +222,8 @@ class Run:
         Whether a vector index over the coordinates is made, for queries of nearest nodes.
     batch_size : int
         Nodes or links in one transaction, at least 1.
+    lease : Lease, optional
+        The model's lease, if the caller holds it; taken on entering if not given.
     on_progress : callable
         Called with the stages "remove old version", "write coordinates", "write links" and "build index".
 
@@ -243,6 +248,7 @@ class Run:
         overwrite: bool = False,
         index: bool = True,
         batch_size: int = 10_000,
+        lease: Lease | None = None,
         on_progress: Progress = no_progress,
     ) -> None:
         self._parts = check_parts(parts)
@@ -266,6 +272,8 @@ class Run:
         self._vector_dimension = 0
         self._record = record
         self._published: dict[str, Any] = {}
+        self._lease = lease
+        self._stack = ExitStack()
         self._done = False
 
     @property
@@ -291,7 +299,7 @@ class Run:
         WriteRefused
             If it would be refused.
         """
-        record = survey_and_claim(self._connection, self._claim, dry_run=True)
+        record = survey(self._connection, self._claim)
         record = replace(record, run_id="", status="dry run", stored=())
         if coordinates is not None:
             nodes, width = coordinates.values.shape
@@ -323,21 +331,25 @@ class Run:
         return self._record
 
     def __enter__(self) -> Self:
-        self._record = survey_and_claim(self._connection, self._claim)
-        with stopping(self._record.run_id):
-            sweep(self._connection, self._record.model, self._on_progress)
-            if EMBEDDING in self._parts:
-                drop_strays(self._connection, self._claim.names.slot(self._record.slot))
+        with ExitStack() as stack:
+            self._lease = stack.enter_context(leased(self._connection, self._record.model, self._lease))
+            self._record = claim_slot(self._connection, self._lease, self._claim)
+            with stopping(self._record.run_id):
+                sweep(self._connection, self._lease, self._on_progress)
+                if EMBEDDING in self._parts:
+                    drop_strays(self._connection, self._claim.names.slot(self._record.slot))
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if error is None or self._done or isinstance(error.__cause__, ConnectionFailed):
-            return
-        with suppress(HeatError):
-            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            note_error(self._connection, self._record.run_id, reason[:500])
+        with self._stack:
+            if error is None or self._done or isinstance(error.__cause__, ConnectionFailed):
+                return
+            with suppress(HeatError):
+                reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+                note_error(self._connection, self._record.run_id, reason[:500])
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
         """Write coordinates, radius and run id onto the nodes of the graph.
@@ -356,7 +368,9 @@ class Run:
         WriteRefused
             If a value is not finite.
         WriteFailed
-            If writing stopped half-way, or another run took over.
+            If writing stopped half-way.
+        LeaseHeld
+            If another process took the lease meanwhile.
         """
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
@@ -375,7 +389,9 @@ class Run:
         WriteRefused
             If a distance or probability is not finite.
         WriteFailed
-            If writing stopped half-way, or another run took over.
+            If writing stopped half-way.
+        LeaseHeld
+            If another process took the lease meanwhile.
         """
         self.send_links(check_links(links, self._graph.n_nodes))
 
@@ -444,7 +460,9 @@ class Run:
         ValueError
             If a part of the run was not written.
         WriteFailed
-            If the server was lost, or another run took over.
+            If the server was lost.
+        LeaseHeld
+            If another process took the lease meanwhile.
         """
         addresses = {EMBEDDING: "run", LINKS: "linkRun"}
         unwritten = [part for part in self._parts if addresses[part] not in self._published]
@@ -453,11 +471,11 @@ class Run:
         if self._index and EMBEDDING in self._parts:
             self._build_index()
         with stopping(self._record.run_id, publishing=True):
-            publish(self._connection, self._record, self._published)
+            publish(self._connection, self._held_lease, self._record, self._published)
         self._done = True
         self._record = replace(self._record, status="complete")
         try:
-            sweep(self._connection, self._record.model, self._on_progress)
+            sweep(self._connection, self._held_lease, self._on_progress)
             runs = read_bookkeeping(self._connection).runs
         except HeatError as error:
             # The new version is public; what is left of the old one goes with the next run or `heat clear`.
@@ -511,11 +529,17 @@ class Run:
         """Return what labels a node must have to be one of the graph's."""
         return self._record.labels or except_names(LABELS)
 
+    @property
+    def _held_lease(self) -> Lease:
+        if self._lease is None:
+            raise ValueError(_NOT_STARTED)
+        return self._lease
+
     def _require(self, part: str) -> None:
         if part not in self._parts:
             raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
         if not self._record.slot:
-            raise ValueError("the run has not started: use it as a context manager")
+            raise ValueError(_NOT_STARTED)
 
 
 def _lanes(total: int, rows: int) -> int:

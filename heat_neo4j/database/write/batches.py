@@ -15,7 +15,7 @@ from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
-from heat_neo4j.errors import WriteFailed
+from heat_neo4j.errors import LeaseHeld, WriteFailed
 
 __all__ = [
     "LANES",
@@ -25,9 +25,9 @@ __all__ = [
     "disjoint_rounds",
     "equal_parts",
     "hold_lane",
+    "lease_lost",
     "link_columns",
     "send",
-    "taken_over",
 ]
 
 Rounds = Sequence[Sequence[tuple[int, int]]]
@@ -138,8 +138,10 @@ def send(
 
     Raises
     ------
+    LeaseHeld
+        If another process took the lease.
     WriteFailed
-        If the run was taken over, the server refuses, or it knows none of the rows.
+        If the server refuses, or knows none of the rows.
     ConnectionFailed
         If the server is lost.
     """
@@ -236,13 +238,16 @@ def hold_lane(transaction: Transaction, run_id: str, lane: int, model: str) -> N
 
     Raises
     ------
-    WriteFailed
-        If the run was taken over by a later one, or cleared.
+    LeaseHeld
+        If another process took the lease since, and with it the run's right to write.
     """
     if not transaction.run(load_statement("write/lane_hold"), {"run": run_id, "lane": lane}).records:
-        raise taken_over(model)
+        raise lease_lost(model)
 
 
-def taken_over(model: str) -> WriteFailed:
-    """Return the error of a run that may not write any more."""
-    return WriteFailed(f"a later run of model {model!r}, or `heat clear`, took over")
+def lease_lost(model: str) -> LeaseHeld:
+    """Return the error of a writer whose lease another has by now."""
+    return LeaseHeld(
+        f"the lease of model {model!r} expired while this process was held up, and was taken over: "
+        "nothing was published"
+    )

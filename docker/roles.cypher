@@ -6,8 +6,8 @@
 //   :param {password: 'of at least 8 characters'}
 //   :source docker/roles.cypher
 //
-// Names are those of the model `heat` in the database `neo4j`; another model has names of its own (README.md, "What is
-// written"). No test runs this on Enterprise: that the statements are Cypher, and that every label, relationship type,
+// Names are those of the model `heat` in the database `neo4j`; another model has names of its own
+// (docs/data-model.md). No test runs this on Enterprise: that the statements are Cypher, and that every label, relationship type,
 // property and procedure of heat's own statements is named here, is tested.
 
 CREATE ROLE heat IF NOT EXISTS;

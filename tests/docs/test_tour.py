@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.docs.pages import page_blocks
 from tests.support.documents import ROOT, Reader, all_blocks, blocks, section
 from tests.support.live_graph import open_cypher, snapshot
 
@@ -95,7 +96,6 @@ def test_every_command_of_the_answers_shows_what_it_prints():
 
 
 def test_no_block_is_of_a_language_that_nobody_runs():
-    """But for the address of one's own server, which stands in the README as it stands here."""
+    """But for the address of one's own server, which the page on the command line has as it stands here."""
     assert {language for language, _ in all_blocks(TOUR)} == {"sh", "bash", "text", "cypher"}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert set(blocks(TOUR, "bash")) <= set(blocks(readme, "bash"))
+    assert set(blocks(TOUR, "bash")) <= set(page_blocks("docs/command-line.md", "bash"))

@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[2]
 LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in RELEASES.values()}
 
 ENTRY_POINT = "[console_scripts]\nheat = heat_neo4j.cli:main"
-TOP = ("LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "pyproject.toml")
+TOP = (
+    "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "RESULTS.md", "Makefile",
+    "pyproject.toml",
+)  # fmt: skip
 
 TOY = """
 import numpy as np
@@ -66,7 +69,7 @@ def installed(built, tmp_path_factory):
 
 
 def test_the_sdist_holds_all_that_is_needed_to_build_and_test(sdist):
-    expected = files_below("heat_neo4j") | files_below("cypher") | files_below("tests")
+    expected = files_below("heat_neo4j") | files_below("cypher") | files_below("tests") | files_below("docs")
     expected |= {name: content for name, content in files_below("docker").items() if name != "docker/.env"}
     expected |= {name: (ROOT / name).read_bytes() for name in TOP}
     assert set(expected) <= set(sdist)

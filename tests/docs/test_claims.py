@@ -1,0 +1,152 @@
+"""What README.md and the pages of docs/ state is compared with the code."""
+
+import inspect
+import re
+import shlex
+import tomllib
+from importlib.util import find_spec
+
+import click
+import pytest
+
+import heat_neo4j
+from heat_neo4j import errors
+from heat_neo4j.attributes.texts import HASHED
+from heat_neo4j.cli import heat
+from heat_neo4j.cli.config import read_config
+from heat_neo4j.database.index.vector_indexes import CORE_SIZE
+from heat_neo4j.database.query_files import load_query
+from heat_neo4j.embedding import warm_start
+from heat_neo4j.linkpred.candidates import EACH
+from heat_neo4j.linkpred.prediction import SCORED_NODES
+from heat_neo4j.pipeline.plan import Limits
+from tests.docs.pages import PAGES, page_blocks
+from tests.docs.tables import table
+from tests.support.documents import ROOT
+
+DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "cypher/README.md", "docker/README.md")
+OF_BENCHMARKS = ("docs/benchmarks.md", "docs/roofline.md")  # name options of theirs
+CONNECTION = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
+
+
+def test_the_cypher_shown_is_that_of_the_library():
+    shown = load_query("nearest_scan").copy({"label": "Paper", "property": "id"})
+    assert shown.strip() in [block.strip() for block in page_blocks("docs/cypher.md", "cypher")]
+
+
+def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):
+    (block,) = page_blocks("docs/command-line.md", "toml")
+    (tmp_path / "heat.toml").write_text(block)
+    values = read_config(tmp_path / "heat.toml")
+    assert values["projection.labels"] == ["Paper"]
+    assert values["heat.random_state"] == 0
+
+
+def test_exit_codes_are_those_of_the_errors():
+    stated = {int(code) for code in table(PAGES["docs/command-line.md"], "## Exit codes")}
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
+    assert stated == {0, 130} | {kind.exit_code for kind in kinds}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_and_option_exists(page):
+    flags, commands = {"--help"}, set(heat.list_commands(None))
+    for command in walk(heat):
+        flags |= {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+    if page in OF_BENCHMARKS:
+        sources = (path.read_text() for path in (ROOT / "tests" / "benchmarks").glob("*.py"))
+        flags |= {flag for source in sources for flag in re.findall(r'"(--[a-z-]+)"', source)}
+    text = re.sub(r"`python -m[^`]*`", "", PAGES[page])
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= flags
+    assert set(re.findall(r"(?:^|`|bin/)heat ([a-z]+)", text, re.MULTILINE)) <= commands
+
+
+def walk(command):
+    yield command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from walk(command.get_command(context, name))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_typed_in_a_shell_of_your_own_is_there(page):
+    """Blocks of the language `bash` install, build or connect, so no test runs them."""
+    goals = make_goals()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for line in "".join(page_blocks(page, "bash")).splitlines():
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "make":
+            assert set(arguments) <= goals
+        elif program == "pip":
+            (named,) = re.findall(r"^\.\[(.*)\]$", arguments[-1])
+            assert set(named.split(",")) == set(extras)
+        else:
+            assert program == "export"
+            assert arguments[0].split("=")[0] in CONNECTION
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_what_a_document_points_to_is_there(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    folder = (ROOT / document).parent
+    for target, anchor in re.findall(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)", text):
+        path = folder / target if target else ROOT / document
+        assert path.exists(), target
+        if anchor:
+            assert anchor in anchors(path.read_text(encoding="utf-8")), f"{target}#{anchor}"
+    assert set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)) <= make_goals()
+    modules = set(re.findall(r"python -m ((?:heat_neo4j|tests)[\w.]*)", text))
+    assert [module for module in sorted(modules) if find_spec(module) is None] == []
+
+
+def anchors(text):
+    """Return the anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def make_goals():
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_source_file_that_a_page_names_is_there(page):
+    sources = [
+        path.as_posix() for folder in ("heat_neo4j", "tests") for path in (ROOT / folder).rglob("*.py")
+    ]
+    for name in re.findall(r"`([\w/]+\.py)`", PAGES[page]):
+        assert any(source.endswith(f"/{name}") for source in sources), name
+
+
+def test_the_list_of_pages_has_every_page_once():
+    listed = re.findall(r"^\| \[([\w-]+\.md)\]\(\1\) \|", PAGES["docs/README.md"], re.MULTILINE)
+    assert sorted([*listed, "README.md"]) == [
+        page.removeprefix("docs/") for page in sorted(PAGES) if page != "README.md"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "claim"),
+    [
+        ("docs/attributes.md", f"hashed to at most {HASHED:,} columns"),
+        ("docs/data-model.md", f"element ids of the {CORE_SIZE} most general nodes"),
+        ("docs/queries.md", f"the {CORE_SIZE} most general nodes of the graph"),
+        ("docs/refresh.md", f"for {warm_start._WALKS} of the walks"),
+        ("docs/limits.md", f"between more than {SCORED_NODES:,} nodes, only the {EACH} nearest partners"),
+    ],
+)
+def test_a_number_is_that_of_the_code(page, claim):
+    assert claim in " ".join(PAGES[page].split())
+
+
+def test_the_shares_that_a_refresh_goes_by_are_those_of_the_code():
+    assert Limits() == Limits(local=1 / 5, warm=3 / 10)
+    text = PAGES["docs/refresh.md"]
+    assert "up to a fifth of all" in text
+    assert "up to three tenths of the graph" in text
+
+
+def test_the_changelog_begins_with_this_version():
+    first = re.search(r"^## \[(\S+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first[1] == heat_neo4j.__version__

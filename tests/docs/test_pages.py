@@ -1,0 +1,351 @@
+"""README.md and the pages of docs/ are followed to the letter on a live server."""
+
+import contextlib
+import io
+import json
+import re
+import shlex
+import signal
+import sys
+import time
+from ast import literal_eval
+
+import pytest
+
+from heat_neo4j.database.query_files import load_query
+from tests.docs.pages import COMMAND, PAGES, PageReader, commands_of, executable_blocks, page_blocks
+from tests.docs.tables import first_column
+from tests.support.live_graph import open_cypher, snapshot
+
+CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
+PAPERS = 60
+STEPS = (3, 6, 9, 12, 15, 21, 27)  # of edges; so many that some can be held out twice
+FIELDS = ("biology", "physics", "music")
+
+COMMAND_LINE = "docs/command-line.md"
+WORK = (
+    "README.md", COMMAND_LINE, "docs/python.md", "docs/cypher.md", "docs/queries.md", "docs/refresh.md",
+    "docs/operations.md", "docs/safety.md",
+)  # fmt: skip
+MEASURING = ("docs/evaluation.md", "docs/pictures.md")
+TOUR = "docs/tour.md"  # has a test of its own
+
+
+@pytest.fixture
+def cypher(server):
+    with open_cypher(server) as run:
+        assert not run("MATCH (n:Paper) RETURN n LIMIT 1")
+        yield run
+        run("MATCH (n) WHERE n:Paper OR n:HeatRequest DETACH DELETE n")
+        run(
+            "MATCH (n) WHERE (n:HeatRun|HeatVersion AND n.model = 'heat') "
+            "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
+        )
+        run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
+        for slot in (1, 2, 3):
+            run(f"DROP INDEX heatVector{slot}_Paper IF EXISTS")
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The folder of files that begin as the page shows and go on for 60 papers of three fields."""
+    edges, attributes, labels = page_blocks(COMMAND_LINE, "csv")
+    for i in range(3, PAPERS + 1):
+        attributes += f"p{i},{2000 + i % 3 * 8 + i % 5},{8 + i % 3 * 10 + i % 7}\n"
+        labels += f"p{i},{FIELDS[i % 3]}\n"
+    for i in range(2, PAPERS + 1):
+        for step in STEPS:
+            target = (i + step - 1) % PAPERS + 1
+            edges += f"p{i},p{target},{1 + step % 2},{2000 + i // 3}-0{1 + step % 9}-01\n"
+    for name, text in (("edges.csv", edges), ("attributes.csv", attributes), ("labels.csv", labels)):
+        assert f"`{name}`\n\n```csv" in PAGES[COMMAND_LINE]
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.live
+def test_work_from_beginning_to_end(files, cypher, store, server):
+    reader = PageReader(files, server, WORK)
+    reader.take(COMMAND_LINE, "csv")
+    said = reader.run_commands(COMMAND_LINE)
+    assert [command.split()[1] for command in said] == [
+        "server", "load", "check", "estimate", "embed", "runs", "links",
+    ]  # fmt: skip
+    (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))
+    assert (
+        "Published     poincare coordinates of 60 nodes in heatEmbedding1, heatRadius1, heatRun1" in embedded
+    )
+    (linked,) = (text for command, text in said.items() if command.startswith("heat links"))
+    assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
+    (row,) = cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")
+    assert {"id", "features", "label"} == {name for name in row["p"] if not name.startswith("heat")}
+    assert row["p"]["features"] == [2008.0, 24.0]
+
+    check_tables(cypher)
+    follow_the_readme(reader, cypher, store)
+
+    from_files, live, chosen = reader.run_python("docs/python.md")
+    assert from_files.startswith(f"({PAPERS}, 11)\np")
+    assert len(from_files.splitlines()) == 6
+    assert [line.split()[0] for line in live.splitlines()] == [
+        row["node"]
+        for row in store.query("nearest", model="heat", label="Paper", property="id", value="p1", k=5)
+    ]
+    parameters, *methods = chosen.splitlines()
+    assert set(literal_eval(parameters)) == {"alpha"}
+    assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
+    assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
+
+    asked = reader.run_commands("docs/cypher.md")
+    neighbours, listed, missing, shown = asked.values()
+    assert [line.split()[0] for line in neighbours.splitlines()[1:6]] == [
+        row["node"] for row in store.query("nearest", label="Paper", property="id", value="p1", k=5)
+    ]
+    assert {line.split()[0] for line in listed.splitlines()[1:]} >= {"nearest", "missing_links"}
+    assert len(missing.splitlines()) >= 4
+    assert shown == load_query("nearest").copy({"label": "Paper", "property": "id"})
+
+    nearest, links = reader.take("docs/cypher.md", "cypher")
+    values = {"model": "heat", "value": "p1", "k": 3}
+    assert len(cypher(nearest, **values)) == 3
+    assert len(cypher(links)) == 10
+    ask_for_nearest_nodes(reader, cypher, store)
+
+    follow_the_schedule(reader, server)
+    refresh_from_python(reader)
+    (worker,) = reader.take_commands("docs/refresh.md")
+    (request,) = reader.take("docs/refresh.md", "cypher")
+    ask_the_worker(reader, cypher, worker, request)
+    assert len(store.runs("heat")) == 6
+    operate(reader, cypher, store)
+
+    said = reader.run_commands("docs/safety.md")
+    first, second = said.values()
+    assert first.startswith("would remove 6 runs, coordinates of 120 nodes, ")  # of two versions
+    assert second == first.replace("would remove", "removed")
+    assert cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
+    assert cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []
+    assert store.runs("heat") == []
+    assert reader.unread == set()
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+def test_measuring_and_pictures(files, cypher, server):
+    reader = PageReader(files, server, MEASURING)
+    reader.run("sh", "-c", load_command())
+    follow_the_schedule(reader, server)
+    measure(reader, cypher)
+    look(reader)
+    assert reader.unread == set()
+
+
+def test_every_page_with_code_is_followed():
+    with_code = {page for page in PAGES if executable_blocks(page)}
+    assert with_code == {*WORK, *MEASURING, TOUR}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != TOUR])
+def test_every_line_of_a_shell_block_belongs_to_a_command_that_is_run(page):
+    for block in page_blocks(page, "sh"):
+        assert COMMAND.sub("", block).strip() == ""
+
+
+def load_command():
+    """Return the command that loads the files."""
+    (command,) = (command for command in commands_of(COMMAND_LINE) if command.startswith("heat load"))
+    return command
+
+
+def check_tables(cypher):
+    """Compare the tables of what is written with what is written."""
+    text = PAGES["docs/data-model.md"]
+    (keys,) = cypher("MATCH (m:HeatModel {name: 'heat'}) RETURN keys(m) AS keys")
+    at_times = {"rolledBackAt", "leaseHolder", "leaseUntil"}
+    assert first_column(text, "## One `(:HeatModel)`") - at_times == set(keys["keys"])
+    (keys,) = cypher(
+        "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
+        "RETURN keys(v) AS keys"
+    )
+    assert first_column(text, "## `(:HeatVersion)`") == set(keys["keys"])
+    keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
+    of_others = {"error", "auroc", "overlap", "meanMove"}  # runs that stopped, and those of a refresh
+    assert first_column(text, "## One `(:HeatRun)`") - of_others == {row["key"] for row in keys}
+    keys = cypher(
+        "MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' UNWIND keys(p) AS key RETURN DISTINCT key"
+    )
+    assert first_column(text, "## Predicted links") == {row["key"] for row in keys}
+    keys = cypher("MATCH (n:Paper) UNWIND keys(n) AS key RETURN DISTINCT key")
+    ours = {row["key"] for row in keys if row["key"].startswith("heat")}
+    assert {name[:-1] for name in first_column(text, "## On your nodes")} == {name[:-1] for name in ours}
+    assert ours <= first_column(text, "## On your nodes")
+
+
+def follow_the_readme(reader, cypher, store):
+    """Run the README's Python block and its statement."""
+    (printed,) = reader.run_python("README.md")
+    (statement,) = reader.take("README.md", "cypher")
+    assert [line.split()[0] for line in printed.splitlines()] == [
+        row["node"] for row in store.query("nearest", label="Paper", property="id", value="p1", k=5)
+    ]
+    assert len(cypher(statement)) == 10
+
+
+def ask_for_nearest_nodes(reader, cypher, store):
+    """Ask as docs/queries.md does, which filters by a year that the loaded files put into `features`."""
+    neighbours, shown, status = reader.run_commands("docs/queries.md").values()
+    assert len(neighbours.splitlines()) >= 6
+    assert shown == load_query("nearest").copy({"label": "Paper", "property": "id"})
+    assert "ONLINE" in status.upper()
+    (block,) = reader.take("docs/queries.md", "python")
+    cypher("MATCH (n:Paper) SET n.year = n.features[0]")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(block, {"store": store})
+    cypher("MATCH (n:Paper) REMOVE n.year")
+    *nodes, certified = printed.getvalue().splitlines()
+    assert len(nodes) == 10
+    assert certified == "True"
+
+
+def follow_the_schedule(reader, server):
+    """Run the line for cron with the heat.toml of the command line, which alone says where the server is."""
+    (line,) = reader.take("docs/refresh.md", "crontab")
+    fields, command = line.split(maxsplit=5)[:5], line.split(maxsplit=5)[5]
+    assert all(re.fullmatch(r"\*|\d+", field) for field in fields)
+    (settings,) = reader.take(COMMAND_LINE, "toml")
+    password = reader.folder / "password"
+    password.write_text(server.password)
+    settings = settings.replace("neo4j://localhost:7687", server.uri)
+    settings = settings.replace("/etc/heat/password", str(password))
+    settings = settings.replace("[connection]", f"[connection]\nusername = {json.dumps(server.user)}")
+    (reader.folder / "heat.toml").write_text(settings)
+    here = command.replace("/srv/papers", shlex.quote(str(reader.folder)))
+    assert here != command
+    reader.run("sh", "-c", here, without=CONNECTION)
+    assert "Published     poincare coordinates of 60 nodes" in (reader.folder / "heat.log").read_text()
+    said = reader.run("heat", "check", without=CONNECTION)
+    assert "Nodes         60: Paper 60\nRelationships 415: CITES 415\n" in said
+
+
+def refresh_from_python(reader):
+    """Run the block that refreshes, once the schedule has just done so."""
+    (said,) = reader.run_python("docs/refresh.md")
+    assert said.startswith("nothing the graph is as it was ")
+
+
+def ask_the_worker(reader, cypher, command, request):
+    """Have a worker answer a request, with heat.toml; return what its health file says, if it has one."""
+    health = reader.folder / "health"
+    worker = reader.start(*shlex.split(command), without=CONNECTION)
+    try:
+        cypher(request)
+        statuses = []
+        while "done" not in statuses:
+            assert worker.poll() is None
+            time.sleep(0.2)
+            statuses = [row["s"] for row in cypher("MATCH (q:HeatRequest) RETURN q.status AS s")]
+        state = json.loads(health.read_text())["state"] if health.exists() else None
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(timeout=60) == 0
+        assert not health.exists()
+    finally:
+        worker.kill()
+    (shown,) = cypher(page_blocks("docs/operations.md", "cypher")[1])
+    assert shown["q.status"] == "done"
+    assert shown["q.progress"] == 1.0
+    cypher("MATCH (q:HeatRequest) DELETE q")
+    return state
+
+
+def operate(reader, cypher, store):
+    """Run what docs/operations.md says about workers, requests, watching and going back."""
+    by_interval, by_cron, rollback = reader.take_commands("docs/operations.md")
+    request, _, remove_old, watch = reader.take("docs/operations.md", "cypher")
+    places = {"/etc/heat.toml": "heat.toml", "/run/heat/health": "health"}
+    states = []
+    for command in (by_interval, by_cron):
+        here = command
+        for place, name in places.items():
+            here = here.replace(place, shlex.quote(str(reader.folder / name)))
+        states.append(ask_the_worker(reader, cypher, here, request))
+    assert states[0] in {"waiting", "working"}
+    assert states[1] is None
+
+    for age in ("P31D", "P1D"):
+        cypher("CREATE (:HeatRequest {finishedAt: datetime() - duration($age)})", age=age)
+    cypher(remove_old)
+    assert len(cypher("MATCH (q:HeatRequest) RETURN q")) == 1
+    cypher("MATCH (q:HeatRequest) DELETE q")
+    (row,) = cypher(watch)
+    assert row["published"] is not None
+    assert row["decision"] == "full"
+    assert row["until"] is None
+
+    published = (
+        "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
+        "RETURN v.run AS run, v.previousRun AS previous"
+    )
+    (before,) = cypher(published)
+    reader.run("sh", "-c", rollback)
+    (after,) = cypher(published)
+    assert after["run"] == before["previous"] != before["run"]
+
+
+def measure(reader, cypher):
+    """Run what measures and chooses, with heat.toml; it writes nothing until `heat embed`."""
+    before = snapshot(cypher)
+    commands = reader.take_commands("docs/evaluation.md")
+    assert [command.split()[1:3] for command in commands] == [
+        ["evaluate", "links"], ["evaluate", "links"], ["evaluate", "reconstruction"], ["evaluate", "classes"],
+        ["evaluate", "alpha"], ["evaluate", "links"], ["embed", "--alpha"],
+    ]  # fmt: skip
+    links, temporal, reconstruction, classes, alphas, auto = (
+        reader.run("sh", "-c", command) for command in commands[:-1]
+    )
+    (shown,) = page_blocks("docs/evaluation.md", "text")
+    printed = links[links.index("\nmethod ") + 1 :].partition("\n\n")[0]
+    cells = [[re.split(r" {2,}", line) for line in text.splitlines()] for text in (shown, printed)]
+    assert [row[0] for row in cells[0]] == [row[0] for row in cells[1]]
+    assert cells[0][0] == cells[1][0][: len(cells[0][0])]
+    assert "ECE" in cells[1][0]
+    assert "\nNotes  " in links
+    assert "latest edges are held out" in temporal
+    assert "Task          network reconstruction" in reconstruction
+    assert "Task          node classification: 3 classes" in classes
+    assert re.findall(r"^(0\S*) ", alphas, re.MULTILINE) == ["0", "0.2", "0.5"]
+    assert "chosen for seed 1: alpha " in auto
+    assert snapshot(cypher) == before
+
+    said = reader.run("sh", "-c", commands[-1])
+    assert "\nScore         combined; " in said
+    assert "\nChosen        alpha " in said
+    (row,) = cypher(
+        "MATCH (m:HeatModel {name: 'heat'})-[:HEAT_PUBLISHED]->(r:HeatRun) "
+        "MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
+        "RETURN DISTINCT r.parameters AS p, keys(v) AS keys"
+    )
+    assert {"choice", "link_score"} <= set(json.loads(row["p"]))
+    assert {"linkRadius", "linkTemperature"}.isdisjoint(row["keys"])
+
+
+def look(reader):
+    """Run what makes pictures."""
+    page, *pictures = reader.run_commands("docs/pictures.md").values()
+    assert page.startswith("Page  ")
+    assert len(pictures) == 2
+    html = (reader.folder / "heat-explore.html").read_text(encoding="utf-8")
+    assert html.lower().startswith("<!doctype html>")
+    assert '"p1"' in html
+    for name in ("heat-disk.png", "heat-reliability.png"):
+        assert (reader.folder / name).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.live
+def test_files_and_database_give_the_same_bits(files, server, cypher):
+    reader = PageReader(files, server, ())
+    reader.run("sh", "-c", load_command())
+    first, second = page_blocks("docs/python.md", "python")[:2]
+    keep = "\nimport numpy\nnumpy.save('{}.npy', model.embedding_)\n"
+    for place, block in enumerate((first, second)):
+        reader.run(sys.executable, "-c", block + keep.format(place))
+    assert (reader.folder / "0.npy").read_bytes() == (reader.folder / "1.npy").read_bytes()

@@ -1,4 +1,4 @@
-"""Install the jars of a lock file: exactly those, from Maven Central by jgo, trusting what the system trusts.
+"""Install exactly the jars of a lock file.
 
 ``python -m heat_neo4j.local_server.jars 5.26`` writes the lock file of a release anew.
 """
@@ -6,102 +6,23 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import ssl
 import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import requests
-import truststore
-from jgo.maven import Artifact, PythonResolver
-from requests.adapters import HTTPAdapter
-
+from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.locking import held
+from heat_neo4j.local_server.locking import hold_lock
 from heat_neo4j.local_server.releases import Release, find_release
 
-__all__ = [
-    "Downloader",
-    "LockedJar",
-    "SystemTrust",
-    "install",
-    "install_jars",
-    "parse_lock",
-    "read_lock",
-    "write_lock",
-]
+__all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock", "write_lock"]
 
-_CHUNK = 1 << 20  # bytes
-
-
-class SystemTrust(HTTPAdapter):  # type: ignore[misc]
-    """HTTPS connections that check certificates as the operating system does."""
-
-    def __init__(self, connections: int) -> None:
-        self.context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        super().__init__(pool_connections=connections, pool_maxsize=connections)
-
-    def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Make the pool of direct connections."""
-        super().init_poolmanager(*args, ssl_context=self.context, **options)
-
-    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """Return the pool of connections by a proxy."""
-        return super().proxy_manager_for(proxy, ssl_context=self.context, **options)
-
-
-class Downloader(PythonResolver):  # type: ignore[misc]
-    """Fetches each artifact once from the first repository that has it; several threads may ask at a time.
-
-    Parameters
-    ----------
-    connections : int
-        Connections to keep open.
-    """
-
-    def __init__(self, connections: int) -> None:
-        super().__init__()
-        self.session = requests.Session()
-        self.session.mount("https://", SystemTrust(connections))
-
-    def download(self, artifact: Artifact) -> Path:
-        """Return the file in jgo's folder.
-
-        Raises
-        ------
-        FileNotFoundError
-            If no repository has it.
-        requests.RequestException
-            If the network fails, or a repository.
-        """
-        component, context = artifact.component, artifact.context
-        for repository in context.remote_repos.values():
-            url = f"{repository}/{component.path_prefix.as_posix()}/{artifact.filename}"
-            with self.session.get(url, stream=True, timeout=context.timeout) as response:
-                if response.status_code == requests.codes.not_found:
-                    continue
-                response.raise_for_status()
-                path = Path(artifact.cached_path)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as file:
-                    for chunk in response.iter_content(_CHUNK):
-                        file.write(chunk)
-                return path
-        raise FileNotFoundError(f"not found in {', '.join(context.remote_repos.values())}")
-
-
-DOWNLOADS = 8
-"""Files fetched at once; most are small, so the time goes into round trips."""
-
-ATTEMPTS = 3
 INSTALL_TIMEOUT = 1800.0
 """Seconds to wait for another process that is installing: 190 MB over a slow line."""
 
@@ -160,9 +81,8 @@ def install_jars(release: Release, cache: Path, *, on_progress: Progress) -> lis
 def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: Progress) -> list[Path]:
     """Return the files of `jars`, downloading what the cache lacks.
 
-    Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release): what runs is what
-    was locked. A download is checked before it is moved into the cache, so a killed one leaves nothing that
-    looks whole.
+    Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release), and before it is
+    written to the cache.
 
     Parameters
     ----------
@@ -183,13 +103,13 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     Raises
     ------
     LocalServerError
-        If a file cannot be had, or is not the one that was locked.
+        If a file cannot be downloaded, or is not the one that was locked.
     """
     if _missing(jars, cache):
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            with held(cache / "install.lock", what=f"installing {name}", timeout=INSTALL_TIMEOUT):
-                _download(_missing(jars, cache), cache, f"download {name}", on_progress)
+            with hold_lock(cache / "install.lock", what=f"installing {name}", timeout=INSTALL_TIMEOUT):
+                _install_missing(_missing(jars, cache), cache, f"download {name}", on_progress)
         except OSError as error:
             raise LocalServerError(f"cannot install {name} into {cache}: {error}") from error
     return [cache / jar.path for jar in jars]
@@ -209,54 +129,23 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def _download(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: Progress) -> None:
-    """Fetch `jars` into a folder beside the cache, check them, and move them in one by one."""
+def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: Progress) -> None:
     try:
         from jgo.maven import MavenContext
 
+        from heat_neo4j.local_server.download import download
     except ImportError as error:
         raise LocalServerError(
             "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
         ) from error
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".download-") as staging:
-        repository = MavenContext(resolver=Downloader(DOWNLOADS), repo_cache=Path(staging), timeout=60)
-        on_progress(stage, 0, len(jars))
-        with ThreadPoolExecutor(max_workers=DOWNLOADS) as pool:
-            waiting = [pool.submit(_fetch, repository, jar, cache) for jar in jars]
-            try:
-                for done, future in enumerate(as_completed(waiting), start=1):
-                    future.result()
-                    on_progress(stage, done, len(jars))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-
-
-def _fetch(repository: Any, jar: LockedJar, cache: Path) -> None:
-    """Download one jar by jgo into its staging repository, check it, and move it into the cache."""
-    component = repository.project(jar.group, jar.artifact).at_version(jar.version)
-    artifact = component.artifact(jar.classifier, "jar")
-    for attempt in range(1, ATTEMPTS + 1):
-        artifact.cached_path.unlink(missing_ok=True)  # a part of a download that broke off
-        try:
-            found = artifact.resolve()
-        except (OSError, RuntimeError) as error:  # requests' errors are OSErrors, jgo's RuntimeErrors
-            if attempt < ATTEMPTS:
-                continue
-            raise LocalServerError(
-                f"cannot download {artifact.filename} from Maven Central: {error}; "
-                "check the network, and if there is a proxy HTTPS_PROXY and the system's certificates"
-            ) from error
-        digest = _digest(found)
-        if digest == jar.sha256:
-            target = cache / jar.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(found, target)
-            return
-    raise LocalServerError(
-        f"{artifact.filename} is not the file that was locked: SHA-256 {digest}, expected {jar.sha256}; "
-        "something on the way alters downloads, nothing of it was kept"
-    )
+    repository = MavenContext().remote_repos["central"]
+    digests = {jar.path.as_posix(): jar.sha256 for jar in jars}
+    on_progress(stage, 0, len(jars))
+    for done, (path, content) in enumerate(download(repository, digests), start=1):
+        target = cache / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(target, content, 0o644)
+        on_progress(stage, done, len(jars))
 
 
 def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
@@ -279,15 +168,15 @@ def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[Loc
     from jgo.env import LockFile
     from jgo.maven import MavenContext, PythonResolver
 
-    there = {(jar.group, jar.artifact) for jar in provided}
+    left_out = {(jar.group, jar.artifact) for jar in provided}
     with tempfile.TemporaryDirectory() as repository:
         context = MavenContext(resolver=PythonResolver(), repo_cache=Path(repository), timeout=60)
         roots = [context.create_dependency(artifact) for artifact in artifacts]
         resolved, transitive = context.resolver.resolve(roots)
-        needed = [entry for entry in transitive if entry.scope in {"compile", "runtime"}]
-        kept = [entry for entry in [*resolved, *needed] if (entry.groupId, entry.artifactId) not in there]
-        LockFile.from_resolved_dependencies(kept).save(path)
-    return len(kept)
+        needed = [*resolved, *(entry for entry in transitive if entry.scope in {"compile", "runtime"})]
+        locked = [entry for entry in needed if (entry.groupId, entry.artifactId) not in left_out]
+        LockFile.from_resolved_dependencies(locked).save(path)
+    return len(locked)
 
 
 if __name__ == "__main__":

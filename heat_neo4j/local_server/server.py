@@ -14,7 +14,7 @@ from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_hom
 from heat_neo4j.local_server.jars import install_jars
 from heat_neo4j.local_server.java import find_java
 from heat_neo4j.local_server.launch import arguments_path, launch
-from heat_neo4j.local_server.locking import held
+from heat_neo4j.local_server.locking import hold_lock
 from heat_neo4j.local_server.process import end_process, find_process
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
 from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_memory, machine_memory
@@ -239,7 +239,7 @@ class LocalServer:
 
     def _alone(self, timeout: float) -> Any:
         lock = self.folder.path / "start.lock"
-        return held(lock, what="starting or stopping this server", timeout=timeout + STOP_TIMEOUT)
+        return hold_lock(lock, what="starting or stopping this server", timeout=timeout + STOP_TIMEOUT)
 
     def _same_ports(self) -> None:
         """Refuse to pretend that a running server has the ports asked for."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, server_folders
+from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home
 from heat_neo4j.local_server.jars import install_jars
 from heat_neo4j.local_server.java import find_java
-from heat_neo4j.local_server.launch import arguments_path, launch
+from heat_neo4j.local_server.launch import launch
 from heat_neo4j.local_server.locking import hold_lock
 from heat_neo4j.local_server.process import end_process, find_process
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
@@ -26,27 +26,27 @@ START_TIMEOUT = 180.0
 STOP_TIMEOUT = 60.0
 
 StopOutcome = Literal["stopped", "killed", "not running", "gone"]
-"""What `LocalServer.stop` did: it ended when asked, had to be killed, did not run, or had gone by itself."""
+"""Of `LocalServer.stop`: the server ended on request, was killed, did not run, or had ended by itself."""
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """What is known of one local server.
+    """The state of a local server.
 
     Parameters
     ----------
     name, version : str
         The server's name and its exact Neo4j release.
     running : bool
-        Whether its process is there.
+        Whether its process runs.
     pid : int or None
         That process.
     uri, browser : str or None
         Addresses for drivers and for Neo4j Browser, while it runs.
     folder, password_file : Path
-        Where its data and its password are.
+        Its data and its password.
     note : str
-        Something to know, such as a process that went away by itself; mostly empty.
+        A remark, such as that the process ended by itself; mostly empty.
     """
 
     name: str
@@ -155,10 +155,10 @@ class LocalServer:
         """
         java = find_java()
         self.folder.create()
-        with self._alone(timeout):
+        with self._locked(timeout):
             status = self.status()
             if status.running:
-                self._same_ports()
+                self._check_ports()
                 return status
             jars = install_jars(self.release, self.folder.home / "jars", on_progress=self.on_progress)
             stage = f"start Neo4j {self.release.version}"
@@ -169,7 +169,7 @@ class LocalServer:
             return self.status()
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> StopOutcome:
-        """Stop the server that was started here, whoever started it.
+        """Stop the server, whichever program started it.
 
         Parameters
         ----------
@@ -184,26 +184,25 @@ class LocalServer:
         """
         if not self.folder.path.exists():
             return "not running"
-        with self._alone(timeout):
+        with self._locked(timeout):
             record = self.folder.read_record()
             if record is None or record.pid is None:
                 return "not running"
-            process = find_process(record.pid, record.created, arguments_path(self.folder))
+            process = find_process(record.pid, record.created, self.folder.arguments_file)
             outcome: StopOutcome = "gone"
             if process is not None:
                 outcome = "stopped" if end_process(process, timeout) else "killed"
-            ports = (record.bolt_port, record.http_port)
-            self.folder.write_record(ServerRecord(None, 0.0, record.version, *ports))
+            self.folder.write_record(replace(record, pid=None, created=0.0))
             self._started_here = False
             return outcome
 
     def status(self) -> ServerStatus:
-        """Return what is known of this server, without changing anything."""
+        """Return the server's state; change nothing."""
         record = self.folder.read_record()
         uri = browser = pid = None
         note = "" if record else "never started"
         if record and record.pid is not None:
-            if find_process(record.pid, record.created, arguments_path(self.folder)) is not None:
+            if find_process(record.pid, record.created, self.folder.arguments_file) is not None:
                 pid = record.pid
                 uri = f"bolt://{ADDRESS}:{record.bolt_port}"
                 browser = f"http://{ADDRESS}:{record.http_port}/browser/"
@@ -237,27 +236,27 @@ class LocalServer:
             )
         return status.uri, USER, self.folder.read_password()
 
-    def _alone(self, timeout: float) -> Any:
+    def _locked(self, timeout: float) -> Any:
         lock = self.folder.path / "start.lock"
         return hold_lock(lock, what="starting or stopping this server", timeout=timeout + STOP_TIMEOUT)
 
-    def _same_ports(self) -> None:
-        """Refuse to pretend that a running server has the ports asked for."""
+    def _check_ports(self) -> None:
+        """Refuse ports other than those of the running server."""
         record = self.folder.read_record()
         assert record is not None
-        for wanted, actual in zip(self.ports, (record.bolt_port, record.http_port), strict=True):
-            if wanted is not None and wanted != actual:
+        for port, actual in zip(self.ports, (record.bolt_port, record.http_port), strict=True):
+            if port not in (None, actual):
                 raise LocalServerError(
-                    f"the server already runs, with port {actual} and not {wanted}; stop it first"
+                    f"the server already runs, with port {actual} and not {port}; stop it first"
                 )
 
 
 def local_servers(home: Path | None = None) -> list[LocalServer]:
     """Return every local server that has a folder, by name and release, running or not."""
-    return [
-        LocalServer(folder.series, name=folder.name, home=home)
-        for folder in server_folders((home or heat_home()).resolve(), list(RELEASES))
-    ]
+    root = (home or heat_home()).resolve() / "servers"
+    names = sorted(path.name for path in root.iterdir() if NAME.fullmatch(path.name)) if root.is_dir() else []
+    servers = [LocalServer(series, name=name, home=home) for name in names for series in RELEASES]
+    return [server for server in servers if server.folder.path.is_dir()]
 
 
 def running_server(name: str = "default", home: Path | None = None) -> LocalServer | None:

@@ -66,9 +66,7 @@ def write_output(path: Path, content: bytes, name: str, *, private: bool = False
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
     """Replace the file `path` atomically; never more readable than `mode`, and unchanged by an OSError."""
-    handle, temporary = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name[:100]}-"
-    )  # for the owner alone
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")  # mode 0600
     try:
         with open(handle, "wb") as file:
             file.write(content)

@@ -14,7 +14,7 @@ from typing import Any, Self
 from heat_neo4j._kernels.worksharing import give_up, share_work
 from heat_neo4j._utils.validation import check_integer
 
-__all__ = ["ALONE", "BestCount", "Team", "available_processors", "resolve_threads"]
+__all__ = ["ALONE", "BestCount", "WorkerThreads", "available_processors", "resolve_threads"]
 
 
 def available_processors(root: Path = Path("/")) -> tuple[int, str]:
@@ -74,7 +74,7 @@ _PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at whi
 _SLOWED = 0.75  # of the usual speed: then the machine has changed
 
 
-class Team:
+class WorkerThreads:
     """The calling thread and `n_threads` - 1 more; a context manager that ends them."""
 
     def __init__(self, n_threads: int) -> None:
@@ -109,7 +109,7 @@ class Team:
         self._others.shutdown()
 
 
-ALONE = Team(1)
+ALONE = WorkerThreads(1)
 """The calling thread only."""
 
 

@@ -29,15 +29,7 @@ INSTALL_TIMEOUT = 1800.0
 
 @dataclass(frozen=True)
 class LockedJar:
-    """One entry of a lock file.
-
-    Parameters
-    ----------
-    group, artifact, version, classifier : str
-        Maven coordinates; the classifier is mostly empty.
-    sha256 : str
-        Hexadecimal digest of the file.
-    """
+    """One entry of a lock file: Maven coordinates, of which the classifier is mostly empty, and a digest."""
 
     group: str
     artifact: str
@@ -47,14 +39,14 @@ class LockedJar:
 
     @property
     def path(self) -> Path:
-        """Where it lies in a Maven repository, relative to its root."""
+        """Path in a Maven repository."""
         ending = f"-{self.classifier}" if self.classifier else ""
         folder = Path(*self.group.split("."), self.artifact, self.version)
         return folder / f"{self.artifact}-{self.version}{ending}.jar"
 
 
 def read_lock(release: Release) -> list[LockedJar]:
-    """Return the jars of a release, in the order of the class path, from the lock file in this package."""
+    """Return the jars of a release, in the order of the class path."""
     text = files("heat_neo4j.local_server").joinpath("locks", release.lock_name).read_text(encoding="utf-8")
     return parse_lock(text)
 
@@ -63,11 +55,11 @@ def parse_lock(text: str) -> list[LockedJar]:
     """Return the jars that the text of a lock file lists, in its order."""
     return [
         LockedJar(
-            entry["groupId"],
-            entry["artifactId"],
-            entry["version"],
-            entry.get("classifier", ""),
-            entry["sha256"],
+            group=entry["groupId"],
+            artifact=entry["artifactId"],
+            version=entry["version"],
+            classifier=entry.get("classifier", ""),
+            sha256=entry["sha256"],
         )
         for entry in tomllib.loads(text)["dependencies"]
     ]
@@ -91,14 +83,9 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     cache : Path
         Root of a folder in Maven layout, shared by all releases.
     name : str
-        What the jars are, for progress and messages: ``"Neo4j 5.26.30"``.
+        Name of the jars in stages and messages: ``"Neo4j 5.26.30"``.
     on_progress : Progress
-        Told about each file while there is something to download; units are files.
-
-    Returns
-    -------
-    list of Path
-        The jars.
+        Called with each downloaded file; units are files.
 
     Raises
     ------
@@ -149,7 +136,7 @@ def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_prog
 
 
 def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
-    """Resolve `artifacts` in Maven Central and write every jar with its SHA-256 to `path`.
+    """Resolve `artifacts` in Maven Central; write every jar with its SHA-256 to `path`.
 
     Parameters
     ----------
@@ -158,7 +145,7 @@ def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[Loc
     path : Path
         The lock file, in jgo's own format.
     provided : collection of LockedJar
-        Jars to leave out, in whatever version: those that the server a plugin runs in has already.
+        Jars to leave out, in any version: a plugin's server has them already.
 
     Returns
     -------

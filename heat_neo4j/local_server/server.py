@@ -1,4 +1,4 @@
-"""`LocalServer`: a real Neo4j Community server of our own on this machine."""
+"""`LocalServer`: a Neo4j Community server on this machine."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ServerStatus:
     note: str = ""
 
     def environment(self) -> list[str]:
-        """Return shell lines that point any program at this server; the password stays in its file."""
+        """Return shell lines that set NEO4J_*; the password stays in its file."""
         if self.uri is None:
             return []
         return [
@@ -94,15 +94,15 @@ class LocalServer:
     version : str
         ``"5.26"`` (long-term support) or ``"2026"``.
     name : str
-        To have several servers; letters, digits, ``-`` and ``_``.
+        One of several servers; letters, digits, ``-`` and ``_``.
     home : Path, optional
         Folder of jars and servers; ``$HEAT_HOME`` or the user's data folder by default.
     bolt_port, http_port : int, optional
-        Ports to use; by default those of last time, else free ones.
+        By default those of the last start, else free ones.
     heap, page_cache : str, optional
         Such as ``"512m"``; an eighth of the machine's memory each by default, within limits.
     on_progress : Progress
-        Told about the download and the start.
+        Called with the stages of download and start.
 
     Raises
     ------
@@ -151,7 +151,7 @@ class LocalServer:
         Raises
         ------
         LocalServerError
-            If it cannot be installed or does not come up; the message gives the reason from its own log.
+            If it cannot be installed or does not start; the message gives the reason from its log.
         """
         java = find_java()
         self.folder.create()
@@ -174,8 +174,7 @@ class LocalServer:
         Parameters
         ----------
         timeout : float
-            Seconds that it gets to write everything down before it is killed; a kill loses no committed
-            data, but the next start takes longer.
+            Seconds before it is killed; a kill loses no committed data, but the next start takes longer.
 
         Returns
         -------

@@ -75,14 +75,9 @@ class ServerFolder:
     home : Path
         See `heat_home`.
     name : str
-        The server's name: letters, digits, ``-`` and ``_``.
+        The server's name: letters, digits, ``-`` and ``_``; others are a ValueError.
     series : str
         The release series; data of one is never opened by another.
-
-    Raises
-    ------
-    ValueError
-        If the name is not such a name.
     """
 
     home: Path

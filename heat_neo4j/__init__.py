@@ -74,6 +74,7 @@ __all__ = [
 ]
 
 
+# Not lazy_loader: mypy, which reads its stub, then fails on circular imports of the package.
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or, prefetch
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, step, stream
-from heat_neo4j._kernels.worksharing import take
+from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
     "BLOOM_BITS",
@@ -157,12 +157,12 @@ def record_walks(
     every order.
     """
     found = 0
-    i = take(shared)
+    i = next_index(shared)
     while i < lengths.shape[0]:
         found += _record_walk(nodes[i], lengths[i], window, words, row_words)
         for a in range(lengths[i]):
             atomic_add(occurrences, nodes[i, a], 1)
-        i = take(shared)
+        i = next_index(shared)
     atomic_add(total, 0, found)
 
 
@@ -187,7 +187,7 @@ def open_weights(
     Run by a team; `counts` and `totals`, arrays as long as `nodes`, receive them.
     """
     n = weights.shape[0]
-    i = take(shared)
+    i = next_index(shared)
     while i < nodes.shape[0]:
         u = nodes[i]
         count = 0
@@ -198,7 +198,7 @@ def open_weights(
                 total += weights[v]
         counts[i] = count
         totals[i] = total
-        i = take(shared)
+        i = next_index(shared)
 
 
 @njit(cache=True)
@@ -244,12 +244,12 @@ def list_negatives(
     listed_from, listed, listed_slots
         Of `Negatives`: the room, and what is filled.
     """
-    i = take(shared)
+    i = next_index(shared)
     while i < nodes.shape[0]:
         u = nodes[i]
         a, b = listed_from[u], listed_from[u + 1]
         _list_row(pairs, weights, u, counts[i], key, listed[a:b], listed_slots[a:b])
-        i = take(shared)
+        i = next_index(shared)
 
 
 @njit(cache=True, inline="always")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import alias_slots, draw_slot, mix, step, stream, unit
-from heat_neo4j._kernels.worksharing import take
+from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
     "INVERSE_NORM",
@@ -141,7 +141,7 @@ def table_rows(
     """Fill the (N, N) float32 table of cumulative max(cos, 0), zero diagonal. Run by a team."""
     n = indptr.shape[0] - 1
     dense = np.zeros(columns)
-    u = take(shared)
+    u = next_index(shared)
     while u < n:
         for k in range(indptr[u], indptr[u + 1]):
             dense[indices[k]] = values[k]
@@ -156,7 +156,7 @@ def table_rows(
             table[u, v] = running
         for k in range(indptr[u], indptr[u + 1]):
             dense[indices[k]] = 0.0
-        u = take(shared)
+        u = next_index(shared)
 
 
 @njit(cache=True)
@@ -324,7 +324,7 @@ def _has_envelope(s: Any, u: int) -> bool:
 def find_crowded(s: Any, shared: Any, thread: int, n_threads: int) -> None:
     """Set `listed` where hardly a proposal suits; clear it elsewhere. Run by a team."""
     n = s.scalars.shape[0]
-    u = np.int64(take(shared))
+    u = np.int64(next_index(shared))
     while u < n:
         suits = False
         if _has_envelope(s, u):
@@ -338,7 +338,7 @@ def find_crowded(s: Any, shared: Any, thread: int, n_threads: int) -> None:
                         suits = True
                         break
         s.listed[u] = not suits
-        u = np.int64(take(shared))
+        u = np.int64(next_index(shared))
 
 
 @njit(cache=True, inline="always")
@@ -397,14 +397,14 @@ def count_similar(
     """Write how many nodes are similar to each of the `crowded` ones to `counts`. Run by a team."""
     n = s.scalars.shape[0]
     dots, met, found = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
-    i = take(shared)
+    i = next_index(shared)
     while i < crowded.shape[0]:
         counts[i] = 0
         if _may_be_similar(s, most, crowded[i]):
             counts[i] = _gather(s, col_values, crowded[i], dots, met, found)
             for j in range(counts[i]):
                 dots[found[j]] = 0.0
-        i = take(shared)
+        i = next_index(shared)
 
 
 @njit(cache=True, nogil=True)
@@ -418,7 +418,7 @@ def list_similar(
     n = s.scalars.shape[0]
     dots, met, found = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
     cumulative = np.empty(n)
-    i = take(shared)
+    i = next_index(shared)
     while i < crowded.shape[0]:
         if counts[i] > 0:
             u = crowded[i]
@@ -438,7 +438,7 @@ def list_similar(
                     state = step(state)
                     drawn = _search(cumulative, 0, size, unit(state) * running)
                     s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = found[drawn], j + 1.0
-        i = take(shared)
+        i = next_index(shared)
 
 
 @njit(cache=True)

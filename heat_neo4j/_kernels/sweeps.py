@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.intrinsics import atomic_add
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.sparse import first_at_least
-from heat_neo4j._kernels.worksharing import take
+from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
     "GROUP",
@@ -305,7 +305,7 @@ def nearest_absent(
     """
     least, view, apart = np.empty(boxes.shape[0]), np.empty(VIEW), np.empty(TILE)
     k = distance.shape[1]
-    row = take(shared)
+    row = next_index(shared)
     while row < places.shape[0]:
         u = places[row]
         gap = gaps[u // TILE, u % TILE]
@@ -338,7 +338,7 @@ def nearest_absent(
                     passed += 1
                 t = passed if passed < least.shape[0] else -1
         _sort(distance[row], partner[row], size)
-        row = take(shared)
+        row = next_index(shared)
 
 
 @njit(cache=True)
@@ -377,7 +377,7 @@ def count_pairs_above(
     A value equal to the pair's z counts once and one under it twice, so the sum is twice that of counts
     with ties at a half, and is exact. Run by a team.
     """
-    row = begin + take(shared)
+    row = begin + next_index(shared)
     while row < end:
         atomic_add(total, 0, _count_row(spatial, time, sorted_z, row))
-        row = begin + take(shared)
+        row = begin + next_index(shared)

@@ -11,7 +11,7 @@ from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, expect_similar, sample_similar
-from heat_neo4j._kernels.worksharing import take
+from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = ["Walker", "draw_block", "draw_together"]
 
@@ -125,8 +125,8 @@ def draw_block(
     lengths : int64 array of shape (B,)
         Receives how many they are.
     """
-    begin = take(shared) * _TOGETHER
+    begin = next_index(shared) * _TOGETHER
     while begin < indices.shape[0]:
         end = min(begin + _TOGETHER, indices.shape[0])
         draw_together(walker, similarity, indices, nodes, lengths, begin, end)
-        begin = take(shared) * _TOGETHER
+        begin = next_index(shared) * _TOGETHER

@@ -1,9 +1,8 @@
-"""Work that threads share piece by piece, in phases.
+"""Work sharing between threads, piece by piece, in phases.
 
-A phase is over when its last piece is finished, not when every thread has come: a thread that the operating
-system has put aside holds the others up only while it holds a piece. Who finds no piece left spins for some
-microseconds, yields for some more, then sleeps, so that the processor is free for that thread or for another
-program.
+A phase ends with its last piece, not when every thread has reached a barrier: a preempted thread delays the
+others only while it holds a piece. A thread without work spins for some microseconds, yields for some more,
+then sleeps, so that the processor is free for the preempted thread or for another program.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from heat_neo4j._kernels.intrinsics import (
 )
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["finish_pieces", "give_up", "next_phase", "next_piece", "share_work", "take"]
+__all__ = ["finish_pieces", "give_up", "next_index", "next_phase", "next_piece", "share_work"]
 
 _LINE = 8  # int64s in a cache line: each field has one of its own
 _TAKEN, _NOW, _FINISHED, _ASLEEP, _GIVEN_UP, _MUTEX, _CONDITION, _OWN = (
@@ -39,7 +38,7 @@ _PIECES = np.int64(0xFFFFFFFF)
 
 
 def share_work(n_threads: int) -> NDArray[np.int64]:
-    """Return the state of work that threads are about to share: phase 0, of which no piece is taken."""
+    """Return the shared state at the begin of phase 0."""
     shared = np.zeros(_OWN + n_threads * _LINE, dtype=np.int64)
     posix = ctypes.CDLL(None)
     posix.pthread_mutex_init(_address(shared, _MUTEX), None)
@@ -48,7 +47,7 @@ def share_work(n_threads: int) -> NDArray[np.int64]:
 
 
 def give_up(shared: NDArray[np.int64]) -> None:
-    """Let all who wait, and all who will, go on at once and find no more work."""
+    """End the work: threads that wait, now or later, return at once."""
     shared[_GIVEN_UP] = 1
     posix = ctypes.CDLL(None)
     posix.pthread_mutex_lock(_address(shared, _MUTEX))
@@ -61,17 +60,17 @@ def _address(shared: NDArray[np.int64], field: int) -> ctypes.c_void_p:
 
 
 @njit(cache=True, inline="always")
-def take(shared: Any) -> Any:
-    """Return 0 to the first thread that asks, 1 to the next, and so on: for work of a single phase."""
+def next_index(shared: Any) -> Any:
+    """Return 0 for the first call of any thread, 1 for the next, and so on: for work of a single phase."""
     return atomic_add(shared, _TAKEN, 1)
 
 
 @njit(cache=True)
 def next_piece(shared: Any, phase: int, pieces: int, thread: int, n_threads: int) -> int:
-    """Return a piece of the phase that no thread has taken yet; -1 if there is none, or the phase is over.
+    """Return a piece of the phase that no thread has yet; -1 if none is left, or the phase is over.
 
-    Each thread has a range of the pieces of its own, the same in every phase, whose memory is in its caches,
-    and takes pieces of the others' ranges when that is used up.
+    Each thread has its own range of pieces, the same in every phase, whose memory is in its caches; it takes
+    pieces of the others' ranges when its own is used up.
     """
     for turn in range(n_threads):
         owner = (thread + turn) % n_threads
@@ -92,7 +91,7 @@ def next_piece(shared: Any, phase: int, pieces: int, thread: int, n_threads: int
 
 @njit(cache=True)
 def finish_pieces(shared: Any, done: int, pieces: int) -> None:
-    """Say that so many pieces more are done; with the last of all the next phase begins."""
+    """Count `done` pieces as finished; the last of all begins the next phase."""
     if done == 0 or atomic_add(shared, _FINISHED, done) + done < pieces:
         return
     atomic_add(shared, _FINISHED, -pieces)
@@ -105,7 +104,7 @@ def finish_pieces(shared: Any, done: int, pieces: int) -> None:
 
 @njit(cache=True)
 def next_phase(shared: Any, phase: int) -> int:
-    """Wait until a phase is over; return which it is now, or -1 if the work is given up."""
+    """Wait until a phase is over; return the present one, or -1 after `give_up`."""
     for turn in range(_SPINS + _YIELDS):
         if atomic_load(shared, _NOW) != phase:
             break

@@ -1,4 +1,4 @@
-"""BLAS on one thread, where its sums are part of what is the same to the bit for any number of threads."""
+"""BLAS on one thread, for results that must have the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ __all__ = ["one_blas_thread"]
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread: its sums depend on the number, and on small arrays more threads are slower.
+    """Limit BLAS to one thread, as its sums depend on the number; a decorator too.
 
-    It serves as a decorator too. Numba's threads, on which HEAT trains, are others. The limit is of the whole
-    process: another thread's BLAS has one thread too meanwhile.
+    The limit holds for the whole process meanwhile. Numba's threads, on which HEAT trains, are not limited.
     """
     with threadpool_limits(limits=1, user_api="blas"):
         yield

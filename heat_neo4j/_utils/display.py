@@ -1,4 +1,4 @@
-"""Values of node properties, and sizes, as a person reads them; texts of which no terminal takes commands."""
+"""Property values and sizes for people to read; texts that are safe to print on a terminal."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = [
-    "did_you_mean",
-    "display_text",
-    "format_bytes",
-    "printable",
-    "printable_json",
-]
+__all__ = ["did_you_mean", "display_text", "format_bytes", "printable", "printable_json"]
 
 _LONGEST_LIST = 12
 
-# Control characters, what has no shape of its own (marks of direction, tags, but not the two joiners that
-# scripts and emoji need), separators of lines and paragraphs, and halves of a surrogate pair.
+# Control and format characters (but not the two joiners that scripts and emoji need), separators of lines and
+# paragraphs, and surrogates.
 _UNPRINTABLE = re.compile(
     "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u180e\\u200b\\u200e-\\u200f"
     "\\u2028-\\u202e\\u2060-\\u206f\\ud800-\\udfff\\ufeff\\ufff0-\\ufffb\\U000110bd\\U000110cd"
@@ -28,10 +22,8 @@ _UNPRINTABLE = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""Return a text that a terminal shows on one line and takes for no command, whoever wrote it.
+    r"""Return one line of text without control sequences, whoever wrote it.
 
-    Examples
-    --------
     >>> print(printable("ok\x1b[2J\n\u202e"))
     ok\x1b[2J\n\u202e
     """
@@ -39,12 +31,10 @@ def printable(text: str) -> str:
 
 
 def printable_json(document: str) -> str:
-    r"""Return the same JSON document, indented as it is, with escapes for what `printable` escapes.
+    r"""Return the same JSON document with escapes for what `printable` escapes.
 
-    Halves of a surrogate pair, which are no character and which readers of JSON refuse, become U+FFFD.
+    A lone surrogate, which readers of JSON refuse, becomes U+FFFD.
 
-    Examples
-    --------
     >>> print(printable_json('{\n"name": "\x9b2J"}'))
     {
     "name": "\u009b2J"}
@@ -52,31 +42,25 @@ def printable_json(document: str) -> str:
     return _UNPRINTABLE.sub(_json_escaped, document)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
 
 
-def _json_escaped(found: re.Match[str]) -> str:
-    if found[0] == "\n":  # between the values: within a text it is an escape already
-        return found[0]
-    units = found[0].encode("utf-16-be", "surrogatepass")
+def _json_escaped(match: re.Match[str]) -> str:
+    if match[0] == "\n":  # between values: within a text it is escaped already
+        return match[0]
+    units = match[0].encode("utf-16-be", "surrogatepass")
     if len(units) == 2 and 0xD8 <= units[0] <= 0xDF:
         return "\\ufffd"
-    return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 def display_text(value: Any, longest: int = 240) -> str:
-    """Return a property's value as one printable line, whatever its type; nothing for a missing one.
+    """Return a property's value, of any type of the driver's, as one printable line; "" for None.
 
-    Parameters
-    ----------
-    value : any
-        As the driver gives it: a text, number, boolean, list, time, point, byte array or None.
-    longest : int
-        Most characters, at least 20; longer texts and lists of more than twelve end in an ellipsis.
+    It has at most `longest` characters (20 or more); longer texts and lists of more than twelve values end in
+    an ellipsis.
 
-    Examples
-    --------
     >>> display_text(["a", True, 0.1 + 0.2])
     'a, yes, 0.3'
     >>> display_text(list(range(2000)), 20)
@@ -110,16 +94,14 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def did_you_mean(name: str, there: Iterable[str]) -> str:
-    """Return ``": did you mean 'year'?"`` for the nearest of the other names, case aside; "" if none is near.
+def did_you_mean(name: str, others: Iterable[str]) -> str:
+    """Return a hint at the nearest of other names, whatever its case; "" if none is near.
 
-    Examples
-    --------
     >>> did_you_mean("YAER", ["title", "year"])
     ": did you mean 'year'?"
     >>> did_you_mean("year", ["title", "year"])
     ''
     """
-    folded = {other.casefold(): other for other in sorted(there) if other != name}
+    folded = {other.casefold(): other for other in sorted(others) if other != name}
     close = get_close_matches(name.casefold(), folded, n=1)
     return f": did you mean {folded[close[0]]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""Files that users ask for: written whole or not at all, and over nothing but a regular file."""
+"""Output files: written whole or not at all, and only over regular files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,14 @@ _KINDS = (
 
 
 def check_output(path: Path, name: str) -> None:
-    """Find out at the beginning of a command what would go wrong with its file at the end.
+    """Raise the ConfigError at the beginning of a command that `write_output` would raise at its end.
 
     Parameters
     ----------
     path : Path
         The file.
     name : str
-        What messages call it, such as ``"--output"``.
-
-    Raises
-    ------
-    ConfigError
-        If there is something other than a regular file, or no folder to write it in.
+        Its name in messages, such as ``"--output"``.
     """
     target = _target(path, name)
     if not target.parent.is_dir():
@@ -44,25 +39,23 @@ def check_output(path: Path, name: str) -> None:
 
 
 def write_output(path: Path, content: bytes, name: str, *, private: bool = False) -> None:
-    """Write a file so that its readers find the old one or the new one, never half of it.
-
-    A symbolic link stays, and the file it leads to is replaced. A file keeps its permissions.
+    """Write or replace a file atomically; it keeps its permissions, and a symbolic link stays.
 
     Parameters
     ----------
     path : Path
-        The file; replaced if it is there.
+        The file.
     content : bytes
         All of it.
     name : str
-        What messages call it, such as ``"--output"``.
+        Its name in messages, such as ``"--output"``.
     private : bool
         Whether a new file is for its owner alone.
 
     Raises
     ------
     ConfigError
-        If there is something other than a regular file, or the file cannot be written.
+        If `path` is something other than a regular file, or cannot be written.
     """
     target = _target(path, name)
     try:
@@ -72,29 +65,23 @@ def write_output(path: Path, content: bytes, name: str, *, private: bool = False
 
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
-    """Put `content` into `path` so that nobody sees half of it, or may read it who is not to.
-
-    Raises
-    ------
-    OSError
-        If that cannot be done; what was there stays.
-    """
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")  # for the owner alone
+    """Replace the file `path` atomically; never more readable than `mode`, and unchanged by an OSError."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")  # mode 0600
     try:
         with open(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(part, mode)
-        os.replace(part, path)
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(part)
+            os.unlink(temporary)
         raise
 
 
 def _target(path: Path, name: str) -> Path:
-    """Return the place that `path` leads to, where there is a regular file or nothing."""
+    """Return the regular file that `path` leads to, which need not exist."""
     try:
         target = path.resolve()
     except (OSError, RuntimeError, ValueError) as error:  # it leads to itself, or holds a null byte
@@ -112,7 +99,6 @@ def _target(path: Path, name: str) -> Path:
 
 
 def _mode(target: Path, *, private: bool) -> int:
-    """Return the permissions of the file that is there, or those of a new one."""
     with suppress(FileNotFoundError):
         return stat.S_IMODE(target.stat().st_mode)
     if private:

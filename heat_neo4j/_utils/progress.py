@@ -14,19 +14,19 @@ Progress = Callable[[str, int, int], None]
 
 
 def no_progress(stage: str, done: int, total: int) -> None:
-    """Say nothing."""
+    """Do nothing."""
 
 
 def prefixed(on_progress: Progress, prefix: str) -> Progress:
-    """Return a callback that tells `on_progress` every stage with a prefix before its name."""
+    """Return a callback that puts `prefix` before the name of each stage."""
     return lambda stage, done, total: on_progress(prefix + stage, done, total)
 
 
 class Overall:
-    """How much of a whole job is done, 0 to 1: it never falls, whatever stages come, and however often.
+    """The share of a whole job that is done, 0 to 1; it never falls.
 
-    Which stages are still to come is not known. So each takes a share of what is left when it begins: half of
-    it where stages mostly take long, a tenth elsewhere.
+    The stages to come are unknown, so each takes a share of what is left when it begins: half for stages that
+    mostly take long, a tenth for others.
     """
 
     _LONG = frozenset(("choose", "links", "place", "train"))
@@ -38,7 +38,7 @@ class Overall:
         self._begin = self._end = 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> float:
-        """Take note of the progress of a stage, as a `Progress` callback; return the share of the whole."""
+        """Count the progress of a stage, as a `Progress` callback; return the share of the whole job."""
         if stage != self._stage or done < self._done:
             kind = stage.rpartition(": ")[2].partition(" ")[0]
             self._begin = self.share

@@ -22,13 +22,7 @@ class Keys:
 
 
 def draw_seed(random_state: int | None) -> int:
-    """Return `random_state`, or a fresh 63-bit seed from the operating system when it is None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `random_state` is neither None nor an integer of at least 0.
-    """
+    """Return `random_state`, an integer of at least 0, or a fresh 63-bit seed when it is None."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
     return check_integer("random_state", random_state, minimum=0, maximum=None)

@@ -1,4 +1,4 @@
-"""How many processors this process may use, and threads that share the work of one compiled function."""
+"""Worker threads for one compiled function, and the number of processors that they may use."""
 
 from __future__ import annotations
 
@@ -14,26 +14,14 @@ from typing import Any, Self
 from heat_neo4j._kernels.worksharing import give_up, share_work
 from heat_neo4j._utils.validation import check_integer
 
-__all__ = [
-    "ALONE",
-    "BestCount",
-    "Team",
-    "available_processors",
-    "resolve_threads",
-]
+__all__ = ["ALONE", "BestCount", "WorkerThreads", "available_processors", "resolve_threads"]
 
 
 def available_processors(root: Path = Path("/")) -> tuple[int, str]:
-    """Return the number of processors that threads can keep busy, and why it is that.
+    """Return the number of processors that threads can keep busy, and its reason.
 
-    The scheduler gives a process the processors of its affinity. A control group (of a container or a systemd
-    unit) may allow it less time than these have: cpu.max in version 2, cpu.cfs_quota_us in version 1, of the
-    group or of any group around it. Part of a processor counts as one.
-
-    Parameters
-    ----------
-    root : Path
-        Where /proc and /sys are.
+    It is the affinity of the process, or less by the CPU quota of its control group or of any group around
+    it: joblib's `cpu_count` reads only the outermost group. `root` is where /proc and /sys are.
     """
     if hasattr(os, "sched_getaffinity"):
         allowed, why = len(os.sched_getaffinity(0)), "the processors this process may run on"
@@ -46,7 +34,7 @@ def available_processors(root: Path = Path("/")) -> tuple[int, str]:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Yield the quota, in processors, of each control group with one that this process is in."""
+    """Yield each CPU quota of the control groups of this process, in processors."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         groups = root / "sys/fs/cgroup"
@@ -65,10 +53,10 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _quota(group: Path) -> tuple[str, str]:
-    """Return microseconds of processor time, and of the period that they are for, as they are written."""
-    both = _read(group / "cpu.max").split()
-    if len(both) == 2:
-        return both[0], both[1]
+    """Return the text of quota and period, in microseconds."""
+    version_2 = _read(group / "cpu.max").split()
+    if len(version_2) == 2:
+        return version_2[0], version_2[1]
     return _read(group / "cpu.cfs_quota_us").strip(), _read(group / "cpu.cfs_period_us").strip()
 
 
@@ -86,14 +74,8 @@ _PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at whi
 _SLOWED = 0.75  # of the usual speed: then the machine has changed
 
 
-class Team:
-    """The calling thread and `n_threads` - 1 more; a context manager that ends them.
-
-    Parameters
-    ----------
-    n_threads : int
-        How many there are.
-    """
+class WorkerThreads:
+    """The calling thread and `n_threads` - 1 more; a context manager that ends them."""
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
@@ -102,8 +84,8 @@ class Team:
     def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
         """Call ``function(*arguments, shared, thread, count)`` on `count` threads, or all; wait for them.
 
-        The function must be compiled with ``nogil=True``. `shared` is for the functions of
-        `heat_neo4j._kernels.worksharing`, by which it shares out its work.
+        The function must be compiled with ``nogil=True``; it shares its work by the functions of
+        `heat_neo4j._kernels.worksharing`, which take `shared`.
         """
         count = self.n_threads if count is None else count
         shared = share_work(count)
@@ -114,7 +96,7 @@ class Team:
             function(*arguments, shared, 0, count)
             for other in others:
                 other.result()
-        except BaseException:  # the others would wait for this thread for ever
+        except BaseException:  # the others would wait for this thread forever
             give_up(shared)
             raise
 
@@ -127,21 +109,16 @@ class Team:
         self._others.shutdown()
 
 
-ALONE = Team(1)
-"""The calling thread and no other."""
+ALONE = WorkerThreads(1)
+"""The calling thread only."""
 
 
 class BestCount:
-    """How many threads of a team get most done just now, found by trying.
+    """The fastest number of threads at present, up to `most`, by trial.
 
-    Threads that meet often wait for the one that the operating system has put aside: beside busy programs
-    fewer can be faster. One call in many is made with fewer threads or more; if that is not plainly slower,
-    both counts take turns, and the faster one stays. Trials that change nothing become rare.
-
-    Parameters
-    ----------
-    most : int
-        The threads of the team; it begins with all.
+    Threads that synchronise often wait for a preempted one: beside busy programs fewer can be faster. Now and
+    then a call has fewer or more threads; unless that is plainly slower, both counts take turns, and the
+    faster one stays. Trials that change nothing become rare.
     """
 
     def __init__(self, most: int) -> None:
@@ -155,17 +132,14 @@ class BestCount:
 
     @property
     def count(self) -> int:
-        """How many threads the next call should have."""
+        """The number of threads of the next call."""
         if self._until_trial > 0 or self._most == 1:
             return self._best
         turns = sum(len(each) for each in self._trial.values())
         return self._best if turns % 2 else self._other
 
     def parts(self, work: int) -> Iterator[tuple[int, int, int]]:
-        """Yield (begin, end, threads) of the parts that some work, of any unit, should be done in.
-
-        What the caller does until it asks for the next part is taken as that part's time.
-        """
+        """Yield (begin, end, threads) of the parts to do some work in, and measure the time of each."""
         begin = 0
         while begin < work:
             size = work - begin
@@ -177,7 +151,7 @@ class BestCount:
             begin += size
 
     def ran(self, work: int, seconds: float) -> None:
-        """Take note of a call with `count` threads: how much was done, in any unit, and how long it took."""
+        """Record the work, of any unit, and the time of a call with `count` threads."""
         if self._most == 1:
             return
         pace = seconds / work
@@ -214,15 +188,7 @@ class BestCount:
 
 
 def resolve_threads(n_threads: int | None) -> int:
-    """Return how many threads to use: `n_threads`, or one for each processor that this process may use.
-
-    More threads than processors would only take turns, so there are never more.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `n_threads` is not an integer of at least 1.
-    """
+    """Return `n_threads`, an integer of at least 1, or the number of processors when it is None or more."""
     available = available_processors()[0]
     if n_threads is None:
         return available

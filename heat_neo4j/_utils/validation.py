@@ -1,4 +1,8 @@
-"""Argument checks: each names the parameter, the value received and the range allowed."""
+"""Argument checks: each error names the parameter, the value and the range.
+
+A value of another type is a TypeError, one outside the range a ValueError. Ours and not scikit-learn's
+`check_scalar`, whose import alone takes longer than ``heat --help``.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,12 @@ from typing import Any
 
 __all__ = ["check_integer", "check_positive", "check_probability"]
 
-
 _LARGEST_COUNT = 2**31 - 1
 _SMALLEST, _LARGEST = 1e-12, 1e12
 
 
 def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = _LARGEST_COUNT) -> int:
-    """Return `value` as an int that is at least `minimum`, and at most `maximum` if there is one.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not an integer (booleans are refused).
-    ValueError
-        If it is out of that range.
-    """
+    """Return `value` as an int from `minimum` to `maximum`; a boolean is no integer."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < minimum:
@@ -33,15 +28,7 @@ def check_integer(name: str, value: Any, *, minimum: int, maximum: int | None = 
 
 
 def check_positive(name: str, value: Any) -> float:
-    """Return `value` as a float above 0, of a size that can be reckoned with: 1e-12 to 1e12.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number.
-    ValueError
-        If it is 0, negative, NaN, infinite or of another size.
-    """
+    """Return `value` as a float from 1e-12 to 1e12, so that no result overflows."""
     number = _check_real(name, value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a finite number above 0, got {value}")
@@ -51,15 +38,7 @@ def check_positive(name: str, value: Any) -> float:
 
 
 def check_probability(name: str, value: Any) -> float:
-    """Return `value` as a float in [0, 1].
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a real number.
-    ValueError
-        If it lies outside [0, 1] or is NaN.
-    """
+    """Return `value` as a float in [0, 1]."""
     number = _check_real(name, value)
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"{name} must lie in [0, 1], got {value}")

@@ -26,7 +26,7 @@ from heat_neo4j._kernels.walks import draw_block
 from heat_neo4j._kernels.worksharing import share_work
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import make_keys
-from heat_neo4j._utils.threads import ALONE, Team, available_processors
+from heat_neo4j._utils.threads import ALONE, WorkerThreads, available_processors
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import Schedule, start_points, train
@@ -138,7 +138,7 @@ def _compile_training() -> None:
 _PARTS: dict[str, Callable[[], None]] = {"walks": _compile_walks, "training": _compile_training}
 
 
-class _Compiler(Team):
+class _Compiler(WorkerThreads):
     """Compiles one kernel for the arguments that it would be called with, and calls none."""
 
     def __init__(self, kernel: Any) -> None:

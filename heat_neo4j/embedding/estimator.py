@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
-from heat_neo4j._utils.threads import Team, available_processors, resolve_threads
+from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.near_attributes import near_attributes
@@ -199,7 +199,7 @@ class HEAT(BaseEstimator):
                 raise ValueError(f"start must have shape {shape}, got {start.shape}")
             check_points(start)
         self.seed_ = draw_seed(self.random_state)
-        with Team(threads) as team:
+        with WorkerThreads(threads) as team:
             trained, self.training_ = self._train(graph, schedule, team, start, on_progress)
         # What training held is free by now, so that the peak is not that and this.
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
@@ -215,7 +215,7 @@ class HEAT(BaseEstimator):
         self,
         graph: Graph,
         schedule: Schedule,
-        team: Team,
+        team: WorkerThreads,
         start: NDArray[np.float64] | None,
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:

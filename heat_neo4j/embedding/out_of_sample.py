@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import negatives_of_walks
@@ -164,7 +164,7 @@ def fit_local(
     make_ready(on_progress)
     began = perf_counter()
     parts: list[Trained] = []
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         # Few steps are drawn: a table of all similarities would cost more than it saves.
         similarity = make_similarity(graph, table_limit=0, team=team)
         walks = make_walks(
@@ -217,7 +217,7 @@ def _train_only(
     weights: Array,
     schedule: Schedule,
     keys: Keys,
-    team: Team,
+    team: WorkerThreads,
     on_batch: Callable[[int, int], None],
 ) -> Trained:
     """Train some nodes, all else frozen, by the walks from them."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels import pairs as kernels
 from heat_neo4j._kernels.pairs import Negatives, PairSet
 from heat_neo4j._kernels.random import alias_slots
-from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import longest_list
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
@@ -92,7 +92,7 @@ def collect_pairs(
     walks_per_node: int,
     window_size: int,
     negative_exponent: float,
-    team: Team = ALONE,
+    team: WorkerThreads = ALONE,
     pair_set: PairSet | None = None,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> Pairs:
@@ -106,7 +106,7 @@ def collect_pairs(
         HEAT's s and c.
     negative_exponent : float
         Negatives are drawn in proportion to occurrences ** negative_exponent.
-    team : Team
+    team : WorkerThreads
         Threads to use; the result does not depend on it.
     pair_set : PairSet, optional
         An empty set to fill, made to measure when not given.
@@ -153,7 +153,7 @@ def negatives_of_walks(
     *,
     walks_per_node: int,
     window_size: int,
-    team: Team = ALONE,
+    team: WorkerThreads = ALONE,
 ) -> Negatives:
     """Draw the walks from some nodes only; return the noise distribution that avoids their pairs.
 
@@ -188,7 +188,7 @@ def _make_negatives(
     weights: NDArray[np.float64],
     window_size: int,
     walk_key: np.uint64,
-    team: Team,
+    team: WorkerThreads,
 ) -> Negatives:
     """Return the noise distribution; a crowded node, which has met most others, gets a list of its negatives.
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
-from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.graph import Graph
 
 __all__ = [
@@ -152,7 +152,9 @@ def neighbour_similarity(nodes: NDArray[np.int64], weights: NDArray[np.float64])
     )
 
 
-def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team = ALONE) -> Similarity:
+def make_similarity(
+    graph: Graph, *, table_limit: int = TABLE_LIMIT, team: WorkerThreads = ALONE
+) -> Similarity:
     """Prepare exact sampling of attribute teleports.
 
     Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond, rows are
@@ -165,7 +167,7 @@ def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team 
         Its attributes may be None.
     table_limit : int
         Largest number of nodes for which the table is built.
-    team : Team
+    team : WorkerThreads
         Threads that build it.
 
     Returns
@@ -204,7 +206,7 @@ def make_similarity(graph: Graph, *, table_limit: int = TABLE_LIMIT, team: Team 
 
 
 def _with_lists(
-    law: Similarity, most: NDArray[np.float64], col_values: NDArray[np.float64], team: Team
+    law: Similarity, most: NDArray[np.float64], col_values: NDArray[np.float64], team: WorkerThreads
 ) -> Similarity:
     """Return the law with the lists of the nodes that are to have one."""
     crowded = np.flatnonzero(law.listed)

@@ -16,7 +16,7 @@ from heat_neo4j._kernels.segments import AHEAD
 from heat_neo4j._kernels.training import Workspace, train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import Keys
-from heat_neo4j._utils.threads import ALONE, BestCount, Team
+from heat_neo4j._utils.threads import ALONE, BestCount, WorkerThreads
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 from heat_neo4j.geometry.hyperboloid import add_to_centroid, lift, radius
 
@@ -181,7 +181,7 @@ def train(
     schedule: Schedule,
     keys: Keys,
     *,
-    team: Team = ALONE,
+    team: WorkerThreads = ALONE,
     only: NDArray[np.int64] | None = None,
     time_limit: float | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
@@ -198,7 +198,7 @@ def train(
         What to train.
     keys : Keys
         Random keys. Every epoch repeats the same walks, in another order with other negatives.
-    team : Team
+    team : WorkerThreads
         Threads to use; the result does not depend on it.
     only : int64 array of shape (M,), optional
         Nodes to train, while all others stay where they are. Walks start from these alone, and only the first
@@ -247,7 +247,7 @@ def _train_once(
     schedule: Schedule,
     keys: Keys,
     *,
-    team: Team,
+    team: WorkerThreads,
     only: NDArray[np.int64] | None,
     time_limit: float | None,
     farthest: float,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.walks import Walker, draw_block
-from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.graph import Graph
 
@@ -45,7 +45,7 @@ def make_walks(
     walk_length: int,
     key: np.uint64,
     similarity: Similarity | None = None,
-    team: Team = ALONE,
+    team: WorkerThreads = ALONE,
 ) -> Walks:
     """Prepare the walks of a graph.
 
@@ -62,7 +62,7 @@ def make_walks(
         Key of the random streams.
     similarity : Similarity, optional
         The law of attribute steps; made from the graph's attributes when it is not given.
-    team : Team
+    team : WorkerThreads
         Threads to use.
 
     Returns
@@ -92,7 +92,7 @@ def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> N
 
 
 def draw_walks(
-    walks: Walks, indices: NDArray[np.int64], team: Team = ALONE
+    walks: Walks, indices: NDArray[np.int64], team: WorkerThreads = ALONE
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Draw some of the walks.
 
@@ -102,7 +102,7 @@ def draw_walks(
         Which there are.
     indices : int64 array of shape (B,)
         Which are drawn; walk r N + v is the r-th from node v.
-    team : Team
+    team : WorkerThreads
         Threads to use; the result does not depend on it.
 
     Returns

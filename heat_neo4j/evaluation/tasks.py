@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.sweeps import count_pairs_above, paired_excess
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import Team, resolve_threads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import columns_of
 from heat_neo4j.graph import Graph
@@ -80,7 +80,7 @@ def reconstruction_auroc(
     edge_z = np.sort(paired_excess(spatial, time, source, target))
     doubled = np.zeros(1, dtype=np.int64)
     on_progress("reconstruction", 0, n)
-    with Team(resolve_threads(n_threads)) as team:
+    with WorkerThreads(resolve_threads(n_threads)) as team:
         for begin in range(0, n, _BLOCK):
             end = min(begin + _BLOCK, n)
             team.run(count_pairs_above, spatial, time, edge_z, begin, end, doubled)

@@ -1,4 +1,4 @@
-"""The page: its sources, the drawing library and the data put together as one file that needs no network."""
+"""The page as one HTML file: its sources, the drawing library and the data."""
 
 from __future__ import annotations
 
@@ -21,17 +21,7 @@ from heat_neo4j.geometry.neighbours import Neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
-__all__ = [
-    "INTEGRITY",
-    "LICENCE",
-    "NAME",
-    "SCRIPT",
-    "VERSION",
-    "PinnedFile",
-    "build_page",
-    "check_library",
-    "read_pinned",
-]
+__all__ = ["INTEGRITY", "LICENCE", "NAME", "SCRIPT", "VERSION", "PinnedFile", "build_page", "check_library"]
 
 NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
@@ -51,14 +41,19 @@ SCRIPT = PinnedFile("twgl.js", "bc94a897aa369db1af4b32b33d069ad92aa1032688dfec4a
 LICENCE = PinnedFile("twgl-LICENSE.md", "87a5a44b12faff1205d5325b67b26216404fec66f08db2df4d448bff42f4d668")
 
 
-def read_pinned(file: PinnedFile) -> str:
-    """Return the text of a file of the release.
+def check_library() -> None:
+    """Check that the drawing library is there, before long work that ends in a page.
 
     Raises
     ------
     ConfigError
-        If it is missing, or one bit differs.
+        If a file is missing or changed.
     """
+    for file in (SCRIPT, LICENCE):
+        _read_pinned(file)
+
+
+def _read_pinned(file: PinnedFile) -> str:
     source = _FOLDER.joinpath(file.name)
     content = source.read_bytes() if source.is_file() else b""
     if hashlib.sha256(content).hexdigest() != file.sha256:
@@ -67,18 +62,6 @@ def read_pinned(file: PinnedFile) -> str:
             "install heat-neo4j again"
         )
     return content.decode("utf-8")
-
-
-def check_library() -> None:
-    """Check that the drawing library is there, before long work whose end would be a page.
-
-    Raises
-    ------
-    ConfigError
-        If it is not, or was changed.
-    """
-    for file in (SCRIPT, LICENCE):
-        read_pinned(file)
 
 
 _SOURCES = (
@@ -100,63 +83,58 @@ def build_page(
     title: str = "",
     note: str = "",
 ) -> str:
-    """Return an HTML page in which a person can walk in a 2-dimensional embedding.
+    """Return an HTML page for exploring a 2-dimensional embedding.
 
-    The page is one file and loads nothing. Its security policy lets only the scripts run that are built in
-    here (by their hash) and forbids every request; names and properties are data throughout.
+    The page is one file and loads nothing: its security policy allows only the built-in scripts, by their
+    hash, and forbids every request.
 
     Parameters
     ----------
     embedding : float64 array of shape (N, 3)
-        Points of the hyperboloid, time last, fitted with two components.
+        Points of the hyperboloid, time last.
     graph : Graph
         The relationships, drawn as geodesics.
     names : sequence of str
-        One per node; empty to number them.
+        One per node; numbers if empty.
     groups : sequence of str or None
-        One per node, None for one without: the largest ten get a colour, the others share grey. Empty for
-        one colour.
+        One per node, None for no group, or empty. The ten largest groups get a colour each, the others grey.
     properties : mapping of str to sequence, optional
-        For each property its value on each node, of any kind; None for a node without it.
+        Values of any kind of each property, one per node; None where a node has none.
     neighbours : Neighbours, optional
-        To list for a selected node; may come from an embedding of more dimensions.
+        Listed for a selected node; may come from an embedding of more dimensions.
     predicted : PredictedLinks, optional
         Drawn dashed, and listed for a selected node.
     title, note : str
-        The page's heading, and a line below it.
-
-    Returns
-    -------
-    str
-        HTML, to be saved as UTF-8.
+        Heading, and a line below it.
 
     Raises
     ------
     ValueError
         If the embedding is not of two dimensions, or lengths disagree.
     ConfigError
-        If the drawing library is missing or was changed.
+        If the drawing library is missing or changed.
     """
-    given = dict(properties or {})
-    _check(embedding, graph, {"names": names, "groups": groups, **given}, neighbours, predicted)
+    properties = properties or {}
+    _check(embedding, graph, {"names": names, "groups": groups, **properties}, neighbours, predicted)
     check_library()
     data = payload(
         embedding,
         graph,
         names=names or [f"node {row}" for row in range(graph.n_nodes)],
         groups=groups,
-        properties=given,
+        properties=properties,
         neighbours=neighbours,
         predicted=predicted,
     )
     data |= {"title": printable(title) or "Hyperbolic embedding", "note": printable(note)}
     style = _asset("page.css")
-    library, program = _inline(read_pinned(SCRIPT)), _inline(_program())
+    sources = ["(() => {", '"use strict";', *map(_asset, _SOURCES), "})();"]  # nothing in it is global
+    library, program = _inline(_read_pinned(SCRIPT)), _inline("\n".join(sources))
     pieces = {
         "policy": _policy(style, library, program),
         "title": html.escape(data["title"]),
         "style": style,
-        "licence": f"\n{NAME} {VERSION}\n\n{read_pinned(LICENCE).strip()}\n",
+        "licence": f"\n{NAME} {VERSION}\n\n{_read_pinned(LICENCE).strip()}\n",
         "library": library,
         "program": program,
         "data": html_safe_json(data),
@@ -184,13 +162,8 @@ def _check(
         raise ValueError(f"predicted links lead to row {int(predicted.target.max())} of {n}")
 
 
-def _program() -> str:
-    """Return our own sources as one script, in which nothing is global but what main.js exports."""
-    return "\n".join(["(() => {", '"use strict";', *map(_asset, _SOURCES), "})();"])
-
-
 def _inline(script: str) -> str:
-    """Return a script that does not end its element early: the library's comments mention script tags."""
+    """Escape the ends of script elements: the library's comments mention them."""
     return re.sub("</(?=script)", r"<\\/", script, flags=re.IGNORECASE)
 
 
@@ -200,7 +173,6 @@ def _policy(style: str, *scripts: str) -> str:
 
 
 def _source_hash(text: str) -> str:
-    """Return how a content security policy names an inline script or style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -1,4 +1,4 @@
-"""What the page knows, as one JSON text: numbers as base64 of typed arrays, the rest as plain strings."""
+"""The page's data as JSON: numbers as base64 of typed arrays, the rest as strings."""
 
 from __future__ import annotations
 
@@ -32,21 +32,14 @@ def payload(
     neighbours: Neighbours | None,
     predicted: PredictedLinks | None,
 ) -> dict[str, Any]:
-    """Return the page's data as plain JSON values.
-
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, 3)
-        Points of the hyperboloid, time last. Sent in full: the page computes in float64.
-    graph, names, groups, properties, neighbours, predicted
-        As for `build_page`.
+    """Return the page's data as JSON values; parameters as for `build_page`.
 
     Returns
     -------
     dict
-        ``points`` (x and y of each node), ``edges`` and ``links`` (for each row the later rows it is joined
-        to, as CSR), ``neighbours`` with ``distances`` (row after row), ``names``, ``group`` (index into
-        ``legend``) and ``properties`` (name, then one text per node).
+        ``points`` (x and y of each node, in float64), ``edges`` and ``links`` (for each row the columns of
+        its pairs, as CSR), ``neighbours`` (rows and distances), ``names``, ``group`` (index into ``legend``)
+        and ``properties`` (name, then one text per node).
     """
     legend, codes = _legend(groups, graph.n_nodes)
     data: dict[str, Any] = {
@@ -59,7 +52,7 @@ def payload(
             [printable(name), [display_text(value) for value in values]]
             for name, values in properties.items()
         ],
-        "edges": _edges(graph),
+        "edges": _by_row(graph.edges.row, graph.edges.col, graph.n_nodes),
     }
     if neighbours is not None:
         data["neighbours"] = {
@@ -73,9 +66,9 @@ def payload(
 
 
 def html_safe_json(data: Any) -> str:
-    """Return JSON that nothing in it can end the ``<script>`` element around it, nor open another.
+    """Return JSON that can neither end the ``<script>`` element around it nor open another.
 
-    Pure ASCII, with ``<``, ``>`` and ``&`` as escapes too.
+    Pure ASCII, with ``<``, ``>`` and ``&`` escaped.
     """
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -83,23 +76,19 @@ def html_safe_json(data: Any) -> str:
 
 def _legend(groups: Sequence[str | None], n_nodes: int) -> tuple[list[dict[str, Any]], NDArray[np.uint8]]:
     """Return the largest groups (ties by name) with the rest as one, and the group of each node."""
-    counts = sorted(Counter(group or "" for group in groups).items(), key=lambda entry: (-entry[1], entry[0]))
-    own = counts if len(counts) <= N_GROUPS else counts[:N_GROUPS]
-    legend = [{"name": printable(name) or "(none)", "count": count, "other": False} for name, count in own]
-    rest = sum(count for _, count in counts[len(own) :])
-    if rest:
-        what = f"{len(counts) - len(own):,} others"
-        legend.append({"name": what, "count": rest, "other": True})
-    index = {name: code for code, (name, _) in enumerate(own)}
     if not groups:
         return [], np.zeros(n_nodes, dtype=np.uint8)
-    return legend, np.array([index.get(group or "", len(own)) for group in groups], dtype=np.uint8)
-
-
-def _edges(graph: Graph) -> dict[str, Any]:
-    """Return each undirected edge once, in the row of its lesser end."""
-    edges = graph.edges
-    return _by_row(edges.row, edges.col, graph.n_nodes)
+    counts = sorted(Counter(group or "" for group in groups).items(), key=lambda entry: (-entry[1], entry[0]))
+    largest, others = counts[:N_GROUPS], counts[N_GROUPS:]
+    legend = [
+        {"name": printable(name) or "(none)", "count": count, "other": False} for name, count in largest
+    ]
+    if others:
+        count = sum(count for _, count in others)
+        legend.append({"name": f"{len(others):,} others", "count": count, "other": True})
+    index = {name: code for code, (name, _) in enumerate(largest)}
+    codes = [index.get(group or "", len(largest)) for group in groups]
+    return legend, np.array(codes, dtype=np.uint8)
 
 
 def _links(predicted: PredictedLinks, n_nodes: int) -> dict[str, Any]:

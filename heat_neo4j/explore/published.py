@@ -1,4 +1,4 @@
-"""What the page shows of a published model, read from its database."""
+"""The page of a published model, read from its database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST_TEXT = 240
 
 @dataclass(frozen=True, eq=False)
 class PageData:
-    """A published model, ready to become a page.
+    """A published model, ready to become a page; see `build_page`.
 
     Parameters
     ----------
@@ -37,12 +37,8 @@ class PageData:
         By the published coordinates, in all their dimensions.
     links : PredictedLinks or None
         The published ones.
-    names : sequence of str
-        One per node, or none at all.
-    groups : sequence of str or None
-        One per node, or none at all.
-    properties : mapping of str to sequence
-        Raw values, one per node.
+    names, groups, properties
+        Of the nodes.
     """
 
     model: PublishedModel
@@ -60,25 +56,18 @@ class PageData:
 
     @property
     def note(self) -> str:
-        """What a viewer must know of where the picture comes from."""
+        """The origin of the picture."""
         run = self.model.run
         origin = f"Model {run.model}, run {run.run_id}"
         if self.trained:
-            dimension = self.model.embedding.shape[1] - 1
             origin = (
                 f"Drawn in 2 dimensions, trained for this page; neighbours and links are those of model "
-                f"{run.model} in {dimension} dimensions"
+                f"{run.model} in {self.model.embedding.shape[1] - 1} dimensions"
             )
         return "; ".join((origin, *self.model.notes))
 
     def page(self, title: str = "") -> str:
-        """Return the page.
-
-        Raises
-        ------
-        ConfigError
-            If the drawing library is missing or was changed.
-        """
+        """Return the page as HTML; errors as of `build_page`."""
         return build_page(
             self.flat,
             self.model.graph,
@@ -102,7 +91,7 @@ def read_page_data(
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> PageData:
-    """Read a published model and what belongs to it; embed its graph in the plane if it has more dimensions.
+    """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
     Parameters
     ----------
@@ -111,25 +100,20 @@ def read_page_data(
     model : str
         Name of the model.
     caption : str, optional
-        Property that names the nodes; the projection's key if not given, else nodes are numbered.
+        Property that names the nodes; by default the projection's key, else nodes are numbered.
     color_by : str, optional
-        Property whose values make the groups; the nodes' labels if not given.
+        Property whose values make the groups; by default the nodes' labels.
     show : sequence of str
         Properties to show of each node, beside `color_by`.
     n_threads : int, optional
         Threads to use; all cores when None.
     on_progress : callable
-        Told about the stages.
-
-    Returns
-    -------
-    PageData
+        Called with the stages.
 
     Raises
     ------
     ProjectionError
-        As `read_published` and `embed_in_plane` of `pipeline.published_model`, or if no node has a property
-        asked for.
+        If the model or its graph cannot be read, or no node has one of the properties.
     ConnectionFailed
         If the server is lost or refuses.
     """
@@ -144,22 +128,18 @@ def read_page_data(
     neighbours = nearest_neighbours(
         published.embedding, N_NEIGHBOURS, n_threads=n_threads, on_progress=on_progress
     )
+    flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
+    names = [] if caption is None else published_model.texts(columns[caption], _LONGEST_TEXT)
+    if color_by is None:
+        groups = published_model.label_groups(published.graph)
+    else:
+        groups = published_model.texts(columns[color_by], _LONGEST_TEXT)
     return PageData(
         model=published,
-        flat=published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress),
+        flat=flat,
         neighbours=neighbours,
         links=links,
-        names=[] if caption is None else _names(columns[caption]),
-        groups=(
-            published_model.label_groups(published.graph)
-            if color_by is None
-            else published_model.texts(columns[color_by], _LONGEST_TEXT)
-        ),
+        names=[name or f"node {row}" for row, name in enumerate(names)],
+        groups=groups,
         properties={name: columns[name] for name in (color_by, *show) if name is not None},
     )
-
-
-def _names(values: Sequence[Any]) -> list[str]:
-    """Return a name for each node, by number for one without."""
-    texts = published_model.texts(values, _LONGEST_TEXT)
-    return [text or f"node {row}" for row, text in enumerate(texts)]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import Team, resolve_threads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.search import Candidates, columns_of, nearest_partners
 
@@ -73,7 +73,7 @@ def nearest_neighbours(
     # Pairs that are linked are left out; of none, every other node is a candidate.
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         distance, partner = nearest_partners(
             Candidates(spatial, time, *no_links, roles),
             width,

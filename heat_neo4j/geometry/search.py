@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from heat_neo4j._kernels.sweeps import GROUP, NO_PARTNER, TILE, VIEW, nearest_absent
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import check_points
 
 __all__ = [
@@ -166,7 +166,7 @@ class Pairs(NamedTuple):
     target: NDArray[np.int64]
 
 
-def nearest_partners(candidates: Candidates, k: int, team: Team, on_progress: Progress) -> Found:
+def nearest_partners(candidates: Candidates, k: int, team: WorkerThreads, on_progress: Progress) -> Found:
     """Return the k nearest absent partners of every node.
 
     Parameters
@@ -175,7 +175,7 @@ def nearest_partners(candidates: Candidates, k: int, team: Team, on_progress: Pr
         The nodes, M of them.
     k : int
         Partners per node, at least 1.
-    team : Team
+    team : WorkerThreads
         Threads to use.
     on_progress : callable
         Called with ("links", nodes done, nodes in all).
@@ -189,7 +189,7 @@ def nearest_partners(candidates: Candidates, k: int, team: Team, on_progress: Pr
 
 
 def nearest_pairs(
-    candidates: Candidates, k: int | None, top: int | None, team: Team, on_progress: Progress
+    candidates: Candidates, k: int | None, top: int | None, team: WorkerThreads, on_progress: Progress
 ) -> Pairs:
     """Return the nearest absent pairs in the order of (distance, source, target).
 
@@ -242,11 +242,11 @@ class PartnerSearch:
     ----------
     candidates : Candidates
         The nodes, at least one.
-    team : Team
+    team : WorkerThreads
         Threads to use.
     """
 
-    def __init__(self, candidates: Candidates, team: Team) -> None:
+    def __init__(self, candidates: Candidates, team: WorkerThreads) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles
         self._tiles = lay_tiles(candidates.spatial, candidates.time, candidates.roles)
         self._place = np.argsort(self._tiles.node)

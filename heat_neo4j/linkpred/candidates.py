@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, NO_PARTNER
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.search import Candidates, PartnerSearch
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.scorers import PairScorer, SparseProductScorer
@@ -133,7 +133,7 @@ def best_of_shortlist(
     nodes: NDArray[np.int64],
     k: int | None,
     top: int | None,
-    team: Team,
+    team: WorkerThreads,
     on_progress: Progress,
 ) -> ScoredPairs:
     """Return the best-scored absent pairs of a node with its `EACH` nearest and most connected.
@@ -150,7 +150,7 @@ def best_of_shortlist(
         Their rows in the graph, rising.
     k, top, on_progress
         As for `best_absent`.
-    team : Team
+    team : WorkerThreads
         Threads that look for the nearest.
     """
     n = len(nodes)

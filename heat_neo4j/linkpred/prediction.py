@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import Team, resolve_threads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import Candidates, columns_of, nearest_pairs
@@ -149,7 +149,7 @@ def predict_links(
     embedding = _embedding_of(model)
     columns_of(embedding, graph.n_nodes)
     candidates = _candidates(embedding, graph, nodes, roles[nodes])
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         if score is not None:
             return _by_score(score, embedding, graph, nodes, candidates, k, top, team, on_progress)
         pairs = nearest_pairs(candidates, k, top, team, on_progress)
@@ -170,7 +170,7 @@ def _by_score(
     candidates: Candidates,
     k: int | None,
     top: int | None,
-    team: Team,
+    team: WorkerThreads,
     on_progress: Progress,
 ) -> PredictedLinks:
     scorer = score.scorer(embedding, graph)

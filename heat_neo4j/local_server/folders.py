@@ -1,4 +1,4 @@
-"""Where a local server lives on disk, and the small files of its own.
+"""Where a local server lives on disk, and its own small files.
 
 ::
 
@@ -18,47 +18,45 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j.errors import LocalServerError
 
-__all__ = ["ServerFolder", "ServerRecord", "heat_home", "private_file", "server_folders"]
+__all__ = ["NAME", "ServerFolder", "ServerRecord", "heat_home", "private_file"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def heat_home() -> Path:
-    """Return the folder of everything we keep on this machine: ``$HEAT_HOME``, or the user's data folder."""
-    chosen = os.environ.get("HEAT_HOME")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
+    """Return the folder of all servers and jars: ``$HEAT_HOME``, or the user's data folder."""
+    if home := os.environ.get("HEAT_HOME"):
+        return Path(home).expanduser().absolute()
     import platformdirs
 
     return Path(platformdirs.user_data_dir("heat-neo4j", appauthor=False))
 
 
 def private_file(path: Path, text: str) -> None:
-    """Put `text` into `path` so that only the owner can ever read it and nobody sees half of it."""
+    """Write `text` to `path`, atomically and readable by the owner only."""
     replace_file(path, text.encode(), 0o600)
 
 
 @dataclass(frozen=True)
 class ServerRecord:
-    """What was started in a folder last.
+    """The last start in a folder.
 
     Parameters
     ----------
     pid : int or None
-        Its process; None after it was stopped by us.
+        The process; None after a stop.
     created : float
-        When that process began, in seconds since 1970: a pid alone may have been given to another since.
+        When the process began, in seconds since 1970: the system may give the pid to another process.
     version : str
         The exact Neo4j release.
     bolt_port, http_port : int
-        Kept after a stop, so that the next start has the same addresses if they are still free.
+        Kept after a stop: the next start uses the same ports if they are free.
     """
 
     pid: int | None
@@ -77,14 +75,9 @@ class ServerFolder:
     home : Path
         See `heat_home`.
     name : str
-        The server's name: letters, digits, ``-`` and ``_``.
+        The server's name: letters, digits, ``-`` and ``_``; others are a ValueError.
     series : str
         The release series; data of one is never opened by another.
-
-    Raises
-    ------
-    ValueError
-        If the name is not such a name.
     """
 
     home: Path
@@ -97,32 +90,37 @@ class ServerFolder:
 
     @property
     def path(self) -> Path:
-        """The folder itself, which is Neo4j's home directory too."""
+        """The folder itself, Neo4j's home directory."""
         return self.home / "servers" / self.name / self.series
 
     @property
     def password_file(self) -> Path:
-        """Where the password is kept."""
+        """The file with the password."""
         return self.path / "password"
 
     @property
+    def arguments_file(self) -> Path:
+        """Arguments of the server's process, which is recognised by this path."""
+        return self.path / "conf" / "java.args"
+
+    @property
     def console_log(self) -> Path:
-        """What the process of the last start printed: messages of the Java runtime."""
+        """Output of the last start's process: messages of the Java runtime."""
         return self.path / "logs" / "console.log"
 
     @property
     def server_log(self) -> Path:
-        """Neo4j's own log for its user."""
+        """Neo4j's log for users."""
         return self.path / "logs" / "neo4j.log"
 
     @property
     def debug_log(self) -> Path:
-        """Neo4j's own log with causes."""
+        """Neo4j's log with causes."""
         return self.path / "logs" / "debug.log"
 
     @property
     def size(self) -> int:
-        """Bytes of all files in it; those that a running server removes meanwhile do not count."""
+        """Bytes of all files; a file that a running server removes meanwhile does not count."""
         total = 0
         for folder, _, files in os.walk(self.path):
             for file in files:
@@ -132,7 +130,7 @@ class ServerFolder:
 
     @property
     def has_data(self) -> bool:
-        """Whether a server has run here: from then on its password lives in its system database."""
+        """Whether a server has run here: since then its system database holds the password."""
         return (self.path / "data" / "databases" / "system").exists()
 
     def create(self) -> None:
@@ -141,7 +139,7 @@ class ServerFolder:
         Raises
         ------
         LocalServerError
-            If it cannot be made, or Java could not take its path apart from others.
+            If it cannot be made, or its path cannot stand in a class path.
         """
         if os.pathsep in str(self.home):
             raise LocalServerError(
@@ -150,8 +148,8 @@ class ServerFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self.path.chmod(0o700)
-            for part in ("conf", "data", "import", "logs", "plugins", "run"):
-                (self.path / part).mkdir(exist_ok=True)
+            for subfolder in ("conf", "data", "import", "logs", "plugins", "run"):
+                (self.path / subfolder).mkdir(exist_ok=True)
         except OSError as error:
             raise LocalServerError(
                 f"cannot make the server's folder {self.path}: {error.strerror}"
@@ -177,21 +175,21 @@ class ServerFolder:
         return password
 
     def ensure_password(self) -> str:
-        """Return the password; before the first start, a new random one is written first.
+        """Return the password; before the first start, write a random one.
 
         Raises
         ------
         LocalServerError
-            If the file is gone while the data that it opens is there.
+            If the file is missing but the data that it opens exists.
         """
         if not self.password_file.exists() and not self.has_data:
-            private_file(self.password_file, secrets.token_hex(16) + "\n")  # no "-": it is an argument once
+            private_file(self.password_file, secrets.token_hex(16) + "\n")  # a command-line argument: no "-"
         password = self.read_password()
         self.password_file.chmod(0o600)
         return password
 
     def read_record(self) -> ServerRecord | None:
-        """Return what was started here last; None if nothing ever was.
+        """Return the record of the last start; None before the first.
 
         Raises
         ------
@@ -209,13 +207,5 @@ class ServerFolder:
             ) from error
 
     def write_record(self, record: ServerRecord) -> None:
-        """Keep `record` as what was started here last."""
+        """Write server.json."""
         private_file(self.path / "server.json", json.dumps(asdict(record)) + "\n")
-
-
-def server_folders(home: Path, series: Sequence[str]) -> list[ServerFolder]:
-    """Return the folders of servers of some release series that are there, by name, then as `series` goes."""
-    root = home / "servers"
-    names = sorted(path.name for path in root.iterdir() if NAME.fullmatch(path.name)) if root.is_dir() else []
-    folders = [ServerFolder(home, name, each) for name in names for each in series]
-    return [folder for folder in folders if folder.path.is_dir()]

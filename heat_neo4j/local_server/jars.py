@@ -1,4 +1,4 @@
-"""Install the jars of a lock file: exactly those, from Maven Central by jgo, trusting what the system trusts.
+"""Install exactly the jars of a lock file.
 
 ``python -m heat_neo4j.local_server.jars 5.26`` writes the lock file of a release anew.
 """
@@ -6,117 +6,30 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import ssl
 import sys
 import tempfile
 import tomllib
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import requests
-import truststore
-from jgo.maven import Artifact, PythonResolver
-from requests.adapters import HTTPAdapter
-
+from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.locking import held
+from heat_neo4j.local_server.locking import hold_lock
 from heat_neo4j.local_server.releases import Release, find_release
 
-__all__ = [
-    "Downloader",
-    "LockedJar",
-    "SystemTrust",
-    "install",
-    "install_jars",
-    "parse_lock",
-    "read_lock",
-    "write_lock",
-]
+__all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock", "write_lock"]
 
-_CHUNK = 1 << 20  # bytes
-
-
-class SystemTrust(HTTPAdapter):  # type: ignore[misc]
-    """HTTPS connections that check certificates as the operating system does."""
-
-    def __init__(self, connections: int) -> None:
-        self.context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        super().__init__(pool_connections=connections, pool_maxsize=connections)
-
-    def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        """Make the pool of direct connections."""
-        super().init_poolmanager(*args, ssl_context=self.context, **options)
-
-    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        """Return the pool of connections by a proxy."""
-        return super().proxy_manager_for(proxy, ssl_context=self.context, **options)
-
-
-class Downloader(PythonResolver):  # type: ignore[misc]
-    """Fetches each artifact once from the first repository that has it; several threads may ask at a time.
-
-    Parameters
-    ----------
-    connections : int
-        Connections to keep open.
-    """
-
-    def __init__(self, connections: int) -> None:
-        super().__init__()
-        self.session = requests.Session()
-        self.session.mount("https://", SystemTrust(connections))
-
-    def download(self, artifact: Artifact) -> Path:
-        """Return the file in jgo's folder.
-
-        Raises
-        ------
-        FileNotFoundError
-            If no repository has it.
-        requests.RequestException
-            If the network fails, or a repository.
-        """
-        component, context = artifact.component, artifact.context
-        for repository in context.remote_repos.values():
-            url = f"{repository}/{component.path_prefix.as_posix()}/{artifact.filename}"
-            with self.session.get(url, stream=True, timeout=context.timeout) as response:
-                if response.status_code == requests.codes.not_found:
-                    continue
-                response.raise_for_status()
-                path = Path(artifact.cached_path)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as file:
-                    for chunk in response.iter_content(_CHUNK):
-                        file.write(chunk)
-                return path
-        raise FileNotFoundError(f"not found in {', '.join(context.remote_repos.values())}")
-
-
-DOWNLOADS = 8
-"""Files fetched at once; most are small, so the time goes into round trips."""
-
-ATTEMPTS = 3
 INSTALL_TIMEOUT = 1800.0
 """Seconds to wait for another process that is installing: 190 MB over a slow line."""
 
 
 @dataclass(frozen=True)
 class LockedJar:
-    """One entry of a lock file.
-
-    Parameters
-    ----------
-    group, artifact, version, classifier : str
-        Maven coordinates; the classifier is mostly empty.
-    sha256 : str
-        Hexadecimal digest of the file.
-    """
+    """One entry of a lock file: Maven coordinates, of which the classifier is mostly empty, and a digest."""
 
     group: str
     artifact: str
@@ -126,14 +39,14 @@ class LockedJar:
 
     @property
     def path(self) -> Path:
-        """Where it lies in a Maven repository, relative to its root."""
+        """Path in a Maven repository."""
         ending = f"-{self.classifier}" if self.classifier else ""
         folder = Path(*self.group.split("."), self.artifact, self.version)
         return folder / f"{self.artifact}-{self.version}{ending}.jar"
 
 
 def read_lock(release: Release) -> list[LockedJar]:
-    """Return the jars of a release, in the order of the class path, from the lock file in this package."""
+    """Return the jars of a release, in the order of the class path."""
     text = files("heat_neo4j.local_server").joinpath("locks", release.lock_name).read_text(encoding="utf-8")
     return parse_lock(text)
 
@@ -142,11 +55,11 @@ def parse_lock(text: str) -> list[LockedJar]:
     """Return the jars that the text of a lock file lists, in its order."""
     return [
         LockedJar(
-            entry["groupId"],
-            entry["artifactId"],
-            entry["version"],
-            entry.get("classifier", ""),
-            entry["sha256"],
+            group=entry["groupId"],
+            artifact=entry["artifactId"],
+            version=entry["version"],
+            classifier=entry.get("classifier", ""),
+            sha256=entry["sha256"],
         )
         for entry in tomllib.loads(text)["dependencies"]
     ]
@@ -160,9 +73,8 @@ def install_jars(release: Release, cache: Path, *, on_progress: Progress) -> lis
 def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: Progress) -> list[Path]:
     """Return the files of `jars`, downloading what the cache lacks.
 
-    Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release): what runs is what
-    was locked. A download is checked before it is moved into the cache, so a killed one leaves nothing that
-    looks whole.
+    Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release), and before it is
+    written to the cache.
 
     Parameters
     ----------
@@ -171,25 +83,20 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     cache : Path
         Root of a folder in Maven layout, shared by all releases.
     name : str
-        What the jars are, for progress and messages: ``"Neo4j 5.26.30"``.
+        Name of the jars in stages and messages: ``"Neo4j 5.26.30"``.
     on_progress : Progress
-        Told about each file while there is something to download; units are files.
-
-    Returns
-    -------
-    list of Path
-        The jars.
+        Called with each downloaded file; units are files.
 
     Raises
     ------
     LocalServerError
-        If a file cannot be had, or is not the one that was locked.
+        If a file cannot be downloaded, or is not the one that was locked.
     """
     if _missing(jars, cache):
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            with held(cache / "install.lock", what=f"installing {name}", timeout=INSTALL_TIMEOUT):
-                _download(_missing(jars, cache), cache, f"download {name}", on_progress)
+            with hold_lock(cache / "install.lock", what=f"installing {name}", timeout=INSTALL_TIMEOUT):
+                _install_missing(_missing(jars, cache), cache, f"download {name}", on_progress)
         except OSError as error:
             raise LocalServerError(f"cannot install {name} into {cache}: {error}") from error
     return [cache / jar.path for jar in jars]
@@ -209,58 +116,27 @@ def _digest(path: Path) -> str | None:
         return None
 
 
-def _download(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: Progress) -> None:
-    """Fetch `jars` into a folder beside the cache, check them, and move them in one by one."""
+def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_progress: Progress) -> None:
     try:
         from jgo.maven import MavenContext
 
+        from heat_neo4j.local_server.download import download
     except ImportError as error:
         raise LocalServerError(
             "a local server needs the extra 'local': pip install 'heat-neo4j[local]'"
         ) from error
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".download-") as staging:
-        repository = MavenContext(resolver=Downloader(DOWNLOADS), repo_cache=Path(staging), timeout=60)
-        on_progress(stage, 0, len(jars))
-        with ThreadPoolExecutor(max_workers=DOWNLOADS) as pool:
-            waiting = [pool.submit(_fetch, repository, jar, cache) for jar in jars]
-            try:
-                for done, future in enumerate(as_completed(waiting), start=1):
-                    future.result()
-                    on_progress(stage, done, len(jars))
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-
-
-def _fetch(repository: Any, jar: LockedJar, cache: Path) -> None:
-    """Download one jar by jgo into its staging repository, check it, and move it into the cache."""
-    component = repository.project(jar.group, jar.artifact).at_version(jar.version)
-    artifact = component.artifact(jar.classifier, "jar")
-    for attempt in range(1, ATTEMPTS + 1):
-        artifact.cached_path.unlink(missing_ok=True)  # a part of a download that broke off
-        try:
-            found = artifact.resolve()
-        except (OSError, RuntimeError) as error:  # requests' errors are OSErrors, jgo's RuntimeErrors
-            if attempt < ATTEMPTS:
-                continue
-            raise LocalServerError(
-                f"cannot download {artifact.filename} from Maven Central: {error}; "
-                "check the network, and if there is a proxy HTTPS_PROXY and the system's certificates"
-            ) from error
-        digest = _digest(found)
-        if digest == jar.sha256:
-            target = cache / jar.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(found, target)
-            return
-    raise LocalServerError(
-        f"{artifact.filename} is not the file that was locked: SHA-256 {digest}, expected {jar.sha256}; "
-        "something on the way alters downloads, nothing of it was kept"
-    )
+    repository = MavenContext().remote_repos["central"]
+    digests = {jar.path.as_posix(): jar.sha256 for jar in jars}
+    on_progress(stage, 0, len(jars))
+    for done, (path, content) in enumerate(download(repository, digests), start=1):
+        target = cache / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(target, content, 0o644)
+        on_progress(stage, done, len(jars))
 
 
 def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
-    """Resolve `artifacts` in Maven Central and write every jar with its SHA-256 to `path`.
+    """Resolve `artifacts` in Maven Central; write every jar with its SHA-256 to `path`.
 
     Parameters
     ----------
@@ -269,7 +145,7 @@ def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[Loc
     path : Path
         The lock file, in jgo's own format.
     provided : collection of LockedJar
-        Jars to leave out, in whatever version: those that the server a plugin runs in has already.
+        Jars to leave out, in any version: a plugin's server has them already.
 
     Returns
     -------
@@ -279,15 +155,15 @@ def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[Loc
     from jgo.env import LockFile
     from jgo.maven import MavenContext, PythonResolver
 
-    there = {(jar.group, jar.artifact) for jar in provided}
+    left_out = {(jar.group, jar.artifact) for jar in provided}
     with tempfile.TemporaryDirectory() as repository:
         context = MavenContext(resolver=PythonResolver(), repo_cache=Path(repository), timeout=60)
         roots = [context.create_dependency(artifact) for artifact in artifacts]
         resolved, transitive = context.resolver.resolve(roots)
-        needed = [entry for entry in transitive if entry.scope in {"compile", "runtime"}]
-        kept = [entry for entry in [*resolved, *needed] if (entry.groupId, entry.artifactId) not in there]
-        LockFile.from_resolved_dependencies(kept).save(path)
-    return len(kept)
+        needed = [*resolved, *(entry for entry in transitive if entry.scope in {"compile", "runtime"})]
+        locked = [entry for entry in needed if (entry.groupId, entry.artifactId) not in left_out]
+        LockFile.from_resolved_dependencies(locked).save(path)
+    return len(locked)
 
 
 if __name__ == "__main__":

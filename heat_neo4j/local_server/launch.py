@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import http.client
 import json
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,17 +21,10 @@ from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_ports
 if TYPE_CHECKING:
     import psutil
 
-__all__ = [
-    "Answer",
-    "LogMarks",
-    "PortTaken",
-    "arguments_path",
-    "ask",
-    "launch",
-]
+__all__ = ["LogMarks", "PortTaken", "launch"]
 
 TAIL = 1 << 18
-"""Bytes of each log that are looked at, from its end."""
+"""Bytes read from the end of each log."""
 
 PORT = re.compile(r"Address already in use|is already in use, cannot bind")
 CAUSES = (
@@ -60,40 +50,32 @@ ERROR = re.compile(r"\d{4}-\d\d-\d\d \S+ ERROR\s+(?P<text>.+)")
 
 
 class PortTaken(Exception):  # noqa: N818  (not an error yet: another port is tried)
-    """Somebody took a port between our choice and the server's."""
+    """Another program took a port between our choice and the server's start."""
 
 
-@dataclass(frozen=True)
 class LogMarks:
-    """Where each log of a server ended before a start, so that only that start's lines are read.
+    """The lines that a start of a server adds to its logs.
 
     Parameters
     ----------
-    marks : dict of Path to int
-        Size in bytes of each log at that time; the console log is always new.
+    folder : ServerFolder
+        Its logs are marked where they end now; the console log is always new.
     """
 
-    marks: dict[Path, int]
-
-    @classmethod
-    def of(cls, folder: ServerFolder) -> LogMarks:
-        """Mark the present ends of the logs."""
+    def __init__(self, folder: ServerFolder) -> None:
         logs = (folder.server_log, folder.debug_log)
-        marks = {log: log.stat().st_size if log.exists() else 0 for log in logs}
-        return cls({folder.console_log: 0, **marks})
+        sizes = {log: log.stat().st_size if log.exists() else 0 for log in logs}
+        self._marks = {folder.console_log: 0, **sizes}
 
     def text(self) -> str:
-        """Return what was written since to all logs, the console's first."""
-        found = []
-        for path, mark in self.marks.items():
-            try:
-                with path.open("rb") as file:
-                    size = file.seek(0, 2)
-                    file.seek(max(mark if mark <= size else 0, size - TAIL))  # smaller than before: rotated
-                    found.append(file.read().decode("utf-8", "replace"))
-            except FileNotFoundError:
-                continue
-        return "\n".join(found)
+        """Return what all logs gained since, the console's first."""
+        parts = []
+        for path, mark in self._marks.items():
+            with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+                size = file.seek(0, 2)
+                file.seek(max(mark if mark <= size else 0, size - TAIL))  # smaller than before: rotated
+                parts.append(file.read().decode("utf-8", "replace"))
+        return "\n".join(parts)
 
     def port_taken(self) -> bool:
         """Say whether the server found one of its ports taken."""
@@ -101,21 +83,21 @@ class LogMarks:
 
     def failed_database(self) -> str | None:
         """Return the name of a database that did not start, which does not always end the server."""
-        found = DATABASE.search(self.text())
-        return found["name"] if found else None
+        match = DATABASE.search(self.text())
+        return match["name"] if match else None
 
     def known_cause(self) -> str | None:
-        """Return what is wrong and what to do, if it is something that we know."""
+        """Return what is wrong and what to do, for the causes listed here."""
         text = self.text()
         return next((meaning for pattern, meaning in CAUSES if pattern.search(text)), None)
 
     def innermost_cause(self) -> str:
-        """Return the innermost cause that Neo4j or Java gives, in their words."""
+        """Return the innermost cause in the words of Neo4j or Java."""
         lines = _plain_lines(self.text())
         causes = [match["text"] for line in lines if (match := THROWN.match(line))]
         errors = [match["text"] for line in lines if (match := ERROR.match(line))]
-        if said := causes or errors:
-            return said[-1].strip()
+        if reasons := causes or errors:
+            return reasons[-1].strip()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
         return f"it gave no reason; the last that it logged is: {last}"
 
@@ -136,70 +118,37 @@ def _plain_lines(text: str) -> list[str]:
     return lines
 
 
-ANSWER_TIMEOUT = 30.0
-"""Seconds for one answer: the first query compiles half of Neo4j, on a busy machine for several seconds."""
+QUERY_TIMEOUT = 30.0
+"""Seconds for one query: the first compiles half of Neo4j, on a busy machine for several seconds."""
 
 
-class Answer(Enum):
-    """What the server said."""
+def _query(http_port: int, password: str) -> tuple[int | None, str]:
+    """Run ``RETURN 1`` over HTTP; return the status, None without a response, and the error message.
 
-    READY = "ready"
-    NOT_YET = "not yet"
-    WRONG_PASSWORD = "wrong password"
-
-
-def ask(http_port: int, password: str) -> tuple[Answer, str]:
-    """Run ``RETURN 1`` in database ``neo4j`` over HTTP, as user ``neo4j``.
-
-    This is more than an open port: it says that the database is online and that the password fits. HTTP
-    and not Bolt, because the driver belongs to another layer. To be called only after it is known that the
-    port belongs to our process: the password is sent there.
-
-    Parameters
-    ----------
-    http_port : int
-        Port of 127.0.0.1.
-    password : str
-        Of user ``neo4j``.
-
-    Returns
-    -------
-    tuple of (Answer, str)
-        The answer, and the server's own words if it is not ready.
+    Success shows more than an open port: the database is online and the password fits.
     """
-    token = base64.b64encode(f"neo4j:{password}".encode()).decode("ascii")
-    headers = {"Authorization": f"Basic {token}", "Content-Type": "application/json"}
-    connection = http.client.HTTPConnection(ADDRESS, http_port, timeout=ANSWER_TIMEOUT)
-    try:
-        connection.request("POST", "/db/neo4j/query/v2", json.dumps({"statement": "RETURN 1"}), headers)
-        response = connection.getresponse()
-        body = response.read().decode("utf-8", "replace")
-    except (OSError, http.client.HTTPException) as error:
-        return Answer.NOT_YET, str(error)
-    finally:
-        connection.close()
-    if response.status == http.client.UNAUTHORIZED:
-        return Answer.WRONG_PASSWORD, _message(body)
-    if response.status == http.client.ACCEPTED:
-        return Answer.READY, ""
-    return Answer.NOT_YET, _message(body)
+    import requests
 
-
-def _message(body: str) -> str:
+    with requests.Session() as session:
+        session.trust_env = False  # no proxy
+        try:
+            response = session.post(
+                f"http://{ADDRESS}:{http_port}/db/neo4j/query/v2",
+                json={"statement": "RETURN 1"},
+                auth=("neo4j", password),
+                timeout=QUERY_TIMEOUT,
+            )
+        except requests.RequestException as error:
+            return None, str(error)
     try:
-        return str(json.loads(body)["errors"][0]["message"])
+        return response.status_code, str(response.json()["errors"][0]["message"])
     except (ValueError, LookupError, TypeError):
-        return body[:200]
+        return response.status_code, response.text[:200]
 
 
 PORT_ATTEMPTS = 3
 POLL = 0.25
 STOP_AFTER_FAILURE = 20.0
-
-
-def arguments_path(folder: ServerFolder) -> Path:
-    """Return the argument file of a server's process; it is part of how the process is recognised."""
-    return folder.path / "conf" / "java.args"
 
 
 def launch(
@@ -211,14 +160,14 @@ def launch(
     ports: tuple[int | None, int | None],
     timeout: float,
 ) -> ServerRecord:
-    """Start a server that does not run, and return when it serves queries.
+    """Start a server that does not run; return when it serves queries.
 
     Parameters
     ----------
     folder, release, java, jars, memory
         What to start and where.
     ports : pair of int or None
-        Bolt and HTTP ports asked for; None to choose.
+        Bolt and HTTP ports; None to choose.
     timeout : float
         Seconds until it must serve.
 
@@ -230,10 +179,10 @@ def launch(
     password = folder.ensure_password()
     # As Neo4j's own start script does: a plugin that extends the server must be on its class path too.
     class_path = [*jars, *sorted((folder.path / "plugins").glob("*.jar"))]
-    before = folder.read_record()
-    remembered = (before.bolt_port, before.http_port) if before else None
+    last = folder.read_record()
+    last_ports = (last.bolt_port, last.http_port) if last else None
     for attempt in range(PORT_ATTEMPTS):
-        bolt, http = choose_ports(ports, remembered if attempt == 0 else None)
+        bolt, http = choose_ports(ports, last_ports if attempt == 0 else None)
         conf = write_settings(folder, release, memory, bolt, http)
         if not folder.has_data:
             set_initial_password(folder, java, jars, password)
@@ -243,7 +192,7 @@ def launch(
             f"--home-dir={folder.path}",
             f"--config-dir={conf}",
         ]
-        argument_file(arguments_path(folder), arguments)
+        argument_file(folder.arguments_file, arguments)
         try:
             return _run(folder, release, java, (bolt, http), password, timeout)
         except PortTaken:
@@ -258,9 +207,9 @@ def _run(
     folder: ServerFolder, release: Release, java: Path, ports: tuple[int, int], password: str, timeout: float
 ) -> ServerRecord:
     """Start the process, record it, and wait; on any failure end it again."""
-    logs = LogMarks.of(folder)
+    logs = LogMarks(folder)
     try:
-        process = spawn(java, arguments_path(folder), folder.console_log)
+        process = spawn(java, folder.arguments_file, folder.console_log)
     except OSError as error:
         raise LocalServerError(f"cannot start {java}: {error.strerror}") from error
     record = ServerRecord(process.pid, process.create_time(), release.version, *ports)
@@ -283,23 +232,24 @@ def _wait(
     timeout: float,
 ) -> None:
     """Return when the server has answered a query."""
+    # A loop of our own: each turn looks for four different ends, more than a retry of one call.
     deadline = time.monotonic() + timeout
-    said = ""
+    message = ""
     while time.monotonic() < deadline:
-        alive = find_process(process.pid, record.created, arguments_path(folder)) is not None
+        alive = find_process(process.pid, record.created, folder.arguments_file) is not None
         if not alive and logs.port_taken():
             raise PortTaken
         if (name := logs.failed_database()) is not None or not alive:  # it may go on without that database
             raise _failure(folder, record, logs.known_cause() or _unknown_cause(folder, logs, name))
         if {record.bolt_port, record.http_port} <= listening(process).keys():
-            answer, said = ask(record.http_port, password)
-            if answer is Answer.READY:
+            status, message = _query(record.http_port, password)  # the port is ours: the password goes there
+            if status == HTTPStatus.ACCEPTED:
                 return
-            if answer is Answer.WRONG_PASSWORD:
+            if status == HTTPStatus.UNAUTHORIZED:
                 wrong = f"{folder.password_file} does not hold the password of user neo4j; correct the file"
                 raise _failure(folder, record, wrong)
         time.sleep(POLL)
-    raise _failure(folder, record, f"not ready within {timeout:.0f} s: {said or logs.innermost_cause()}")
+    raise _failure(folder, record, f"not ready within {timeout:.0f} s: {message or logs.innermost_cause()}")
 
 
 def _unknown_cause(folder: ServerFolder, logs: LogMarks, database: str | None) -> str:

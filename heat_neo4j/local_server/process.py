@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 __all__ = ["end_process", "find_process", "listening", "spawn"]
 
 CLOCK_TOLERANCE = 5.0
-"""Seconds by which a process's begin may seem to move: the system derives it from the wall clock."""
+"""Seconds by which the begin of a process may move: the system derives it from the wall clock."""
 
 KILL_TIMEOUT = 10.0
 
 
 def spawn(java: Path, arguments: Path, console: Path) -> psutil.Process:
-    """Start ``java @arguments`` in a session of its own, so that it outlives this process and its terminal.
+    """Start ``java @arguments`` in its own session, so that it outlives this process and its terminal.
 
     Parameters
     ----------
     java, arguments : Path
         The Java runtime and the file with its arguments.
     console : Path
-        Receives what the process prints; emptied first, for the owner only.
+        Its output; emptied first, for the owner only.
 
     Raises
     ------
@@ -54,24 +54,14 @@ def spawn(java: Path, arguments: Path, console: Path) -> psutil.Process:
 
 
 def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | None:
-    """Return the process that was started with `arguments`, or None if it is gone.
+    """Return the process that began at `created` (seconds since 1970) with the file `arguments`, or None.
 
-    A pid may belong to another process by now: the begin of the process and its command line must fit too.
-    The system shows no command line yet for an instant after the start, which is no other program's. A
-    process whose first thread has ended holds its ports and files until the others have, too.
-
-    Parameters
-    ----------
-    pid : int
-        Its process id.
-    created : float
-        When it began, in seconds since 1970.
-    arguments : Path
-        The argument file that it was started with.
+    The system may have given the pid to another process. For an instant after the start it shows no command
+    line. A process whose first thread has ended holds its ports and files until the other threads end.
     """
     import psutil
 
-    with contextlib.suppress(ChildProcessError):  # not a child of ours; if it is, and dead, let it go
+    with contextlib.suppress(ChildProcessError):  # a dead child stays a zombie until it is waited for
         os.waitpid(pid, os.WNOHANG)
     try:
         process = psutil.Process(pid)
@@ -87,13 +77,9 @@ def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | 
 
 
 def end_process(process: psutil.Process, timeout: float) -> bool:
-    """End a process: ask, wait up to `timeout` seconds, then kill.
+    """Terminate a process, after `timeout` seconds kill it; return whether it ended without a kill.
 
-    Returns
-    -------
-    bool
-        True if it ended when asked, False if it had to be killed. Neo4j recovers from that at its next
-        start: what was committed is in its transaction log.
+    Neo4j recovers from a kill at its next start: committed data is in its transaction log.
     """
     import psutil
 

@@ -1,4 +1,4 @@
-"""The Neo4j releases that can be run locally, and what differs between them."""
+"""The Neo4j releases that can run locally, and their differences."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Release:
 
     @property
     def artifacts(self) -> tuple[str, ...]:
-        """Maven coordinates of what is installed; all else follows from their dependencies."""
+        """Maven coordinates to install; the rest are their dependencies."""
         return (
             f"org.neo4j:neo4j:{self.version}",
             f"org.neo4j.app:neo4j-server:{self.version}",
@@ -96,5 +96,5 @@ def find_release(version: str) -> Release:
     for release in RELEASES.values():
         if version in {release.series, release.version}:
             return release
-    known = ", ".join(f"{release.series} ({release.version})" for release in RELEASES.values())
-    raise ValueError(f"version must be one of {known}, got {version!r}")
+    versions = ", ".join(f"{release.series} ({release.version})" for release in RELEASES.values())
+    raise ValueError(f"version must be one of {versions}, got {version!r}")

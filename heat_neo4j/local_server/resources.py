@@ -1,4 +1,4 @@
-"""What the machine has to give: memory and free ports."""
+"""Resources of the machine: memory and free ports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from heat_neo4j.errors import LocalServerError
 
-__all__ = ["ADDRESS", "Memory", "choose_memory", "choose_ports", "machine_memory", "port_is_free"]
+__all__ = ["ADDRESS", "Memory", "choose_memory", "choose_ports", "machine_memory"]
 
 ADDRESS = "127.0.0.1"
 """The only address that local servers listen on."""
@@ -64,18 +64,17 @@ def machine_memory() -> int:
 def choose_memory(total: int) -> Memory:
     """Return the memory for a server on a machine with `total` bytes.
 
-    An eighth each for heap and page cache, within what is useful: the same machine embeds the graph, and
-    that needs the larger part. Half a GiB of heap is the least that both releases run well with.
+    An eighth each for heap and page cache, within limits: embedding the graph needs the larger part. Both
+    releases run well with half a GiB of heap or more.
     """
     heap = min(max(total // 8 // MIB, 512), 4096)
     page_cache = min(max(total // 8 // MIB, 128), 8192)
     return Memory(heap=f"{heap}m", page_cache=f"{page_cache}m")
 
 
-def port_is_free(port: int) -> bool:
-    """Say whether a server could listen on `port` of 127.0.0.1 now."""
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As Java does it: a port whose last connections are still being wound up counts as free.
+        # As Java does it: a port whose last connections are still closing counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((ADDRESS, port))
@@ -84,49 +83,36 @@ def port_is_free(port: int) -> bool:
     return True
 
 
-def choose_ports(given: tuple[int | None, int | None], remembered: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the ports for Bolt and HTTP: those given, else those of last time, else free ones.
-
-    Parameters
-    ----------
-    given : pair of int or None
-        Ports asked for; these or none.
-    remembered : pair of int, optional
-        Ports of the last start, taken again where free, so that addresses in scripts stay good.
+def choose_ports(requested: tuple[int | None, int | None], last: tuple[int, int] | None) -> tuple[int, int]:
+    """Return the ports for Bolt and HTTP: those requested, else those of the last start, else free ones.
 
     Raises
     ------
     LocalServerError
-        If a port that was asked for is taken.
+        If a requested port is taken.
     """
-    for port, flag in zip(given, ("--bolt-port", "--http-port"), strict=True):
-        if port is not None and not port_is_free(port):
+    for port, flag in zip(requested, ("--bolt-port", "--http-port"), strict=True):
+        if port is not None and not _is_free(port):
             raise LocalServerError(
                 f"port {port} of {ADDRESS} is taken or not allowed; give another with {flag}, "
                 "or none to have one chosen"
             )
-    last = remembered or (None, None)
-    with (
-        socket.socket() as first,
-        socket.socket() as second,
-    ):  # both held until both are known: never the same
-        fresh = []
-        for probe in (first, second):
-            _bind(probe)
-            fresh.append(int(probe.getsockname()[1]))
+    with socket.socket() as first, socket.socket() as second:  # both bound at once, so the ports differ
+        free = _bind(first), _bind(second)
     bolt, http = (
-        wanted if wanted is not None else old if old is not None and port_is_free(old) else free
-        for wanted, old, free in zip(given, last, fresh, strict=True)
+        port if port is not None else old if old is not None and _is_free(old) else new
+        for port, old, new in zip(requested, last or (None, None), free, strict=True)
     )
     return bolt, http
 
 
-def _bind(probe: socket.socket) -> None:
-    """Bind a socket to a free port, if possible one that outgoing connections do not get meanwhile."""
+def _bind(probe: socket.socket) -> int:
+    """Bind a socket to a free port, if possible one that outgoing connections do not get; return the port."""
     for port in random.SystemRandom().sample(LASTING_PORTS, PORT_ATTEMPTS):
         try:
             probe.bind((ADDRESS, port))
         except OSError:
             continue
-        return
+        return port
     probe.bind((ADDRESS, 0))
+    return int(probe.getsockname()[1])

@@ -1,20 +1,20 @@
-"""`LocalServer`: a real Neo4j Community server of our own on this machine."""
+"""`LocalServer`: a Neo4j Community server on this machine."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, server_folders
+from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home
 from heat_neo4j.local_server.jars import install_jars
 from heat_neo4j.local_server.java import find_java
-from heat_neo4j.local_server.launch import arguments_path, launch
-from heat_neo4j.local_server.locking import held
+from heat_neo4j.local_server.launch import launch
+from heat_neo4j.local_server.locking import hold_lock
 from heat_neo4j.local_server.process import end_process, find_process
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
 from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_memory, machine_memory
@@ -26,27 +26,27 @@ START_TIMEOUT = 180.0
 STOP_TIMEOUT = 60.0
 
 StopOutcome = Literal["stopped", "killed", "not running", "gone"]
-"""What `LocalServer.stop` did: it ended when asked, had to be killed, did not run, or had gone by itself."""
+"""Of `LocalServer.stop`: the server ended on request, was killed, did not run, or had ended by itself."""
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """What is known of one local server.
+    """The state of a local server.
 
     Parameters
     ----------
     name, version : str
         The server's name and its exact Neo4j release.
     running : bool
-        Whether its process is there.
+        Whether its process runs.
     pid : int or None
         That process.
     uri, browser : str or None
         Addresses for drivers and for Neo4j Browser, while it runs.
     folder, password_file : Path
-        Where its data and its password are.
+        Its data and its password.
     note : str
-        Something to know, such as a process that went away by itself; mostly empty.
+        A remark, such as that the process ended by itself; mostly empty.
     """
 
     name: str
@@ -60,7 +60,7 @@ class ServerStatus:
     note: str = ""
 
     def environment(self) -> list[str]:
-        """Return shell lines that point any program at this server; the password stays in its file."""
+        """Return shell lines that set NEO4J_*; the password stays in its file."""
         if self.uri is None:
             return []
         return [
@@ -94,15 +94,15 @@ class LocalServer:
     version : str
         ``"5.26"`` (long-term support) or ``"2026"``.
     name : str
-        To have several servers; letters, digits, ``-`` and ``_``.
+        One of several servers; letters, digits, ``-`` and ``_``.
     home : Path, optional
         Folder of jars and servers; ``$HEAT_HOME`` or the user's data folder by default.
     bolt_port, http_port : int, optional
-        Ports to use; by default those of last time, else free ones.
+        By default those of the last start, else free ones.
     heap, page_cache : str, optional
         Such as ``"512m"``; an eighth of the machine's memory each by default, within limits.
     on_progress : Progress
-        Told about the download and the start.
+        Called with the stages of download and start.
 
     Raises
     ------
@@ -151,14 +151,14 @@ class LocalServer:
         Raises
         ------
         LocalServerError
-            If it cannot be installed or does not come up; the message gives the reason from its own log.
+            If it cannot be installed or does not start; the message gives the reason from its log.
         """
         java = find_java()
         self.folder.create()
-        with self._alone(timeout):
+        with self._locked(timeout):
             status = self.status()
             if status.running:
-                self._same_ports()
+                self._check_ports()
                 return status
             jars = install_jars(self.release, self.folder.home / "jars", on_progress=self.on_progress)
             stage = f"start Neo4j {self.release.version}"
@@ -169,13 +169,12 @@ class LocalServer:
             return self.status()
 
     def stop(self, timeout: float = STOP_TIMEOUT) -> StopOutcome:
-        """Stop the server that was started here, whoever started it.
+        """Stop the server, whichever program started it.
 
         Parameters
         ----------
         timeout : float
-            Seconds that it gets to write everything down before it is killed; a kill loses no committed
-            data, but the next start takes longer.
+            Seconds before it is killed; a kill loses no committed data, but the next start takes longer.
 
         Returns
         -------
@@ -184,26 +183,25 @@ class LocalServer:
         """
         if not self.folder.path.exists():
             return "not running"
-        with self._alone(timeout):
+        with self._locked(timeout):
             record = self.folder.read_record()
             if record is None or record.pid is None:
                 return "not running"
-            process = find_process(record.pid, record.created, arguments_path(self.folder))
+            process = find_process(record.pid, record.created, self.folder.arguments_file)
             outcome: StopOutcome = "gone"
             if process is not None:
                 outcome = "stopped" if end_process(process, timeout) else "killed"
-            ports = (record.bolt_port, record.http_port)
-            self.folder.write_record(ServerRecord(None, 0.0, record.version, *ports))
+            self.folder.write_record(replace(record, pid=None, created=0.0))
             self._started_here = False
             return outcome
 
     def status(self) -> ServerStatus:
-        """Return what is known of this server, without changing anything."""
+        """Return the server's state; change nothing."""
         record = self.folder.read_record()
         uri = browser = pid = None
         note = "" if record else "never started"
         if record and record.pid is not None:
-            if find_process(record.pid, record.created, arguments_path(self.folder)) is not None:
+            if find_process(record.pid, record.created, self.folder.arguments_file) is not None:
                 pid = record.pid
                 uri = f"bolt://{ADDRESS}:{record.bolt_port}"
                 browser = f"http://{ADDRESS}:{record.http_port}/browser/"
@@ -237,27 +235,27 @@ class LocalServer:
             )
         return status.uri, USER, self.folder.read_password()
 
-    def _alone(self, timeout: float) -> Any:
+    def _locked(self, timeout: float) -> Any:
         lock = self.folder.path / "start.lock"
-        return held(lock, what="starting or stopping this server", timeout=timeout + STOP_TIMEOUT)
+        return hold_lock(lock, what="starting or stopping this server", timeout=timeout + STOP_TIMEOUT)
 
-    def _same_ports(self) -> None:
-        """Refuse to pretend that a running server has the ports asked for."""
+    def _check_ports(self) -> None:
+        """Refuse ports other than those of the running server."""
         record = self.folder.read_record()
         assert record is not None
-        for wanted, actual in zip(self.ports, (record.bolt_port, record.http_port), strict=True):
-            if wanted is not None and wanted != actual:
+        for port, actual in zip(self.ports, (record.bolt_port, record.http_port), strict=True):
+            if port not in (None, actual):
                 raise LocalServerError(
-                    f"the server already runs, with port {actual} and not {wanted}; stop it first"
+                    f"the server already runs, with port {actual} and not {port}; stop it first"
                 )
 
 
 def local_servers(home: Path | None = None) -> list[LocalServer]:
     """Return every local server that has a folder, by name and release, running or not."""
-    return [
-        LocalServer(folder.series, name=folder.name, home=home)
-        for folder in server_folders((home or heat_home()).resolve(), list(RELEASES))
-    ]
+    root = (home or heat_home()).resolve() / "servers"
+    names = sorted(path.name for path in root.iterdir() if NAME.fullmatch(path.name)) if root.is_dir() else []
+    servers = [LocalServer(series, name=name, home=home) for name in names for series in RELEASES]
+    return [server for server in servers if server.folder.path.is_dir()]
 
 
 def running_server(name: str = "default", home: Path | None = None) -> LocalServer | None:

@@ -1,4 +1,4 @@
-"""The health file: a sign of life for whoever watches over the worker."""
+"""The health file, which shows that the worker is alive."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ __all__ = ["HealthFile"]
 
 
 class HealthFile:
-    """A JSON file that is written anew while the worker is alive, and removed when it ends.
+    """A JSON file that the worker writes again and again, and removes when it ends.
 
-    The thread that does the work writes it, whenever that reports progress: a worker that hangs leaves a file
-    that grows old.
+    The thread that does the work writes it at each report of progress: the file of a worker that hangs grows
+    old.
 
     Parameters
     ----------
     path : Path, optional
-        Where; nowhere if not given.
+        The file; none if not given.
     seconds : float
-        Least time between two writings of the same state.
+        Least time between two writes of the same state.
     """
 
     def __init__(self, path: Path | None = None, seconds: float = 5.0) -> None:
@@ -45,16 +45,12 @@ class HealthFile:
         self._write()
 
     def now(self, **state: Any) -> None:
-        """Say what is going on; a later failure to write only lets the file grow old."""
+        """Update the state, and write it if it changed or the file is old; failures only let the file age."""
         changed = any(self._state.get(name, self) != value for name, value in state.items())
         self._state.update(state)
         if changed or time.monotonic() - self._written >= self._seconds:
             with suppress(ConfigError):
                 self._write()
-
-    def alive(self) -> None:
-        """Show that the worker is alive."""
-        self.now()
 
     def close(self) -> None:
         """Remove the file."""
@@ -66,5 +62,5 @@ class HealthFile:
         if self._path is None:
             return
         self._written = time.monotonic()
-        told = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
-        write_output(self._path, f"{json.dumps(told, indent=2)}\n".encode(), "--health-file")
+        content = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
+        write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")

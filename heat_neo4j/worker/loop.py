@@ -8,6 +8,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
 
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
+
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.publish.requests import Claim
 from heat_neo4j.database.store import Neo4jStore
@@ -17,70 +19,34 @@ from heat_neo4j.worker.health import HealthFile
 from heat_neo4j.worker.schedule import Schedule
 from heat_neo4j.worker.tasks import DONE, Answer, perform
 
-__all__ = [
-    "Backoff",
-    "Worker",
-]
+__all__ = ["Worker"]
 
-_FIRST, _MOST = 1.0, 300.0
-
-
-class Backoff:
-    """Waits of 1, 2, 4, ... seconds, at most five minutes, up to a time after which to give up.
-
-    Parameters
-    ----------
-    limit : float
-        Seconds from the first failure in a row to the last attempt.
-    """
-
-    def __init__(self, limit: float) -> None:
-        self._limit = limit
-        self._since: float | None = None
-        self._wait = _FIRST
-
-    def succeeded(self) -> bool:
-        """Take note that the server answers; return whether it was away."""
-        was_away = self._since is not None
-        self._since, self._wait = None, _FIRST
-        return was_away
-
-    def failed(self, now: float) -> float | None:
-        """Return the seconds to wait after a failure at `now` (of a clock, in seconds), None to give up."""
-        if self._since is None:
-            self._since = now
-        left = self._since + self._limit - now
-        if left <= 0.0:
-            return None
-        wait, self._wait = self._wait, min(2.0 * self._wait, _MOST)
-        return min(wait, left)
-
-
-_SLICE_SECONDS = 5.0  # the longest wait without a sign of life
+_LONGEST_WAIT = 300.0  # seconds between two attempts to reach a server
+_SLICE_SECONDS = 5.0  # the longest wait without writing the health file
 _DAY = 86_400.0
 
 
 class Worker:
     """Keeps one model fresh: refreshes by a schedule, and answers the requests of users.
 
-    All its work is done by the thread that calls `run`, one task after the other.
+    The thread that calls `run` does all work, one task after the other.
 
     Parameters
     ----------
     connect : callable
         Opens the database.
     job : Job
-        What is kept fresh.
+        The model, and how to refresh it.
     schedule : Schedule, optional
         When to refresh; only by request if not given.
     poll_seconds : float
         How often to look for requests.
     give_up_after : float
-        Seconds after which a server that is away is waited for no longer.
+        Seconds to wait for a server that is away.
     health : HealthFile, optional
-        The sign of life.
-    on_progress, say : callable
-        Told about stages, and in one line each what happens.
+        Where to show that the worker is alive.
+    on_progress, log : callable
+        Called with stages, and with one line for each event.
     """
 
     def __init__(
@@ -93,16 +59,16 @@ class Worker:
         give_up_after: float = _DAY,
         health: HealthFile | None = None,
         on_progress: Progress = no_progress,
-        say: Callable[[str], None] = lambda line: None,
+        log: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._connect, self._job, self._schedule = connect, job, schedule
-        self._poll_seconds = poll_seconds
-        self._backoff = Backoff(give_up_after)
+        self._poll_seconds, self._give_up_after = poll_seconds, give_up_after
         self._health = health or HealthFile()
-        self._tell, self._say = on_progress, say
+        self._on_progress, self._log = on_progress, log
+        self._store: Neo4jStore | None = None
         self._due: datetime | None = None
         self._stopping = False
-        self._bell: SimpleQueue[None] = SimpleQueue()
+        self._wake: SimpleQueue[None] = SimpleQueue()
 
     @property
     def stopping(self) -> bool:
@@ -110,12 +76,12 @@ class Worker:
         return self._stopping
 
     def stop(self) -> None:
-        """Have `run` return: at once while it waits, and at the next report of progress while it works.
+        """Make `run` return: at once while it waits, at the next report of progress while it works.
 
         Safe to call from a signal handler and from any thread.
         """
         self._stopping = True
-        self._bell.put(None)
+        self._wake.put(None)
 
     def run(self) -> None:
         """Work until `stop` is called.
@@ -128,39 +94,51 @@ class Worker:
             If the server refuses the first connection, or is away for too long.
         """
         self._health.open()
-        store: Neo4jStore | None = None
+        attempts = Retrying(
+            retry=retry_if_exception(self._is_temporary),
+            after=_count_from_first_failure,
+            wait=self._backoff,
+            stop=stop_after_delay(self._give_up_after),
+            before_sleep=self._server_away,
+            sleep=self._wait,
+            reraise=True,
+        )
         try:
             while not self._stopping:
-                try:
-                    if store is None:
-                        store = self._connected()
-                    pause = self._turn(store)
-                except HeatError as error:
-                    if store is None and not isinstance(error, ServerUnreachable):
-                        raise
-                    self._wait(self._away(error))
-                else:
-                    self._back()
-                    self._wait(pause, self._due)
+                pause = attempts(self._turn)
+                if attempts.statistics["attempt_number"] > 1:
+                    self._log("the server answers again")
+                    self._show_waiting()
+                self._wait(pause, self._due)
         except KeyboardInterrupt:
             if not self._stopping:
                 raise
         finally:
-            if store is not None:
-                store.close()
+            if self._store is not None:
+                self._store.close()
             self._health.close()
-        self._say("stopped")
+        self._log("stopped")
 
-    def _connected(self) -> Neo4jStore:
-        store = self._connect()
-        if self._schedule is not None:
-            self._due = self._schedule.first(datetime.now().astimezone())
-        self._say(f"at work for model {self._job.names.model!r} in database {store.server.database!r}")
-        self._waiting()
-        return store
+    def _is_temporary(self, error: BaseException) -> bool:
+        return isinstance(error, ServerUnreachable if self._store is None else HeatError)
 
-    def _turn(self, store: Neo4jStore) -> float:
-        """Do what is due, and answer one request; return the seconds to wait after that."""
+    def _backoff(self, state: RetryCallState) -> float:
+        """Return 1, 2, 4, ... seconds, the last so that an attempt falls on the end of the time."""
+        left = self._give_up_after - (state.seconds_since_start or 0.0)
+        return min(wait_exponential(max=_LONGEST_WAIT)(state), left)
+
+    def _server_away(self, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        self._log(f"{error}; next attempt in {state.upcoming_sleep:.0f} s")
+        self._health.now(state="server away", since=_now(), message=str(error))
+
+    def _turn(self) -> float:
+        """Connect if need be, do what is due, answer one request; return the seconds to wait after that."""
+        if self._stopping:
+            raise KeyboardInterrupt
+        if self._store is None:
+            self._store = self._connected()
+        store = self._store
         queue = store.requests(self._job.names.model)
         waiting = queue.waiting()  # fails at once where a refresh would wait for a server that is away
         if self._due is not None and self._due <= datetime.now().astimezone():
@@ -170,29 +148,35 @@ class Worker:
             return self._poll_seconds
         return 0.0
 
+    def _connected(self) -> Neo4jStore:
+        store = self._connect()
+        if self._schedule is not None:
+            self._due = self._schedule.first(datetime.now().astimezone())
+        self._log(f"at work for model {self._job.names.model!r} in database {store.server.database!r}")
+        self._show_waiting()
+        return store
+
     def _refresh(self, store: Neo4jStore) -> None:
-        """Do what the schedule asks for; a server that is lost leaves it due."""
+        """Refresh by the schedule; if the server is lost, the refresh stays due."""
         assert self._schedule is not None
         try:
             self._finished(self._perform(store, None, None, self._progress))
-            soon = None
+            self._due = self._schedule.after(datetime.now().astimezone())
         except LeaseHeld as error:
-            self._say(f"skipped: {error}")
-            soon = timedelta(seconds=self._job.lease_seconds)  # its holder may have died
-        now = datetime.now().astimezone()
-        self._due = self._schedule.after(now)
-        if soon is not None:
-            self._due = min(self._due, now + soon)
-        self._waiting()
+            self._log(f"skipped: {error}")
+            now = datetime.now().astimezone()
+            lease_end = now + timedelta(seconds=self._job.lease_seconds)  # its holder may have died
+            self._due = min(self._schedule.after(now), lease_end)
+        self._show_waiting()
 
     def _answer(self, store: Neo4jStore, claim: Claim) -> bool:
-        """Do what a request asks for, and answer it; return False if it has to wait."""
+        """Perform a request and answer it; return False if it has to wait."""
 
         def on_progress(stage: str, done: int, total: int) -> None:
             claim.progress(stage, done, total)
             self._progress(stage, done, total)
 
-        self._say(f"request: {claim.action or 'refresh'} {claim.mode or ''}".rstrip())
+        self._log(f"request: {claim.action or 'refresh'} {claim.mode or ''}".rstrip())
         try:
             with claim:
                 answer = self._perform(store, claim.action, claim.mode, on_progress)
@@ -203,46 +187,32 @@ class Worker:
             claim.give_back("its worker was stopped")
             raise
         if not claim.answer(answer.status, answer.outcome, answer.message, answer.run):
-            self._say("the request was deleted, or taken over while this process was held up")
+            self._log("the request was deleted, or taken over while this process was held up")
         self._finished(answer)
         return True
 
     def _perform(self, store: Neo4jStore, action: object, mode: object, on_progress: Progress) -> Answer:
         self._health.now(state="working", since=_now())
-        return perform(store, self._job, action, mode, on_progress=on_progress, say=self._say)
+        return perform(store, self._job, action, mode, on_progress=on_progress, log=self._log)
 
     def _finished(self, answer: Answer) -> None:
-        done = answer.outcome if answer.run is None else f"{answer.outcome}, run {answer.run}"
-        self._say(f"{answer.status}: {done if answer.status == DONE else answer.message}")
+        result = answer.outcome if answer.run is None else f"{answer.outcome}, run {answer.run}"
+        self._log(f"{answer.status}: {result if answer.status == DONE else answer.message}")
         self._health.now(last=answer.outcome, message=answer.message)
-        self._waiting()
+        self._show_waiting()
 
     def _progress(self, stage: str, done: int, total: int) -> None:
         if self._stopping:
             raise KeyboardInterrupt
         self._health.now(stage=stage)
-        self._tell(stage, done, total)
+        self._on_progress(stage, done, total)
 
-    def _waiting(self) -> None:
-        following = None if self._due is None else _text(self._due)
-        self._health.now(state="waiting", since=_now(), stage=None, next=following)
-
-    def _away(self, error: HeatError) -> float:
-        """Return how long to wait for a server that does not answer; raise `error` when it took too long."""
-        pause = self._backoff.failed(time.monotonic())
-        if pause is None:
-            raise error
-        self._say(f"{error}; next attempt in {pause:.0f} s")
-        self._health.now(state="server away", since=_now(), message=str(error))
-        return pause
-
-    def _back(self) -> None:
-        if self._backoff.succeeded():
-            self._say("the server answers again")
-            self._waiting()
+    def _show_waiting(self) -> None:
+        due = None if self._due is None else _text(self._due)
+        self._health.now(state="waiting", since=_now(), stage=None, next=due)
 
     def _wait(self, seconds: float, due: datetime | None = None) -> None:
-        """Wait so long, at most until something is due or the worker is stopped."""
+        """Wait, at most until something is due or the worker is stopped."""
         end = time.monotonic() + seconds
         while not self._stopping:
             left = end - time.monotonic()
@@ -251,9 +221,15 @@ class Worker:
                 left = min(left, (due - datetime.now().astimezone()).total_seconds())
             if left <= 0.0:
                 return
-            self._health.alive()
+            self._health.now()
             with suppress(Empty):
-                self._bell.get(timeout=min(left, _SLICE_SECONDS))
+                self._wake.get(timeout=min(left, _SLICE_SECONDS))
+
+
+def _count_from_first_failure(state: RetryCallState) -> None:
+    """Let the time to give up begin at the first failure: the attempt itself may have worked for hours."""
+    if state.attempt_number == 1 and state.outcome_timestamp is not None:
+        state.start_time = state.outcome_timestamp
 
 
 def _now() -> str:

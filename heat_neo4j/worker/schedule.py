@@ -16,12 +16,12 @@ _FIELDS = "minute, hour, day of the month, month, day of the week"
 
 
 class Schedule:
-    """The times at which a worker refreshes. What was missed, for whatever reason, is not made up for.
+    """The times at which a worker refreshes. A missed time is not made up for.
 
     Parameters
     ----------
     trigger : apscheduler trigger
-        Tells the next time.
+        Computes the next time.
     at_once : bool
         Whether the first time is now.
     """
@@ -31,20 +31,20 @@ class Schedule:
 
     @classmethod
     def every(cls, seconds: float) -> Self:
-        """Refresh now, and from then on every so many seconds."""
+        """Refresh now, and then every `seconds`."""
         return cls(IntervalTrigger(seconds=seconds), at_once=True)
 
     @classmethod
     def cron(cls, expression: str) -> Self:
         """Refresh by a cron expression of five fields, in local time (that of the variable ``TZ``).
 
-        It means what it means to cron: days of the week count from Sunday, which is 0 and 7, and where both
-        a day of the month and one of the week are given, either will do.
+        As in cron, days of the week count from Sunday, which is 0 and 7, and a day of the month and a day
+        of the week together mean either of them.
 
         Raises
         ------
         ValueError
-            If it is none, or never comes.
+            If the expression is invalid, or has no next time.
         """
         fields = expression.split()
         if len(fields) != 5:
@@ -69,12 +69,12 @@ class Schedule:
 
     def after(self, now: datetime) -> datetime:
         """Return the next time from `now` on (with a time zone)."""
-        following: datetime = self._trigger.get_next_fire_time(None, now)
-        return following
+        time: datetime = self._trigger.get_next_fire_time(None, now)
+        return time
 
 
 def _weekday_names(field: str) -> str:
-    """Return a cron field of week days by their names, as the library counts them otherwise than cron.
+    """Return a cron field of days of the week by name: cron counts from Sunday, the library from Monday.
 
     >>> _weekday_names("5-7")
     'sun,fri,sat'

@@ -1,4 +1,4 @@
-"""What a worker does when it is asked to, and how it says what came of it."""
+"""The tasks of a worker, and their results."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from heat_neo4j.pipeline.refresh import refresh
 __all__ = ["ACTIONS", "DONE", "Answer", "perform"]
 
 ACTIONS = ("refresh", "rollback", "prune")
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """How a task ended.
+    """The result of a task.
 
     Parameters
     ----------
     status : {"done", "rejected", "failed"}
-        Whether it did what was asked for.
+        Whether it succeeded.
     outcome : str
         What it did, in a word or two.
     message : str
-        What there is to say, in one line.
+        Details, in one line.
     run : str, optional
         The run that was made or published.
     """
@@ -49,20 +49,20 @@ def perform(
     mode: object,
     *,
     on_progress: Progress,
-    say: Say,
+    log: Log,
 ) -> Answer:
-    """Refresh, roll back or prune; what goes wrong with that is part of the answer.
+    """Refresh, roll back or prune; an error of the task becomes its answer.
 
     Parameters
     ----------
     store : Neo4jStore
         The database.
     job : Job
-        What is kept fresh.
+        The model, and how to refresh it.
     action, mode : object
-        As a user wrote them, None for "refresh" and "auto".
-    on_progress, say : callable
-        Told about stages, and in lines what is found.
+        As a user wrote them; None for "refresh" and "auto".
+    on_progress, log : callable
+        Called with stages, and with lines for the log.
 
     Raises
     ------
@@ -72,11 +72,11 @@ def perform(
         If the server was lost.
     """
     action, mode = action or ACTIONS[0], mode or MODES[0]
-    if action not in ACTIONS or mode not in MODES:
-        what, given, known = ("action", action, ACTIONS) if action not in ACTIONS else ("mode", mode, MODES)
-        return Answer(FAILED, FAILED, f"{what} must be one of {', '.join(known)}, got {given!r}")
+    for name, value, allowed in (("action", action, ACTIONS), ("mode", mode, MODES)):
+        if value not in allowed:
+            return Answer(FAILED, FAILED, f"{name} must be one of {', '.join(allowed)}, got {value!r}")
     try:
-        return _DO[str(action)](store, job, str(mode), on_progress, say)
+        return _TASKS[str(action)](store, job, str(mode), on_progress, log)
     except QualityRejected as error:
         return Answer(REJECTED, REJECTED, str(error))
     except (LeaseHeld, ConnectionFailed):
@@ -86,16 +86,15 @@ def perform(
             raise error.__cause__ from error
         return Answer(FAILED, FAILED, " ".join(str(error).split()))
     except Exception as error:
-        # A defect of ours must not end a worker that others rely on, nor go unseen.
+        # A defect of ours must not end the worker, nor go unseen.
         for line in traceback.format_exc().splitlines():
-            say(line)
-        return Answer(
-            FAILED, FAILED, f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
-        )
+            log(line)
+        message = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
+        return Answer(FAILED, FAILED, message)
 
 
-def _refresh(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, say: Say) -> Answer:
-    report = refresh(store, job, mode=mode, on_progress=on_progress, say=say)
+def _refresh(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, log: Log) -> Answer:
+    report = refresh(store, job, mode=mode, on_progress=on_progress, say=log)
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:
@@ -103,14 +102,14 @@ def _refresh(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, say:
     return Answer(DONE, report.outcome, message, None if run is None else run.run_id)
 
 
-def _roll_back(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, say: Say) -> Answer:
+def _roll_back(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, log: Log) -> Answer:
     run, _ = store.roll_back(job.names.model)
     return Answer(DONE, "rolled back", f"run {run} is published again", run)
 
 
-def _prune(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, say: Say) -> Answer:
+def _prune(store: Neo4jStore, job: Job, mode: str, on_progress: Progress, log: Log) -> Answer:
     count = store.prune(job.names.model, records=job.records, on_progress=on_progress)
     return Answer(DONE, "pruned", f"{count} records of earlier runs removed")
 
 
-_DO = dict(zip(ACTIONS, (_refresh, _roll_back, _prune), strict=True))
+_TASKS = dict(zip(ACTIONS, (_refresh, _roll_back, _prune), strict=True))

@@ -19,7 +19,7 @@ from time import process_time
 import numpy as np
 
 from heat_neo4j._utils.random import make_keys
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.training import start_points
 from heat_neo4j.evaluation import link_auroc
@@ -36,7 +36,7 @@ THREADS = 2
 def reached(split: EdgeSplit, model: HEAT) -> dict[str, tuple[float, float]]:
     """Return the AUROC and the CPU seconds of both trainers."""
     graph, found = split.train, {}
-    with Team(THREADS) as team:
+    with WorkerThreads(THREADS) as team:
         for run in trainers(graph, model, team, 1).values():  # loads the compiled code
             run(start_points(graph.n_nodes, model.n_components, make_keys(0).start))
         for name, run in trainers(graph, model, team, model.walks_per_node).items():

@@ -26,7 +26,7 @@ from heat_neo4j._kernels import segments
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.training import Workspace, _gather
 from heat_neo4j._utils.random import make_keys
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.training import Schedule, make_workspace, start_points, train
@@ -130,7 +130,7 @@ def stages(n_nodes: int, dim: int, batches: int) -> tuple[list[Stage], float]:
     graph = hyperbolic_graph(n_nodes)
     keys = make_keys(0)
     model = HEAT(dim)
-    with Team(1) as team:
+    with WorkerThreads(1) as team:
         walks = make_walks(graph, alpha=0.0, walk_length=model.walk_length, key=keys.walks, team=team)
         pairs = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.5, team=team)
         schedule = Schedule(2, 3, 10, 1.0, 0.05, model.batch_size, 1)

@@ -20,7 +20,7 @@ from time import perf_counter
 import numpy as np
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils.threads import Team, resolve_threads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j.embedding.similarity import TABLE_LIMIT, make_similarity
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.graph import Graph
@@ -29,7 +29,7 @@ from tests.benchmarks.hyperbolic import hyperbolic_graph
 __all__ = ["main", "measure"]
 
 
-def measure(graph: Graph, table_limit: int, team: Team) -> tuple[float, float]:
+def measure(graph: Graph, table_limit: int, team: WorkerThreads) -> tuple[float, float]:
     """Return the seconds of one way of drawing, and the MiB it holds."""
     model = HEAT()
     began = perf_counter()
@@ -57,7 +57,7 @@ def main() -> int:
     parser.add_argument("--nodes", nargs="+", type=int, default=[2000, 4000, 6000, 8000, 12_000])
     options = parser.parse_args()
     print(f"{'':18}{'table':>9}{'MiB':>9}{'rejection':>11}{'MiB':>9}{'ratio':>8}   table up to {TABLE_LIMIT}")
-    with Team(resolve_threads(None)) as team:
+    with WorkerThreads(resolve_threads(None)) as team:
         measure(hyperbolic_graph(500), 500, team)
         measure(hyperbolic_graph(500), 0, team)
         for nodes in options.nodes:

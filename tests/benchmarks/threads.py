@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils.threads import Team, resolve_threads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j.graph import Graph
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.throughput import timed, trainers
@@ -80,7 +80,7 @@ def rates(graph: Graph, threads: Sequence[int], rounds: int) -> dict[int, float]
     with ExitStack() as stack:
         runs = {}
         for count in threads:
-            team = stack.enter_context(Team(resolve_threads(count)))
+            team = stack.enter_context(WorkerThreads(resolve_threads(count)))
             runs[count] = trainers(graph, model, team, model.walks_per_node)["ours"]
         for round_ in range(rounds + 1):
             for count in threads:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.random import make_keys
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.training import Schedule, start_points, train
@@ -54,7 +54,7 @@ class Timing:
 
 
 def trainers(
-    graph: Graph, model: HEAT, team: Team, rounds: int = ROUNDS
+    graph: Graph, model: HEAT, team: WorkerThreads, rounds: int = ROUNDS
 ) -> dict[str, Callable[[Points], tuple[int, Points]]]:
     """Return both trainers, ready to train given points; they return the pairs and the points."""
     keys = make_keys(0)
@@ -91,7 +91,7 @@ def timed(run: Callable[[Points], tuple[int, Points]], graph: Graph, model: HEAT
 def measure(graph: Graph, model: HEAT, threads: int, repeats: int) -> dict[str, Timing]:
     """Time both trainers in turns; the first, uncounted turn warms the compiled code."""
     best: dict[str, Timing] = {}
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         both = trainers(graph, model, team)
         for turn in range(repeats + 1):
             for name, run in both.items():

@@ -13,7 +13,7 @@ from heat_neo4j._kernels.segments import softmax
 from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import make_keys
-from heat_neo4j._utils.threads import ALONE, Team
+from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
 from heat_neo4j.embedding.similarity import longest_list, make_similarity
@@ -82,7 +82,7 @@ def test_an_isolated_node_with_attributes_teleports_even_at_alpha_0():
 def test_pairs_and_occurrences_agree_with_the_twin(threads):
     graph = toy()
     walks = walks_of(graph)
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         pairs = collect_pairs(walks, walks_per_node=3, window_size=3, negative_exponent=0.75, team=team)
     found = drawn(walks, range(180))
     expected = naive.pairs(found, 3)
@@ -278,7 +278,7 @@ def test_training_agrees_with_the_twin(batch_size, pace, threads, some_frozen):
     first = n // segments - 1  # the last batch of first segments, then two of second ones
     points = spread_points(n, d)
     wide = np.pad(points, ((0, 0), (0, padded_width(d + 1) - d - 1)))
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         team.run(
             train_batches, wide, d, indices, *draw_walks(walks, indices), pairs.negatives, w,
             positions, per_walk, first, 1, pace * np.array([0.01, 0.008, 0.006]), window, m, sigma,
@@ -584,7 +584,7 @@ def test_room_is_shared_among_lists_from_the_shortest():
 
 
 def test_the_lists_do_not_depend_on_the_threads():
-    with Team(3) as team:
+    with WorkerThreads(3) as team:
         many = make_similarity(crowded_graph(), table_limit=0, team=team)
     for one, other in zip(make_similarity(crowded_graph(), table_limit=0), many, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -9,7 +9,7 @@ from scipy import sparse
 from heat_neo4j import Graph, predict_links
 from heat_neo4j._kernels.sweeps import GROUP, TILE, VIEW, _distance, paired_excess
 from heat_neo4j._utils.progress import no_progress
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.geometry.search import Candidates, PartnerSearch, lay_tiles
 
@@ -122,7 +122,7 @@ def test_among_many_groups_of_tiles(dimensions, bound):
     roles = np.random.default_rng(0).choice([1, 2, 3], n, p=[0.6, 0.05, 0.35]).astype(np.uint8)
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     rows = np.arange(0, n, 97)
-    with Team(2) as team:
+    with WorkerThreads(2) as team:
         search = PartnerSearch(Candidates(*columns, *no_links, roles), team)
         found, partner = search.nearest(rows, k, bound, no_progress)
     for row, far, others in zip(rows.tolist(), found, partner, strict=True):

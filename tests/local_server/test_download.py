@@ -13,7 +13,7 @@ import truststore
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server import jars
-from heat_neo4j.local_server.jars import Downloader, SystemTrust
+from heat_neo4j.local_server.download import SystemTrust, trusting_session
 from heat_neo4j.local_server.releases import RELEASES
 
 
@@ -112,7 +112,7 @@ def authority(tmp_path_factory):
 
 
 def test_certificates_are_checked_by_the_system_store(authority, monkeypatch):
-    adapter = Downloader(2).session.get_adapter("https://example.org")
+    adapter = trusting_session().get_adapter("https://example.org")
     assert isinstance(adapter, SystemTrust)
     for pool in (adapter.poolmanager, adapter.proxy_manager_for("http://127.0.0.1:9")):
         context = pool.connection_pool_kw["ssl_context"]
@@ -127,12 +127,12 @@ def test_certificates_are_checked_by_the_system_store(authority, monkeypatch):
     thread.start()
     url = f"https://127.0.0.1:{server.server_port}/"
     try:
-        with pytest.raises(requests.exceptions.SSLError), Downloader(1).session as session:
+        with pytest.raises(requests.exceptions.SSLError), trusting_session() as session:
             session.get(url, timeout=10)
         monkeypatch.setenv(
             "SSL_CERT_FILE", str(authority / "certificate.pem")
         )  # the system's store, on Linux
-        with Downloader(1).session as session, session.get(url, timeout=10) as answer:
+        with trusting_session() as session, session.get(url, timeout=10) as answer:
             assert answer.status_code == 501  # trusted, and answered
     finally:
         server.shutdown()
@@ -148,8 +148,6 @@ def test_a_file_that_is_not_the_locked_one_is_not_kept(repository, monkeypatch, 
     assert stored(tmp_path) == []
 
 
-# jgo leaves the answers it did not want to the garbage collector, open.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_missing_file_and_no_network_are_one_line(repository, monkeypatch, tmp_path):
     jar = repository.add("one", b"good")
     repository.files.clear()

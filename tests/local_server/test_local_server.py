@@ -211,7 +211,7 @@ def test_what_keeps_it_from_starting_is_one_line(throwaway_server):
 
     def ours(process):
         try:
-            return f"@{launch.arguments_path(folder)}" in process.cmdline()
+            return f"@{folder.arguments_file}" in process.cmdline()
         except psutil.Error:
             return False
 

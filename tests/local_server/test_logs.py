@@ -63,7 +63,7 @@ def folder(tmp_path):
     ],
 )
 def test_the_reason_is_found_in_the_log(folder, text, known, innermost, database):
-    logs = LogMarks.of(folder)
+    logs = LogMarks(folder)
     folder.debug_log.write_text(text)
     assert (known is None) == (logs.known_cause() is None)
     assert known is None or known in logs.known_cause()
@@ -74,7 +74,7 @@ def test_the_reason_is_found_in_the_log(folder, text, known, innermost, database
 
 def test_only_lines_of_this_start_count_even_after_a_rotation(folder):
     folder.debug_log.write_text(PLAIN)
-    logs = LogMarks.of(folder)
+    logs = LogMarks(folder)
     assert logs.failed_database() is None
     with folder.debug_log.open("a") as file:
         file.write(IN_USE)

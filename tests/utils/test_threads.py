@@ -7,16 +7,16 @@ import pytest
 from numba import njit
 
 from heat_neo4j._kernels.intrinsics import atomic_add, atomic_or
-from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece, share_work, take
-from heat_neo4j._utils.threads import ALONE, BestCount, Team, resolve_threads
+from heat_neo4j._kernels.worksharing import finish_pieces, next_index, next_phase, next_piece, share_work
+from heat_neo4j._utils.threads import ALONE, BestCount, WorkerThreads, resolve_threads
 
 
 @njit(nogil=True)
 def take_all(done, shared, thread, n_threads):
-    piece = take(shared)
+    piece = next_index(shared)
     while piece < done.shape[0]:
         done[piece] += 1
-        piece = take(shared)
+        piece = next_index(shared)
 
 
 @njit(nogil=True)
@@ -40,11 +40,11 @@ def in_phases(done, wrong, phases, shared, thread, n_threads):
 
 @njit(nogil=True)
 def count_and_mark(total, words, shared, thread, n_threads):
-    i = take(shared)
+    i = next_index(shared)
     while i < 100_000:
         atomic_add(total, 0, i)
         atomic_or(words, i % 7, np.uint64(1) << np.uint64(i % 64))
-        i = take(shared)
+        i = next_index(shared)
 
 
 @njit(nogil=True)
@@ -55,7 +55,7 @@ def wait(shared, thread, n_threads):
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_piece_of_work_is_done_once(threads):
     done = np.zeros(10_000, dtype=np.int64)
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         for times in (1, 2):
             team.run(take_all, done)
             assert (done == times).all()
@@ -65,7 +65,7 @@ def test_every_piece_of_work_is_done_once(threads):
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_no_phase_begins_before_the_one_before_is_done(threads, pieces):
     done, wrong = np.zeros(pieces, dtype=np.int64), np.zeros(threads, dtype=np.int64)
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         team.run(in_phases, done, wrong, 2000)
     assert wrong.tolist() == [0] * threads
     assert done.tolist() == [2000] * pieces
@@ -90,7 +90,7 @@ def test_a_thread_that_does_not_come_holds_nobody_up():
         in_phases(done, wrong, 50, shared, thread, n_threads)
         late.set()  # by the others, when all is done
 
-    with Team(3) as team:
+    with WorkerThreads(3) as team:
         team.run(one_is_late)
     assert done.tolist() == [50] * 16
     assert wrong.tolist() == [0] * 3
@@ -99,7 +99,7 @@ def test_a_thread_that_does_not_come_holds_nobody_up():
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_nothing_added_or_marked_is_lost(threads):
     total, words = np.zeros(1, dtype=np.int64), np.zeros(7, dtype=np.uint64)
-    with Team(threads) as team:
+    with WorkerThreads(threads) as team:
         team.run(count_and_mark, total, words)
     assert total[0] == 100_000 * 99_999 // 2
     assert (words == np.uint64(2**64 - 1)).all()
@@ -112,7 +112,7 @@ def test_an_interruption_frees_those_who_wait():
         wait(shared, thread, n_threads)
 
     wait_alone = threading.active_count()
-    with pytest.raises(KeyboardInterrupt), Team(3) as team:
+    with pytest.raises(KeyboardInterrupt), WorkerThreads(3) as team:
         team.run(interrupted)
     assert threading.active_count() == wait_alone
 
@@ -122,7 +122,7 @@ def test_an_error_of_another_thread_is_told():
         if thread == 1:
             raise MemoryError("no room")
 
-    with pytest.raises(MemoryError, match="no room"), Team(2) as team:
+    with pytest.raises(MemoryError, match="no room"), WorkerThreads(2) as team:
         team.run(failing)
 
 
@@ -136,7 +136,7 @@ def test_a_team_of_one_needs_no_other_thread():
 
 def test_some_threads_of_a_team_can_work_alone():
     done, wrong = np.zeros(16, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    with Team(4) as team:
+    with WorkerThreads(4) as team:
         for phases, count in ((10, 2), (25, 4), (30, 1)):
             done[:] = 0
             team.run(in_phases, done, wrong, phases, count=count)

@@ -56,7 +56,7 @@ def working(server, job=JOB, schedule=None, **options):
     def connect():
         return Neo4jStore.connect(uri, auth=(user, password), database=server.database)
 
-    worker = Worker(connect, job, schedule, poll_seconds=0.1, say=told.append, **options)
+    worker = Worker(connect, job, schedule, poll_seconds=0.1, log=told.append, **options)
     thread = threading.Thread(target=worker.run)
     thread.start()
     try:

@@ -18,23 +18,10 @@ from heat_neo4j.errors import (
 )
 from heat_neo4j.worker import loop, tasks
 from heat_neo4j.worker.health import HealthFile
-from heat_neo4j.worker.loop import Backoff, Worker
+from heat_neo4j.worker.loop import Worker
 from heat_neo4j.worker.schedule import Schedule
 
 JOB = SimpleNamespace(names=SimpleNamespace(model="m"), records=3, lease_seconds=30.0)
-
-
-def test_waits_double_up_to_five_minutes_and_end_with_the_limit():
-    backoff, now, waits = Backoff(3600.0), 100.0, []
-    while (wait := backoff.failed(now)) is not None:
-        waits.append(wait)
-        now += wait
-    assert waits[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
-    assert max(waits) == 300.0
-    assert now == 100.0 + 3600.0  # the last attempt is at the limit
-    assert backoff.succeeded()
-    assert not backoff.succeeded()
-    assert backoff.failed(now) == 1.0
 
 
 def test_the_health_file_is_one_json_document_at_any_time(tmp_path):
@@ -72,7 +59,7 @@ def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, mo
     health.open()
     path.unlink()
     clock.now = 4.9
-    health.alive()
+    health.now()
     assert not path.exists()
     health.now(state="working")
     assert json.loads(path.read_text())["state"] == "working"
@@ -80,7 +67,7 @@ def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, mo
     health.now(state="working")
     assert not path.exists()
     clock.now = 9.9
-    health.alive()
+    health.now()
     assert path.exists()
 
 
@@ -110,7 +97,7 @@ def perform(monkeypatch, effect, action=None, mode=None):
         return effect
 
     monkeypatch.setattr(tasks, "refresh", refresh)
-    answer = tasks.perform(None, JOB, action, mode, on_progress=lambda *_: None, say=told.append)
+    answer = tasks.perform(None, JOB, action, mode, on_progress=lambda *_: None, log=told.append)
     return answer, asked, told
 
 
@@ -198,7 +185,7 @@ def sleepless(monkeypatch):
     monkeypatch.setattr(loop.time, "monotonic", lambda: clock.now)
 
     def made(connect, turns, schedule=None, **options):
-        worker = Worker(connect, JOB, schedule, say=options.pop("say", lambda line: None), **options)
+        worker = Worker(connect, JOB, schedule, log=options.pop("log", lambda line: None), **options)
 
         def wait(seconds, due=None):
             clock.waits.append(seconds)
@@ -224,13 +211,38 @@ def test_a_server_that_is_away_is_waited_for_and_met_again(sleepless):
             raise found
         return found
 
-    worker = sleepless(connect, 7, say=told.append)
+    worker = sleepless(connect, 7, log=told.append)
     worker.run()
     assert worker.clock.waits == [1, 2, 4, 5, 1, 2, 5]  # it polls every five seconds while all is well
     assert told[0] == "nobody there; next attempt in 1 s"
     assert told.count("the server answers again") == 2
     assert told[-1] == "stopped"
     assert store.closed
+
+
+def test_waits_double_up_to_five_minutes_and_end_with_the_limit(sleepless):
+    def connect():
+        raise ServerUnreachable("nobody there")
+
+    worker = sleepless(connect, 100, give_up_after=3600.0)
+    with pytest.raises(ServerUnreachable):
+        worker.run()
+    waits = worker.clock.waits
+    assert waits[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
+    assert max(waits) == 300.0
+    assert worker.clock.now == 3600.0  # the last attempt is at the limit
+
+
+def test_the_time_to_give_up_begins_with_the_first_failure(sleepless):
+    def connect():
+        if not worker.clock.waits:
+            worker.clock.now += 10_000.0  # at work for longer than the limit
+        raise ServerUnreachable("nobody there")
+
+    worker = sleepless(connect, 100, give_up_after=60.0)
+    with pytest.raises(ServerUnreachable):
+        worker.run()
+    assert sum(worker.clock.waits) == 60.0
 
 
 def test_it_gives_up_after_its_time_and_at_once_where_waiting_is_no_use(sleepless, tmp_path):
@@ -264,7 +276,7 @@ def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_
 
     monkeypatch.setattr(loop, "perform", performed)
     told = []
-    worker = sleepless(Store, 2, Schedule.every(86400.0), say=told.append)
+    worker = sleepless(Store, 2, Schedule.every(86400.0), log=told.append)
     due = []
     wait = worker._wait
     monkeypatch.setattr(worker, "_wait", lambda seconds, until=None: (due.append(until), wait(seconds)))
@@ -314,7 +326,7 @@ def test_it_stops_while_it_waits_and_in_the_middle_of_its_work(monkeypatch):
         raise AssertionError("the work went on")
 
     monkeypatch.setattr(loop, "perform", performed)
-    worker = Worker(Store, JOB, Schedule.every(1.0), say=told.append)
+    worker = Worker(Store, JOB, Schedule.every(1.0), log=told.append)
     worker.run()
     assert told[-1] == "stopped"
 

@@ -98,7 +98,7 @@ def serve(
     job = job_from(options)
     with Reporter(quiet=not verbose) as progress:
 
-        def say(line: str) -> None:
+        def log(line: str) -> None:
             progress.close()
             _print_dated(line)
 
@@ -110,7 +110,7 @@ def serve(
             give_up_after=give_up_after,
             health=HealthFile(health_file),
             on_progress=progress if verbose else no_progress,
-            say=say,
+            log=log,
         )
         with log_lines(_print_dated), _stopped_by_signals(worker):
             worker.run()

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from heat_neo4j._kernels.walks import draw_block
-from heat_neo4j._utils.threads import Team
+from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import similarity, walks
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.postprocessing import with_neighbours
@@ -27,7 +27,7 @@ def _attributes(make: Callable[[Graph], Any]) -> Patch:
     """Let attribute steps follow other attributes."""
     usual = similarity.make_similarity
 
-    def changed(graph: Graph, team: Team) -> Any:
+    def changed(graph: Graph, team: WorkerThreads) -> Any:
         return usual(Graph(adjacency=graph.adjacency, attributes=make(graph)), team=team)
 
     return mock.patch.object(walks, "make_similarity", changed)
@@ -57,7 +57,7 @@ def _squared_cosine() -> Patch:
     """Follow attributes in proportion to the squared cosine."""
     usual = similarity.make_similarity
 
-    def changed(graph: Graph, team: Team) -> Any:
+    def changed(graph: Graph, team: WorkerThreads) -> Any:
         law = usual(graph, team=team)
         each = np.diff(law.table, axis=1, prepend=np.float32(0)).astype(np.float64)
         return law._replace(table=np.cumsum(each**2, axis=1).astype(np.float32))

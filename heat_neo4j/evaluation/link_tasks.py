@@ -62,7 +62,7 @@ def evaluate_links(
     on_progress: Progress = no_progress,
     on_row: Callable[[Evaluation], None] = lambda table: None,
 ) -> Evaluation:
-    """Hold out edges and see who finds them; see `ranking.measure_links` for the figures.
+    """Hold out edges and measure how well methods predict them; see `ranking.measure_links` for the figures.
 
     Every method gets the training graph of the split, and nothing else. Checked on the way: no held-out edge
     is an edge of that graph, no method has a graph of its own that holds one, none changes what it is given.
@@ -143,7 +143,7 @@ def evaluate_reconstruction(
     limits: Limits = DEFAULT_LIMITS,
     on_progress: Progress = no_progress,
 ) -> Evaluation:
-    """Train on the whole graph and see who tells its edges from all other pairs.
+    """Train on the whole graph and measure how well methods tell its edges from all other pairs.
 
     See `ranking.measure_reconstruction` for the figures, and `evaluate_links` for parameters and errors. It
     says how much of a graph fits into so many dimensions, not how well links are predicted.

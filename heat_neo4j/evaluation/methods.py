@@ -1,4 +1,4 @@
-"""The rows of a table: HEAT and what it must beat, each a function of the graph it may see and a seed."""
+"""The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class ProbableScorer:
     Parameters
     ----------
     scorer : PairScorer
-        What it is about.
+        Scores the pairs.
     probability : callable
         Turns scores into probabilities.
     """

@@ -1,4 +1,4 @@
-"""Node classification: how much of the classes of nodes can be read off their coordinates."""
+"""Node classification: logistic regression of the classes of nodes on their coordinates."""
 
 from __future__ import annotations
 
@@ -332,7 +332,6 @@ def _multinomial(features: Array, member: Flags, train: Rows, test: Rows) -> Arr
 
 
 def _binary(features: Array, truth: NDArray[np.int64], train: Rows, test: Rows) -> Array:
-    """Return the probability of one class for each test row."""
     share = float(truth[train].mean())
     if features.shape[1] == 0 or share in {0.0, 1.0}:
         return np.full(len(test), share)

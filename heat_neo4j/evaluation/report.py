@@ -1,4 +1,4 @@
-"""What an evaluation found: figures by method and seed, and what must be said about them."""
+"""The table of an evaluation: figures by method and seed, and notes about them."""
 
 from __future__ import annotations
 
@@ -107,17 +107,7 @@ class Row:
 
 @dataclass
 class Trials:
-    """What one row has so far, seed by seed.
-
-    Parameters
-    ----------
-    metrics, errors : list of mapping of str to float
-        Of each seed: the metrics, and the standard errors of those that are sampled.
-    seconds : list of float
-        Of training, per seed.
-    missing : str
-        Why there are no figures.
-    """
+    """What one row has so far: metrics and their sampling errors, and seconds, each seed by seed."""
 
     metrics: list[Mapping[str, float]] = field(default_factory=list)
     errors: list[Mapping[str, float]] = field(default_factory=list)

@@ -237,7 +237,7 @@ def _draw_text(ax: Axes, title: str, caption: str, signs: Sequence[tuple[str, An
 
 
 def _by_importance(degrees: NDArray[np.int64], colours: Sequence[str]) -> NDArray[np.int64]:
-    """Return the rows in the order in which they deserve a label: the hub of each colour, then by degree."""
+    """Return the rows in the order of labelling: the hub of each colour, then by degree."""
     rows = np.argsort(-degrees, kind="stable")
     hubs = {colours[row]: row for row in reversed(rows) if colours[row] != REST}
     is_hub = np.array([hubs.get(colours[row]) == row for row in rows], dtype=np.bool_)

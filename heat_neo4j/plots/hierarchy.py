@@ -1,4 +1,4 @@
-"""Diagrams of the hierarchy that an embedding found."""
+"""Diagrams of the hierarchy in an embedding."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def plot_radius_by_degree(embedding: Array, graph: Graph, *, ax: Axes | None = N
     spread = np.exp(0.12 * (np.random.default_rng(0).random(degrees.size) - 0.5))
     dots = axes.scatter(degrees * spread, radii, s=9, color=COLOURS[0], alpha=alpha, linewidths=0)
     dots.set_rasterized(degrees.size > _MOST_VECTORS)
-    places, medians = _running_median(degrees, radii)
-    (line,) = axes.plot(places, medians, color=COLOURS[1], linewidth=2.2)
+    distinct, medians = _running_median(degrees, radii)
+    (line,) = axes.plot(distinct, medians, color=COLOURS[1], linewidth=2.2)
     axes.set_xlim(0.85, 1.25 * float(degrees.max(initial=1.0)))
     axes.set_ylim(0.0, 1.05 * float(radii.max(initial=0.0)) or 1.0)
     opaque_dot = Line2D([], [], color=COLOURS[0], marker="o", linestyle="", markersize=4)
@@ -76,9 +76,9 @@ def _running_median(degrees: Array, radii: Array) -> tuple[Array, Array]:
     """Return degrees that occur, and the median radius of the nodes whose degree is within a factor."""
     order = np.argsort(degrees, kind="stable")
     ordered, values = degrees[order], radii[order]
-    places = np.unique(ordered)
-    begins = np.searchsorted(ordered, places / 1.25, side="left")
-    ends = np.searchsorted(ordered, places * 1.25, side="right")
+    distinct = np.unique(ordered)
+    begins = np.searchsorted(ordered, distinct / 1.25, side="left")
+    ends = np.searchsorted(ordered, distinct * 1.25, side="right")
     enough = ends - begins >= min(_FEWEST, degrees.size)
     bounds = zip(begins[enough].tolist(), ends[enough].tolist(), strict=True)
-    return places[enough], np.array([np.median(values[begin:end]) for begin, end in bounds])
+    return distinct[enough], np.array([np.median(values[begin:end]) for begin, end in bounds])

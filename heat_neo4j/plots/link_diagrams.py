@@ -65,8 +65,10 @@ def plot_distances(
     axes.set_xlim(0.0, float(bins[-1]))
     if probability is not None:
         second = axes.twinx()
-        places = np.linspace(0.0, float(bins[-1]), 400)
-        (entries["link probability"],) = second.plot(places, probability(places), color=INK, linewidth=1.8)
+        distances = np.linspace(0.0, float(bins[-1]), 400)
+        (entries["link probability"],) = second.plot(
+            distances, probability(distances), color=INK, linewidth=1.8
+        )
         second.set_ylim(0.0, 1.05)
         second.set_ylabel("link probability at even odds", color=INK, fontsize=10.5)
         second.tick_params(colors=INK, labelsize=9.5, color=PALE)
@@ -116,11 +118,11 @@ def plot_reliability(
     axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share")
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), aspect="equal")
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    place = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
-    counts = np.bincount(place, minlength=n_bins)
+    bin_of = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
+    counts = np.bincount(bin_of, minlength=n_bins)
     some = counts > 0
-    mean = np.bincount(place, chances, n_bins)[some] / counts[some]
-    share = np.bincount(place, outcomes, n_bins)[some] / counts[some]
+    mean = np.bincount(bin_of, chances, n_bins)[some] / counts[some]
+    share = np.bincount(bin_of, outcomes, n_bins)[some] / counts[some]
     entries: dict[str, Any] = {}
     (entries["calibrated"],) = axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)))
     spread = np.sqrt(share * (1.0 - share) / counts[some])

@@ -10,7 +10,7 @@ labels     node, label; or node, then one 0 or 1 per label    any cell, then the
 ========== ================================================== =======================================
 
 Columns are parted by tabs in ``.tsv`` files and by commas in ``.csv`` files; both may be gzipped
-(``.gz``). A column of times is known by its name ``time``; a time is an ISO date, an ISO datetime (UTC
+(``.gz``). A column of times is named ``time``; a time is an ISO date, an ISO datetime (UTC
 where it names no zone) or a number, and may be empty. Empty lines, and lines of an edge list that start
 with ``#``, are skipped. A cell that cannot be used is a `ProjectionError` that names file, line and
 value.
@@ -185,7 +185,7 @@ def _read_table(path: Path, *, numeric: bool) -> _Table:
 
 
 def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells without blanks around them) for each line that holds something."""
+    """Yield (line number, cells without blanks around them) for each line that is not empty."""
     endings = [ending.lower() for ending in path.suffixes]
     zipped = endings[-1:] == [".gz"]
     delimiter = _DELIMITERS.get("".join(endings[:-1] if zipped else endings)[-4:])
@@ -435,9 +435,9 @@ def _merge(
 
 def _features(table: _Table, rows: Mapping[str, int]) -> sparse.csr_array:
     entries = table.values.tocoo()
-    places = np.array([rows[key] for key in table.row_of], np.int64)
+    table_rows = np.array([rows[key] for key in table.row_of], np.int64)
     shape = (len(rows), len(table.names))
-    return sparse.csr_array((entries.data, (places[entries.row], entries.col)), shape=shape)
+    return sparse.csr_array((entries.data, (table_rows[entries.row], entries.col)), shape=shape)
 
 
 def _columns(table: _Table, rows: Mapping[str, int]) -> dict[str, list[Any]]:

@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -105,7 +104,6 @@ def _mean(entry: Recipe) -> str:
 _SPARSE_BELOW = 0.25
 
 Masks = Mapping[str, NDArray[np.bool_]]
-_NO_MASKS: Masks = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -188,14 +186,15 @@ class AttributeTable:
         n_rows: int,
         *,
         max_categories: int,
-        labels: Masks = _NO_MASKS,
+        labels: Masks | None = None,
     ) -> None:
         self._attributes = tuple(attributes)
         self._n_rows = n_rows
         self._max_categories = max_categories
         everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
         self._masks = {
-            each: everywhere if each.label is None else labels.get(each.label, nowhere) for each in attributes
+            each: everywhere if each.label is None else (labels or {}).get(each.label, nowhere)
+            for each in attributes
         }
         self._columns: dict[Attribute, Column] = {}
         self._seen: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}  # one of each kind
@@ -218,13 +217,13 @@ class AttributeTable:
             and what to do.
         """
         for attribute in self._attributes:
-            these, held = rows, values[attribute.key]
+            own_rows, own_values = rows, values[attribute.key]
             if attribute.label is not None:
                 inside = np.flatnonzero(self._masks[attribute][rows])
-                these, held = rows[inside], [held[place] for place in inside.tolist()]
-            kind = kind_of(attribute.name, held)
+                own_rows, own_values = rows[inside], [own_values[i] for i in inside.tolist()]
+            kind = kind_of(attribute.name, own_values)
             if kind is not None:
-                self._add(attribute, kind, these, held)
+                self._add(attribute, kind, own_rows, own_values)
 
     def check_present(self) -> None:
         """See that there are values of each attribute.
@@ -316,7 +315,7 @@ class AttributeTable:
 
 
 def encode(
-    recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks = _NO_MASKS
+    recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks | None = None
 ) -> sparse.csr_array | NDArray[np.float64]:
     """Return attribute columns for nodes by a recipe learnt on others.
 
@@ -359,9 +358,9 @@ def _widened(block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
     """Return a block of the nodes `inside` as one of all nodes: the others have means, or 0 without any."""
     shape = (inside.size, block.shape[1])
     if not isinstance(block, np.ndarray):
-        filled = sparse.coo_array(block)
-        places = (np.flatnonzero(inside)[filled.row], filled.col)
-        return sparse.csr_array((filled.data, places), shape=shape)
+        entries = sparse.coo_array(block)
+        coordinates = (np.flatnonzero(inside)[entries.row], entries.col)
+        return sparse.csr_array((entries.data, coordinates), shape=shape)
     full = np.zeros(shape)
     mean = np.atleast_1d(entry["mean"])
     full[:, : mean.size] = mean

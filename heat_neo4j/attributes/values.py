@@ -125,7 +125,7 @@ class Column(Protocol):
     kind: str
 
     def add(self, rows: Rows, values: Sequence[Any]) -> None:
-        """Take values, none of them None, of the nodes `rows`."""
+        """Add values, none of them None, of the nodes `rows`."""
 
     def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
         """Return how the values of the nodes `rows` become columns, as JSON data."""

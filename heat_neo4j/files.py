@@ -10,9 +10,9 @@ labels     node, label; or node, then one 0 or 1 per label    any cell, then the
 ========== ================================================== =======================================
 
 Columns are parted by tabs in ``.tsv`` files and by commas in ``.csv`` files; both may be gzipped
-(``.gz``). A column of times is known by its name ``time``; a time is an ISO date, an ISO datetime (UTC
+(``.gz``). A column of times is named ``time``; a time is an ISO date, an ISO datetime (UTC
 where it names no zone) or a number, and may be empty. Empty lines, and lines of an edge list that start
-with ``#``, are passed over. A cell that cannot be used is a `ProjectionError` that names file, line and
+with ``#``, are skipped. A cell that cannot be used is a `ProjectionError` that names file, line and
 value.
 """
 
@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,9 @@ from heat_neo4j.attributes.values import parse_date
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance, check_weights, earliest_times
 
-__all__ = [
-    "EdgeLines",
-    "FileGraph",
-    "Table",
-    "read_edges",
-    "read_graph_files",
-    "read_table",
-]
+__all__ = ["FileGraph", "read_graph_files"]
 
-EDGE_HEADERS = frozenset({("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("u", "v")})
+_HEADERS = frozenset({("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("u", "v")})
 _HEADER_HINT = (
     "; a header begins with source and target, from and to, src and dst, start and end, or u and v, "
     "and names a column of times time"
@@ -57,24 +50,8 @@ _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _ZEROS = frozenset({"0", "0.0"})
 
 
-@dataclass(frozen=True, eq=False)
-class EdgeLines:
-    """The lines of an edge list, nodes as codes in order of first mention.
-
-    Parameters
-    ----------
-    codes : dict of str to int
-        Code of each node.
-    source, target : int64 array of shape (L,)
-        Codes of both ends of each line.
-    weight : float64 array of shape (L,)
-        Finite, 0 or more; 1 where the file has no such column.
-    time : float64 array of shape (L,), optional
-        Seconds since 1970 UTC if `times_are_dates`, else the numbers of the file; NaN where a cell is empty.
-        None where the file has no such column.
-    times_are_dates : bool
-        Whether the times are written as dates or datetimes.
-    """
+class _EdgeLines(NamedTuple):
+    """The lines of an edge list, nodes as codes in order of first mention; times as in `FileGraph`."""
 
     codes: dict[str, int]
     source: NDArray[np.int64]
@@ -84,75 +61,15 @@ class EdgeLines:
     times_are_dates: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A file with a header and one line per node.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    names : tuple of str
-        The columns after the first.
-    keys : dict of str to int
-        Row of each node.
-    lines : sequence of int
-        Line number of each row.
-    values : CSR array of shape (rows, columns), optional
-        The numbers, in a table read as numbers.
-    columns : tuple of list of str
-        The cells, in a table read as text.
-    """
+class _Table(NamedTuple):
+    """A header and one line per node: columns of text, or a matrix where it is read as numbers."""
 
     path: Path
     names: tuple[str, ...]
-    keys: dict[str, int]
-    lines: array[int]
-    values: sparse.csr_array | None
-    columns: tuple[list[str], ...]
-
-
-def read_edges(path: Path) -> EdgeLines:
-    """Read an edge list of 2 columns, and weights and times if there are any; a header is known by its names.
-
-    A third column holds weights, unless the header calls it time; a fourth the header must name.
-
-    Raises
-    ------
-    ProjectionError
-        For a file or a line that cannot be used, with its number.
-    """
-    codes: dict[str, int] = {}
-    source, target, weight, time = array("q"), array("q"), array("d"), array("d")
-    columns: _EdgeColumns | None = None
-    dates: bool | None = None
-    for number, cells in _lines(path, comments=True):
-        if columns is None:
-            is_header = (cells[0].lower(), cells[1].lower()) in EDGE_HEADERS if len(cells) > 1 else False
-            columns = _edge_columns(path, number, cells, is_header=is_header)
-            if is_header:
-                continue
-        _check_width(path, number, cells, columns.width)
-        if not cells[0] or not cells[1]:
-            raise ProjectionError(f"{path}:{number}: a node without a name")
-        source.append(codes.setdefault(cells[0], len(codes)))
-        target.append(codes.setdefault(cells[1], len(codes)))
-        hint = "" if weight else _HEADER_HINT
-        weight.append(_weight(path, number, cells[columns.weight], hint) if columns.weight else 1.0)
-        if columns.time:
-            value, is_date = _time(path, number, cells[columns.time])
-            if is_date is not None and dates not in (None, is_date):
-                kinds = (
-                    "a date, those before it are numbers"
-                    if is_date
-                    else "a number, those before it are dates"
-                )
-                raise ProjectionError(f"{path}:{number}: time {cells[columns.time]!r} is {kinds}")
-            dates = dates if is_date is None else is_date
-            time.append(value)
-    ends = np.array(source, np.int64), np.array(target, np.int64)
-    times = np.array(time, np.float64) if columns and columns.time else None
-    return EdgeLines(codes, *ends, np.array(weight, np.float64), times, bool(dates))
+    row_of: dict[str, int]
+    line_numbers: array[int]
+    values: sparse.csr_array
+    columns: list[list[str]]
 
 
 class _EdgeColumns(NamedTuple):
@@ -161,6 +78,48 @@ class _EdgeColumns(NamedTuple):
     width: int
     weight: int
     time: int
+
+
+def _read_edges(path: Path) -> _EdgeLines:
+    codes: dict[str, int] = {}
+    source, target, weights, times = array("q"), array("q"), array("d"), array("d")
+    columns: _EdgeColumns | None = None
+    times_are_dates: bool | None = None
+    for number, cells in _lines(path, comments=True):
+        if columns is None:
+            is_header = tuple(cell.lower() for cell in cells[:2]) in _HEADERS
+            columns = _edge_columns(path, number, cells, is_header=is_header)
+            if is_header:
+                continue
+        _check_width(path, number, cells, columns.width)
+        if not cells[0] or not cells[1]:
+            raise ProjectionError(f"{path}:{number}: a node without a name")
+        source.append(codes.setdefault(cells[0], len(codes)))
+        target.append(codes.setdefault(cells[1], len(codes)))
+        weight = 1.0
+        if columns.weight:
+            cell = cells[columns.weight]
+            weight = _number(path, number, cell, "" if weights else _HEADER_HINT)
+            if weight < 0:
+                raise ProjectionError(f"{path}:{number}: weight {cell} is negative; it must be 0 or more")
+        weights.append(weight)
+        if columns.time:
+            time, is_date = _time(path, number, cells[columns.time])
+            if is_date is not None and times_are_dates not in (None, is_date):
+                mixture = "a date, those before it are numbers"
+                if not is_date:
+                    mixture = "a number, those before it are dates"
+                raise ProjectionError(f"{path}:{number}: time {cells[columns.time]!r} is {mixture}")
+            times_are_dates = times_are_dates if is_date is None else is_date
+            times.append(time)
+    return _EdgeLines(
+        codes,
+        np.array(source, np.int64),
+        np.array(target, np.int64),
+        np.array(weights, np.float64),
+        np.array(times, np.float64) if columns and columns.time else None,
+        bool(times_are_dates),
+    )
 
 
 def _edge_columns(path: Path, number: int, cells: list[str], *, is_header: bool) -> _EdgeColumns:
@@ -174,13 +133,6 @@ def _edge_columns(path: Path, number: int, cells: list[str], *, is_header: bool)
     time = names.index("time") + 2 if "time" in names else 0
     others = [column for column in range(2, width) if column != time]
     return _EdgeColumns(width, others[0] if others else 0, time)
-
-
-def _weight(path: Path, number: int, cell: str, hint: str) -> float:
-    value = _number(path, number, cell, hint)
-    if value < 0:
-        raise ProjectionError(f"{path}:{number}: weight {cell} is negative; it must be 0 or more")
-    return value
 
 
 def _time(path: Path, number: int, cell: str) -> tuple[float, bool | None]:
@@ -203,41 +155,37 @@ def _time(path: Path, number: int, cell: str) -> tuple[float, bool | None]:
     return value, False
 
 
-def read_table(path: Path, *, numeric: bool) -> Table:
-    """Read a table of one line per node, as a sparse matrix of numbers or as columns of text.
-
-    Raises
-    ------
-    ProjectionError
-        For a file or a line that cannot be used, with its number.
-    """
+def _read_table(path: Path, *, numeric: bool) -> _Table:
     rows = _lines(path)
-    try:
-        number, cells = next(rows)
-    except StopIteration:
-        raise ProjectionError(f"{path}: empty; its first line must name the columns") from None
-    names = _column_names(path, number, cells)
-    keys: dict[str, int] = {}
-    columns: tuple[list[str], ...] = () if numeric else tuple([] for _ in names)
-    data, indices, starts, lines = array("d"), array("q"), array("q", [0]), array("q")
+    number, header = next(rows, (0, []))
+    if not header:
+        raise ProjectionError(f"{path}: empty; its first line must name the columns")
+    names = _column_names(path, number, header)
+    row_of: dict[str, int] = {}
+    columns: list[list[str]] = [] if numeric else [[] for _ in names]
+    data, indices, starts, line_numbers = array("d"), array("q"), array("q", [0]), array("q")
     for number, cells in rows:
         _check_width(path, number, cells, len(names) + 1)
-        _add_key(path, number, keys, cells[0])
-        lines.append(number)
-        for store, cell in zip(columns, cells[1:], strict=False):
-            store.append(cell)
+        if not cells[0]:
+            raise ProjectionError(f"{path}:{number}: a node without a name")
+        if cells[0] in row_of:
+            raise ProjectionError(f"{path}:{number}: node {cells[0]!r} has a line already")
+        row_of[cells[0]] = len(row_of)
+        line_numbers.append(number)
+        for column, cell in zip(columns, cells[1:], strict=False):
+            column.append(cell)
         if numeric:
-            for column, cell in enumerate(cells[1:]):
+            for index, cell in enumerate(cells[1:]):
                 if cell not in _ZEROS and (value := _number(path, number, cell)) != 0:
                     data.append(value)
-                    indices.append(column)
-            starts.append(len(data))
-    values = sparse.csr_array((data, indices, starts), shape=(len(keys), len(names))) if numeric else None
-    return Table(path, names, keys, lines, values, columns)
+                    indices.append(index)
+        starts.append(len(data))
+    values = sparse.csr_array((data, indices, starts), shape=(len(row_of), len(names)))
+    return _Table(path, names, row_of, line_numbers, values, columns)
 
 
 def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells without blanks around them) for each line that holds something."""
+    """Yield (line number, cells without blanks around them) for each line that is not empty."""
     endings = [ending.lower() for ending in path.suffixes]
     zipped = endings[-1:] == [".gz"]
     delimiter = _DELIMITERS.get("".join(endings[:-1] if zipped else endings)[-4:])
@@ -245,7 +193,8 @@ def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[st
         raise ProjectionError(f"{path}: the name must end in .tsv, .csv, .tsv.gz or .csv.gz")
     number = 0
     try:
-        with _open_text(path, zipped=zipped) as text:
+        opener: Any = gzip.open if zipped else open
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
             reader = csv.reader(text, delimiter=delimiter, strict=True)
             for cells in reader:
                 number = reader.line_num
@@ -258,12 +207,6 @@ def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[st
         raise ProjectionError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _open_text(path: Path, *, zipped: bool) -> TextIO:
-    if zipped:
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
 def _column_names(path: Path, number: int, cells: list[str]) -> tuple[str, ...]:
     names = tuple(cells[1:])
     if not names or not all(names):
@@ -272,14 +215,6 @@ def _column_names(path: Path, number: int, cells: list[str]) -> tuple[str, ...]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ProjectionError(f"{path}:{number}: two columns are named {twice!r}")
     return names
-
-
-def _add_key(path: Path, number: int, keys: dict[str, int], key: str) -> None:
-    if not key:
-        raise ProjectionError(f"{path}:{number}: a node without a name")
-    if key in keys:
-        raise ProjectionError(f"{path}:{number}: node {key!r} has a line already")
-    keys[key] = len(keys)
 
 
 def _check_width(path: Path, number: int, cells: list[str], width: int) -> None:
@@ -360,27 +295,31 @@ class FileGraph:
             ``features`` (list of float) or one entry per attribute column; ``label`` (str) or
             ``labels`` (list of str). None stands for a value that the files do not give.
         """
-        found: dict[str, Any] = {name: values[row] for name, values in self.columns.items()}
+        properties: dict[str, Any] = {name: values[row] for name, values in self.columns.items()}
         if self.features is not None:
-            found["features"] = self.features[[row]].toarray()[0].tolist() if self.has_features[row] else None
+            features = self.features[[row]].toarray()[0].tolist()
+            properties["features"] = features if self.has_features[row] else None
         if self.labels is not None and self.several_labels:
-            found["labels"] = list(self.labels[row])
+            properties["labels"] = list(self.labels[row])
         elif self.labels is not None:
-            found["label"] = self.labels[row][0] if self.labels[row] else None
-        return found
+            properties["label"] = next(iter(self.labels[row]), None)
+        return properties
 
     def to_graph(self) -> Graph:
         """Return the same graph without any database, as HEAT takes it.
 
         Weights of both directions are summed, and the earlier time counts, as when a graph is read from a
-        database. A node
-        without a line of attributes has zeros. Columns read one by one are left out: how they become
-        numbers is a projection's decision.
+        database. A node without a line of attributes has zeros. Columns read one by one are left out: how
+        they become numbers is a projection's decision.
         """
         n = len(self.keys)
         directed = sparse.csr_array((self.weight, (self.source, self.target)), shape=(n, n))
-        found = self.labels or ()
-        names = sorted({name for labels in found for name in labels})
+        node_labels = self.labels or ()
+        names = sorted({name for labels in node_labels for name in labels})
+        edge_times = None
+        if self.time is not None:
+            is_edge = (self.weight != 0) & (self.source != self.target)
+            edge_times = earliest_times(self.source[is_edge], self.target[is_edge], self.time[is_edge], n)
         try:
             check_weights(directed.data[directed.data != 0])
         except ValueError as error:
@@ -388,18 +327,12 @@ class FileGraph:
         return Graph(
             adjacency=sparse.csr_array(directed + directed.T),
             attributes=self.features,
-            labels={name: np.array([name in labels for labels in found], dtype=np.bool_) for name in names},
+            labels={name: np.array([name in labels for labels in node_labels]) for name in names},
             attribute_names=() if self.features is None else self.attribute_names,
             provenance=Provenance(counts=self.counts),
-            edge_times=self._edge_times(),
+            edge_times=edge_times,
             times_are_dates=self.times_are_dates,
         )
-
-    def _edge_times(self) -> NDArray[np.float64] | None:
-        if self.time is None:
-            return None
-        kept = (self.weight != 0) & (self.source != self.target)
-        return earliest_times(self.source[kept], self.target[kept], self.time[kept], len(self.keys))
 
 
 def read_graph_files(
@@ -427,19 +360,22 @@ def read_graph_files(
     ProjectionError
         If a file cannot be read, or a line of it cannot be used.
     """
-    lines = read_edges(Path(edges))
-    described = None if attributes is None else read_table(Path(attributes), numeric=not as_columns)
-    classes = None if labels is None else read_table(Path(labels), numeric=False)
-    if as_columns and described and classes:
-        _refuse_same_name(described, "labels" if len(classes.names) > 1 else "label")
-    keys, rows = _sorted_keys([lines.codes, *(table.keys for table in (described, classes) if table)])
+    lines = _read_edges(Path(edges))
+    table = None if attributes is None else _read_table(Path(attributes), numeric=not as_columns)
+    classes = None if labels is None else _read_table(Path(labels), numeric=False)
+    several_labels = classes is not None and len(classes.names) > 1
+    label_property = "labels" if several_labels else "label"
+    if as_columns and table and classes and label_property in table.names:
+        what = f"a column is named {label_property!r}, the property for the file of labels"
+        raise ProjectionError(f"{table.path}: {what}")
+    keys, rows = _sorted_keys([lines.codes, *(each.row_of for each in (table, classes) if each)])
     code_rows = np.fromiter((rows[key] for key in lines.codes), np.int64, len(lines.codes))
     source, target, weight, time = _merge(
         code_rows[lines.source], code_rows[lines.target], lines.weight, lines.time, len(keys)
     )
     has_features = np.zeros(len(keys), dtype=np.bool_)
-    has_features[[rows[key] for key in described.keys] if described else []] = True
-    found = None if classes is None else _labels(classes, rows)
+    has_features[[rows[key] for key in table.row_of] if table else []] = True
+    node_labels = None if classes is None else _labels(classes, rows)
     return FileGraph(
         keys=keys,
         source=source,
@@ -447,33 +383,26 @@ def read_graph_files(
         weight=weight,
         time=time,
         times_are_dates=lines.times_are_dates,
-        features=_features(described, rows) if described and not as_columns else None,
+        features=_features(table, rows) if table and not as_columns else None,
         has_features=has_features,
-        columns=_columns(described, rows) if described and as_columns else {},
-        labels=found,
-        several_labels=classes is not None and len(classes.names) > 1,
-        attribute_names=() if described is None else described.names,
+        columns=_columns(table, rows) if table and as_columns else {},
+        labels=node_labels,
+        several_labels=several_labels,
+        attribute_names=() if table is None else table.names,
         counts={
             "lines": len(lines.weight),
             "merged": len(lines.weight) - len(weight),
-            "without_attributes": int((~has_features).sum()) if described else 0,
-            "without_label": sum(not names for names in found or ()),
+            "without_attributes": int((~has_features).sum()) if table else 0,
+            "without_label": sum(not names for names in node_labels or ()),
             **({} if time is None else {"without_time": int(np.isnan(time).sum())}),
         },
     )
 
 
-def _refuse_same_name(table: Table, name: str) -> None:
-    if name in table.names:
-        raise ProjectionError(
-            f"{table.path}: a column is named {name!r}, the property for the file of labels"
-        )
-
-
 def _sorted_keys(groups: Iterable[Iterable[str]]) -> tuple[list[int] | list[str], dict[str, int]]:
     """Sort all keys, as integers if each is one; return them and the row of each key's text."""
     texts = {key for group in groups for key in group}
-    whole = all(_is_integer(text) for text in texts)
+    whole = all(map(_is_integer, texts))
     ordered = sorted(texts, key=int) if whole else sorted(texts)
     rows = {text: row for row, text in enumerate(ordered)}
     return ([int(text) for text in ordered] if whole else ordered), rows
@@ -504,19 +433,18 @@ def _merge(
     return pairs // n, pairs % n, np.add.reduceat(weight[order], starts), earliest
 
 
-def _features(table: Table, rows: Mapping[str, int]) -> sparse.csr_array:
-    assert table.values is not None  # read with numeric=True
+def _features(table: _Table, rows: Mapping[str, int]) -> sparse.csr_array:
     entries = table.values.tocoo()
-    places = np.fromiter((rows[key] for key in table.keys), np.int64, len(table.keys))
+    table_rows = np.array([rows[key] for key in table.row_of], np.int64)
     shape = (len(rows), len(table.names))
-    return sparse.csr_array((entries.data, (places[entries.row], entries.col)), shape=shape)
+    return sparse.csr_array((entries.data, (table_rows[entries.row], entries.col)), shape=shape)
 
 
-def _columns(table: Table, rows: Mapping[str, int]) -> dict[str, list[Any]]:
+def _columns(table: _Table, rows: Mapping[str, int]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for name, cells in zip(table.names, table.columns, strict=True):
         values: list[Any] = [None] * len(rows)
-        for key, value in zip(table.keys, _typed(cells), strict=True):
+        for key, value in zip(table.row_of, _typed(cells), strict=True):
             values[rows[key]] = value
         columns[name] = values
     return columns
@@ -527,7 +455,7 @@ def _typed(cells: Sequence[str]) -> list[Any]:
     present = [cell for cell in cells if cell]
     if all(cell.lower() in _TRUTH for cell in present):
         return [_TRUTH[cell.lower()] if cell else None for cell in cells]
-    if all(_is_integer(cell) for cell in present):
+    if all(map(_is_integer, present)):
         return [int(cell) if cell else None for cell in cells]
     dates = {cell: parse_date(cell) for cell in present}
     if len({type(value) for value in dates.values()}) == 1 and None not in dates.values():
@@ -540,18 +468,17 @@ def _typed(cells: Sequence[str]) -> list[Any]:
     return numbers if finite else [cell or None for cell in cells]
 
 
-def _labels(table: Table, rows: Mapping[str, int]) -> list[tuple[str, ...]]:
-    """Labels by row: the cell of a single column, or the names of the columns that hold a 1."""
-    found: list[tuple[str, ...]] = [()] * len(rows)
-    single = len(table.names) == 1
-    for at, key in enumerate(table.keys):
-        cells = [column[at] for column in table.columns]
-        if single:
-            found[rows[key]] = (cells[0],) if cells[0] else ()
+def _labels(table: _Table, rows: Mapping[str, int]) -> list[tuple[str, ...]]:
+    """Return labels by row: the cell of a single column, or the names of the columns that hold a 1."""
+    labels: list[tuple[str, ...]] = [()] * len(rows)
+    lines = zip(table.row_of, table.line_numbers, zip(*table.columns, strict=True), strict=True)
+    for key, number, cells in lines:
+        if len(cells) == 1:
+            labels[rows[key]] = tuple(filter(None, cells))
             continue
         for name, cell in zip(table.names, cells, strict=True):
             if cell not in {"0", "1", "0.0", "1.0"}:
-                where = f"{table.path}:{table.lines[at]}"
+                where = f"{table.path}:{number}"
                 raise ProjectionError(f"{where}: label column {name!r} holds {cell!r}; write 0 or 1")
-        found[rows[key]] = tuple(n for n, cell in zip(table.names, cells, strict=True) if float(cell))
-    return found
+        labels[rows[key]] = tuple(n for n, cell in zip(table.names, cells, strict=True) if float(cell))
+    return labels

@@ -27,32 +27,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.numeric import Dates, Durations, Numbers, Points, Times, Vectors
-from heat_neo4j.attributes.strings import Strings
-from heat_neo4j.attributes.texts import Texts
+from heat_neo4j.attributes.numeric import Numbers, Points, Times, Vectors
+from heat_neo4j.attributes.strings import Strings, Texts
 from heat_neo4j.attributes.values import (
-    BOOLEAN,
-    CATEGORY,
-    DATE,
-    DURATION,
-    EMPTY,
-    NUMBER,
-    POINT,
-    TAGS,
-    TEXT,
-    TIME,
-    VECTOR,
     Block,
     Column,
     Date,
     Duration,
+    Kind,
     Recipe,
     RecipeError,
     TimeOfDay,
@@ -68,26 +56,16 @@ __all__ = [
     "Attributes",
     "described",
     "encode",
-    "new_column",
 ]
 
-_BY_KIND: dict[str, Callable[[str, int], Column]] = {
-    DATE: Dates,
-    TIME: Times,
-    DURATION: Durations,
-    POINT: Points,
-    VECTOR: Vectors,
-    TEXT: Texts,
+_COLUMN_OF: Mapping[str, Callable[[str, str, int], Column]] = {
+    Kind.VECTOR: Vectors,
+    Kind.TIME: Times,
+    Kind.POINT: Points,
+    Kind.CATEGORY: Strings,
+    Kind.TAGS: Strings,
+    Kind.TEXT: Texts,
 }
-
-
-def new_column(name: str, kind: str, n_rows: int) -> Column:
-    """Return an empty column of that kind for `n_rows` nodes."""
-    if kind in (NUMBER, BOOLEAN):
-        return Numbers(name, kind, n_rows)
-    if kind in _BY_KIND:
-        return _BY_KIND[kind](name, n_rows)
-    return Strings(name, kind, n_rows)
 
 
 def described(entry: Recipe) -> str:
@@ -101,24 +79,24 @@ def described(entry: Recipe) -> str:
     '2 categories, one column for others'
     """
     kind = entry["kind"]
-    if kind == TEXT:
+    if kind == Kind.TEXT:
         return f"vocabulary of {len(entry['hashed']):,} hashed words"
     if "values" in entry:
         count = len(entry["values"])
         text = f"{count:,} {'category' if count == 1 else 'categories'}"
         return f"{text}, one column for others" if entry["other"] else text
-    if kind == POINT:
+    if kind == Kind.POINT:
         return f"srid {entry['srid']}, mean {', '.join(f'{mean:.6g}' for mean in entry['mean'])}"
-    if kind == VECTOR:
+    if kind == Kind.VECTOR:
         return f"means of {len(entry['mean'])} numbers"
     return f"mean {_mean(entry)}"
 
 
 def _mean(entry: Recipe) -> str:
     kind, mean = entry["kind"], entry["mean"]
-    if kind == TIME:
+    if kind == Kind.TIME:
         return repr(TimeOfDay(math.atan2(*mean) / (2 * math.pi) % 1.0))
-    readable = {DATE: Date, DURATION: Duration}
+    readable = {Kind.DATE: Date, Kind.DURATION: Duration}
     return repr(readable[kind](mean)) if kind in readable else f"{mean:.6g}"
 
 
@@ -126,7 +104,6 @@ def _mean(entry: Recipe) -> str:
 _SPARSE_BELOW = 0.25
 
 Masks = Mapping[str, NDArray[np.bool_]]
-_NO_MASKS: Masks = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -150,7 +127,7 @@ class Attribute:
     @classmethod
     def of(cls, entry: Recipe) -> Self:
         """Return the attribute that an entry of a recipe is for."""
-        return cls(entry["property"], entry.get("label"), entry["kind"] == TEXT)
+        return cls(entry["property"], entry.get("label"), entry["kind"] == Kind.TEXT)
 
     @property
     def name(self) -> str:
@@ -209,13 +186,16 @@ class AttributeTable:
         n_rows: int,
         *,
         max_categories: int,
-        labels: Masks = _NO_MASKS,
+        labels: Masks | None = None,
     ) -> None:
         self._attributes = tuple(attributes)
         self._n_rows = n_rows
         self._max_categories = max_categories
-        nowhere = np.zeros(n_rows, dtype=np.bool_)
-        self._masks = {each.label: labels.get(each.label, nowhere) for each in attributes if each.label}
+        everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
+        self._masks = {
+            each: everywhere if each.label is None else (labels or {}).get(each.label, nowhere)
+            for each in attributes
+        }
         self._columns: dict[Attribute, Column] = {}
         self._seen: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}  # one of each kind
 
@@ -237,13 +217,13 @@ class AttributeTable:
             and what to do.
         """
         for attribute in self._attributes:
-            these, held = rows, values[attribute.key]
+            own_rows, own_values = rows, values[attribute.key]
             if attribute.label is not None:
-                inside = np.flatnonzero(self._inside(attribute, rows))
-                these, held = rows[inside], [held[place] for place in inside.tolist()]
-            kind = kind_of(attribute.name, held)
+                inside = np.flatnonzero(self._masks[attribute][rows])
+                own_rows, own_values = rows[inside], [own_values[i] for i in inside.tolist()]
+            kind = kind_of(attribute.name, own_values)
             if kind is not None:
-                self._add(attribute, kind, these, held)
+                self._add(attribute, kind, own_rows, own_values)
 
     def check_present(self) -> None:
         """See that there are values of each attribute.
@@ -268,7 +248,7 @@ class AttributeTable:
             If no node has one of the properties, or a text has no words.
         """
         self.check_present()
-        return self._assemble([self._learnt(each, rows) for each in self._attributes], rows)
+        return self._assemble([self._learn(each, rows) for each in self._attributes], rows)
 
     def apply(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order, by a recipe learnt before.
@@ -283,9 +263,9 @@ class AttributeTable:
             names = [", ".join(sorted(each.name for each in which)) for which in (of, self._attributes)]
             raise RecipeError(f"the recipe is of attributes {names[0]}, and not of {names[1]}")
         for attribute, entry in zip(of, recipe, strict=True):
-            found, kind = self._column(attribute, entry["kind"]).kind, entry["kind"]
-            if found != kind:
-                what = f"{found} values where its recipe has {kind}"
+            kind = self._column(attribute, entry["kind"]).kind
+            if kind != entry["kind"]:
+                what = f"{kind} values where its recipe has {entry['kind']}"
                 raise RecipeError(f"attribute {attribute.name!r} has {what}")
         return self._assemble(recipe, rows)
 
@@ -295,56 +275,47 @@ class AttributeTable:
             rows, values = rows[present], [values[i] for i in present]
         example = next((value for value in values if value), values[0])
         if attribute.text:
-            if kind != CATEGORY:
+            if kind != Kind.CATEGORY:
                 raise not_text(attribute.name, kind, example)
-            kind = TEXT
+            kind = Kind.TEXT.value
         seen = self._seen[attribute]
         seen.setdefault(kind, example)
-        if len(seen) > 1 and set(seen) != {EMPTY, TAGS}:
+        if len(seen) > 1 and set(seen) != {Kind.EMPTY, Kind.TAGS}:
             raise mixed(attribute.name, seen)
-        if kind != EMPTY:  # an empty list has no strings to note
+        if kind != Kind.EMPTY:  # an empty list has no strings to note
             self._column(attribute, kind).add(rows, values)
 
     def _column(self, attribute: Attribute, kind: str) -> Column:
         if attribute not in self._columns:
-            self._columns[attribute] = new_column(attribute.name, kind, self._n_rows)
+            self._columns[attribute] = _COLUMN_OF.get(kind, Numbers)(attribute.name, kind, self._n_rows)
         return self._columns[attribute]
-
-    def _inside(self, attribute: Attribute, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return on which of the nodes `rows` the attribute counts."""
-        if attribute.label is None:
-            return np.ones(rows.size, dtype=np.bool_)
-        return self._masks[attribute.label][rows]
 
     def _no_values(self, attribute: Attribute) -> ProjectionError:
         which = "" if attribute.label is None else f" of label {attribute.label!r}"
-        found = f"is on none of the nodes{which} that match"
-        if self._seen[attribute]:
-            found = "holds nothing but empty lists"
-        return ProjectionError(f"attribute {attribute.name!r} {found}: leave it out, or choose another")
+        empty = "holds nothing but empty lists"
+        what = empty if self._seen[attribute] else f"is on none of the nodes{which} that match"
+        return ProjectionError(f"attribute {attribute.name!r} {what}: leave it out, or choose another")
 
-    def _learnt(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
-        entry = {"property": attribute.key}
-        if attribute.label is not None:
-            entry["label"] = attribute.label
-        inside = rows[self._inside(attribute, rows)]
-        return entry | self._columns[attribute].learn(inside, self._max_categories)
+    def _learn(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
+        label = {} if attribute.label is None else {"label": attribute.label}
+        learnt = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
+        return {"property": attribute.key, **label, **learnt}
 
     def _assemble(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         blocks: list[Block] = []
         unknown = 0
         for entry in recipe:
             attribute = Attribute.of(entry)
-            column, inside = self._columns[attribute], self._inside(attribute, rows)
-            block = column.encode(entry, rows[inside])
-            unknown += column.unknown(entry, rows[inside])
+            inside = self._masks[attribute][rows]
+            block, without_column = self._columns[attribute].encode(entry, rows[inside])
+            unknown += without_column
             blocks.append(block if inside.all() else _widened(block, inside, entry))
         names = tuple(name for entry in recipe for name in entry["columns"])
         return Attributes(_joined(blocks, rows.size, len(names)), names, tuple(map(dict, recipe)), unknown)
 
 
 def encode(
-    recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks = _NO_MASKS
+    recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks | None = None
 ) -> sparse.csr_array | NDArray[np.float64]:
     """Return attribute columns for nodes by a recipe learnt on others.
 
@@ -387,9 +358,9 @@ def _widened(block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
     """Return a block of the nodes `inside` as one of all nodes: the others have means, or 0 without any."""
     shape = (inside.size, block.shape[1])
     if not isinstance(block, np.ndarray):
-        filled = sparse.coo_array(block)
-        places = (np.flatnonzero(inside)[filled.row], filled.col)
-        return sparse.csr_array((filled.data, places), shape=shape)
+        entries = sparse.coo_array(block)
+        coordinates = (np.flatnonzero(inside)[entries.row], entries.col)
+        return sparse.csr_array((entries.data, coordinates), shape=shape)
     full = np.zeros(shape)
     mean = np.atleast_1d(entry["mean"])
     full[:, : mean.size] = mean

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from enum import StrEnum
 from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
@@ -15,21 +16,11 @@ from scipy import sparse
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
-    "BOOLEAN",
-    "CATEGORY",
-    "DATE",
-    "DURATION",
-    "EMPTY",
-    "NUMBER",
-    "POINT",
-    "TAGS",
-    "TEXT",
-    "TIME",
-    "VECTOR",
     "Block",
     "Column",
     "Date",
     "Duration",
+    "Kind",
     "Point",
     "Recipe",
     "RecipeError",
@@ -134,41 +125,52 @@ class Column(Protocol):
     kind: str
 
     def add(self, rows: Rows, values: Sequence[Any]) -> None:
-        """Take values, none of them None, of the nodes `rows`."""
+        """Add values, none of them None, of the nodes `rows`."""
 
     def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
         """Return how the values of the nodes `rows` become columns, as JSON data."""
 
-    def encode(self, recipe: Recipe, rows: Rows) -> Block:
-        """Return the columns of the nodes `rows`, in that order."""
-
-    def unknown(self, recipe: Recipe, rows: Rows) -> int:
-        """Return how many values of the nodes `rows` the recipe has no column for."""
+    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        """Return the columns of the nodes `rows`, in that order, and how many values have no column."""
 
 
-NUMBER, BOOLEAN, VECTOR, CATEGORY, TAGS, EMPTY = "number", "boolean", "vector", "category", "tags", "empty"
-DATE, TIME, DURATION, POINT, TEXT = "date", "time of day", "duration", "point", "text"
+class Kind(StrEnum):
+    """What kind of values a property has."""
 
-_WORDS = {
-    NUMBER: "numbers",
-    BOOLEAN: "booleans",
-    VECTOR: "lists of numbers",
-    CATEGORY: "strings",
-    TAGS: "lists of strings",
-    DATE: "dates",
-    TIME: "times of day",
-    DURATION: "durations",
-    POINT: "points",
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    VECTOR = "vector"
+    CATEGORY = "category"
+    TAGS = "tags"
+    EMPTY = "empty"
+    DATE = "date"
+    TIME = "time of day"
+    DURATION = "duration"
+    POINT = "point"
+    TEXT = "text"
+
+
+_PLURALS: Mapping[str, str] = {
+    Kind.NUMBER: "numbers",
+    Kind.BOOLEAN: "booleans",
+    Kind.VECTOR: "lists of numbers",
+    Kind.CATEGORY: "strings",
+    Kind.TAGS: "lists of strings",
+    Kind.EMPTY: "empty lists",
+    Kind.DATE: "dates",
+    Kind.TIME: "times of day",
+    Kind.DURATION: "durations",
+    Kind.POINT: "points",
 }
 _KIND_OF = {
-    bool: BOOLEAN,
-    int: NUMBER,
-    float: NUMBER,
-    str: CATEGORY,
-    Date: DATE,
-    TimeOfDay: TIME,
-    Duration: DURATION,
-    Point: POINT,
+    bool: Kind.BOOLEAN,
+    int: Kind.NUMBER,
+    float: Kind.NUMBER,
+    str: Kind.CATEGORY,
+    Date: Kind.DATE,
+    TimeOfDay: Kind.TIME,
+    Duration: Kind.DURATION,
+    Point: Kind.POINT,
 }
 # Squares of larger values overflow when attributes are scaled and compared.
 _LARGEST = 1e150
@@ -186,14 +188,16 @@ def kind_of(name: str, values: Sequence[Any]) -> str | None:
         If the values are of several kinds, or of one that cannot be read.
     """
     kinds: dict[str, Any] = {}
-    for found in set(map(type, values)) - {type(None)}:
-        if found is list:
+    for type_ in set(map(type, values)) - {type(None)}:
+        if type_ is list:
             kinds |= _list_kinds(name, [value for value in values if type(value) is list])
-        else:
-            first = next(value for value in values if type(value) is found)
-            kinds[_scalar_kind(name, found, first)] = first
-    if set(kinds) & {VECTOR, TAGS}:
-        kinds.pop(EMPTY, None)
+            continue
+        first = next(value for value in values if type(value) is type_)
+        if type_ not in _KIND_OF:
+            raise _unreadable(name, f"{type_.__name__} values", first)
+        kinds[_KIND_OF[type_].value] = first
+    if set(kinds) & {Kind.VECTOR, Kind.TAGS}:
+        kinds.pop(Kind.EMPTY, None)
     if len(kinds) > 1:
         raise mixed(name, kinds)
     return next(iter(kinds), None)
@@ -201,15 +205,15 @@ def kind_of(name: str, values: Sequence[Any]) -> str | None:
 
 def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
     """Return the error for a property whose values are of several kinds, given one example of each."""
-    parts = [f"{_WORDS.get(kind, 'empty lists')} ({example(kinds[kind])})" for kind in sorted(kinds)]
+    parts = [f"{_PLURALS[kind]} ({example(kinds[kind])})" for kind in sorted(kinds)]
     advice = "make them one kind in Neo4j, or leave the attribute out"
     return ProjectionError(f"attribute {name!r} mixes {' and '.join(parts)}: {advice}")
 
 
 def not_text(name: str, kind: str, value: Any) -> ProjectionError:
     """Return the error for a property that is to be read as text and holds other values."""
-    found = f"{_WORDS.get(kind, 'empty lists')} ({example(value)})"
-    return ProjectionError(f"text {name!r} holds {found}: only strings are texts; name it as an attribute")
+    what = f"{_PLURALS[kind]} ({example(value)})"
+    return ProjectionError(f"text {name!r} holds {what}: only strings are texts; name it as an attribute")
 
 
 def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
@@ -237,16 +241,10 @@ def example(value: Any) -> str:
     return text if len(text) <= _EXAMPLE_CHARACTERS else f"{text[:_EXAMPLE_CHARACTERS]}..."
 
 
-def _scalar_kind(name: str, found: type, first: Any) -> str:
-    if found in _KIND_OF:
-        return _KIND_OF[found]
-    raise _unreadable(name, f"{found.__name__} values", first)
-
-
 def _list_kinds(name: str, lists: list[list[Any]]) -> dict[str, Any]:
     types = set(map(type, chain.from_iterable(lists)))
-    kinds: dict[str, Any] = {EMPTY: []} if any(not value for value in lists) else {}
-    for kind, members in ((VECTOR, {int, float}), (TAGS, {str})):
+    kinds: dict[str, Any] = {Kind.EMPTY.value: []} if any(not value for value in lists) else {}
+    for kind, members in ((Kind.VECTOR.value, {int, float}), (Kind.TAGS.value, {str})):
         if types & members:
             kinds[kind] = next(value for value in lists if value and type(value[0]) in members)
     other = types - {int, float, str}

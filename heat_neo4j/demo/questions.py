@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.naming import WriteNames
@@ -50,34 +47,8 @@ def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress
     """
     origin = f"{FAMILY}, Python {graph.version}"
     store.make_room(LOAD_NAMES.label, family=FAMILY, origin=origin)
-    return store.load_graph(_Marked(graph, origin), LOAD_NAMES, overwrite=True, on_progress=on_progress)
-
-
-@dataclass(frozen=True)
-class _Marked:
-    """An import graph whose nodes say where they come from."""
-
-    graph: ImportGraph
-    origin: str
-
-    @property
-    def keys(self) -> Sequence[str]:
-        return self.graph.keys
-
-    @property
-    def source(self) -> NDArray[np.int64]:
-        return self.graph.source
-
-    @property
-    def target(self) -> NDArray[np.int64]:
-        return self.graph.target
-
-    @property
-    def weight(self) -> NDArray[np.float64]:
-        return self.graph.weight
-
-    def properties(self, row: int) -> Mapping[str, Any]:
-        return {**self.graph.properties(row), "origin": self.origin}
+    marked = replace(graph, modules=[{**module, "origin": origin} for module in graph.modules])
+    return store.load_graph(marked, LOAD_NAMES, overwrite=True, on_progress=on_progress)
 
 
 _MODULE = {"label": "Module", "property": "name"}
@@ -85,7 +56,7 @@ _MODULE = {"label": "Module", "property": "name"}
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words and the query that answers it.
+    """A question in words, and the query that answers it.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import ProjectionError
 
-__all__ = [
-    "ImportGraph",
-    "ImportedName",
-    "SourceFacts",
-    "name_words",
-    "read_import_graph",
-    "read_source",
-]
+__all__ = ["ImportGraph", "SourceFacts", "name_words", "read_import_graph", "read_source"]
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
@@ -47,19 +40,8 @@ STOP_WORDS = ENGLISH_STOP_WORDS.union(_PROGRAM_WORDS.split())
 """Words that say nothing about what a module is for: plain English and the small talk of programs."""
 
 
-@dataclass(frozen=True, order=True)
-class ImportedName:
-    """One name of an import statement, as written.
-
-    Parameters
-    ----------
-    level : int
-        Number of leading dots: 0 is absolute.
-    module : str
-        The module named; empty in ``from . import x``.
-    name : str
-        The name taken from it; empty in ``import module`` and for ``*``.
-    """
+class _ImportedName(NamedTuple):
+    """One name of an import statement: leading dots, module, and name (empty for a module or a star)."""
 
     level: int
     module: str
@@ -68,7 +50,7 @@ class ImportedName:
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What is known of a module from its source.
+    """What the source of a module says.
 
     Parameters
     ----------
@@ -78,7 +60,7 @@ class SourceFacts:
         Sorted distinct words of its docstring and of the names of its functions, methods and classes.
     lines, functions, classes : int
         Lines of source, function and method definitions, class definitions.
-    imports : Counter of ImportedName
+    imports : Counter
         How often each name is imported anywhere in the file, also inside functions, but not under
         ``if __name__ == "__main__"``: that part is a program that uses the module.
     """
@@ -88,7 +70,7 @@ class SourceFacts:
     lines: int
     functions: int
     classes: int
-    imports: Counter[ImportedName]
+    imports: Counter[_ImportedName]
 
 
 def read_source(source: bytes) -> SourceFacts:
@@ -101,24 +83,19 @@ def read_source(source: bytes) -> SourceFacts:
     """
     tree = ast.parse(source)
     docstring = ast.get_docstring(tree) or ""
-    functions = classes = 0
-    names: list[str] = []
-    imports: Counter[ImportedName] = Counter()
-    for node in _walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            classes += isinstance(node, ast.ClassDef)
-            functions += not isinstance(node, ast.ClassDef)
-            if not node.name.startswith("__"):  # __init__ and its like say nothing about the module
-                names.append(node.name)
-        else:
-            imports.update(_imported(node))
+    nodes = list(_walk(tree))
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    names = [node.name for node in (*classes, *functions)]
+    # __init__ and its like say nothing about the module
+    texts = [docstring, *(name for name in names if not name.startswith("__"))]
     return SourceFacts(
         summary=_first_sentence(docstring),
-        words=tuple(sorted({*name_words(docstring), *(word for name in names for word in name_words(name))})),
-        lines=source.count(b"\n") + (not source.endswith(b"\n") and bool(source)),
-        functions=functions,
-        classes=classes,
-        imports=imports,
+        words=tuple(sorted({word for text in texts for word in name_words(text)})),
+        lines=len(source.splitlines()),
+        functions=len(functions),
+        classes=len(classes),
+        imports=Counter(name for node in nodes for name in _imported(node)),
     )
 
 
@@ -142,24 +119,21 @@ def _walk(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield all nodes of `tree`, except what runs only when the file is the main program."""
     waiting = [tree]
     while waiting:
-        node = waiting.pop()
-        if not (isinstance(node, ast.If) and _asks_for_main(node.test)):
-            yield node
-            waiting.extend(ast.iter_child_nodes(node))
+        match waiting.pop():
+            case ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
+                pass
+            case node:
+                yield node
+                waiting.extend(ast.iter_child_nodes(node))
 
 
-def _asks_for_main(test: ast.expr) -> bool:
-    left = test.left if isinstance(test, ast.Compare) else None
-    return isinstance(left, ast.Name) and left.id == "__name__"
-
-
-def _imported(node: ast.AST) -> Iterator[ImportedName]:
+def _imported(node: ast.AST) -> Iterator[_ImportedName]:
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield ImportedName(0, alias.name, "")
+            yield _ImportedName(0, alias.name, "")
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            yield ImportedName(node.level, node.module or "", "" if alias.name == "*" else alias.name)
+            yield _ImportedName(node.level, node.module or "", "" if alias.name == "*" else alias.name)
 
 
 _LEFT_OUT = frozenset({"__pycache__", "site-packages", "dist-packages", "test", "tests", "idle_test"})
@@ -228,16 +202,24 @@ def read_import_graph(root: Path | None = None, *, on_progress: Progress = no_pr
     for done, (name, path) in enumerate(files.items(), start=1):
         facts[name] = _facts(path)
         on_progress("reading source files", done, len(files))
-    known = facts.keys() | sys.stdlib_module_names
+    module_names = facts.keys() | sys.stdlib_module_names
     edges: Counter[tuple[str, str]] = Counter()
-    for name, found in facts.items():
+    for name, of_module in facts.items():
         package = name if files[name].name == "__init__.py" else name.rpartition(".")[0]
-        for imported, count in found.imports.items():
-            target = _resolve(imported, package, known)
+        for imported, count in of_module.imports.items():
+            target = _resolve(imported, package, module_names)
             if target and target != name:
                 edges[name, target] += count
     keys = sorted({*facts, *(target for _, target in edges)})
-    return _assemble(keys, facts, files, edges)
+    rows = {key: row for row, key in enumerate(keys)}
+    triples = sorted((rows[source], rows[target], count) for (source, target), count in edges.items())
+    importing, imported_rows, weight = np.array(triples, dtype=np.int64).reshape(-1, 3).T.copy()
+    modules = [_properties(key, facts.get(key), files.get(key)) for key in keys]
+    n_modules = Counter(word for module in modules for word in module["words"])
+    for module in modules:
+        module["words"] = [word for word in module["words"] if n_modules[word] > 1]
+    version = ".".join(map(str, sys.version_info[:3]))
+    return ImportGraph(keys, modules, importing, imported_rows, weight.astype(np.float64), version)
 
 
 def _module_files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -258,56 +240,29 @@ def _facts(path: Path) -> SourceFacts:
         raise ProjectionError(f"{path}: cannot be read as Python source: {error}") from error
 
 
-def _resolve(imported: ImportedName, package: str, known: frozenset[str] | set[str]) -> str | None:
+def _resolve(imported: _ImportedName, package: str, module_names: set[str]) -> str | None:
     """Name the module that an import brings in, or None if it is not of the library.
 
     ``from a.b import c`` means the module ``a.b.c`` if there is one, else ``a.b``.
     """
-    base = imported.module
-    if imported.level:
-        parents = package.split(".")
-        parents = parents[: len(parents) - imported.level + 1]
-        base = ".".join([*parents, base] if base else parents)
-    candidate = f"{base}.{imported.name}" if imported.name else base
-    while candidate and candidate not in known:
+    parents = package.split(".") if imported.level else []
+    parents = parents[: len(parents) - imported.level + 1]
+    candidate = ".".join([*parents, *filter(None, (imported.module, imported.name))])
+    while candidate and candidate not in module_names:
         candidate = candidate.rpartition(".")[0]
     return candidate or None
 
 
-def _assemble(
-    keys: Sequence[str],
-    facts: Mapping[str, SourceFacts],
-    files: Mapping[str, Path],
-    edges: Mapping[tuple[str, str], int],
-) -> ImportGraph:
-    rows = {key: row for row, key in enumerate(keys)}
-    triples = sorted((rows[source], rows[target], count) for (source, target), count in edges.items())
-    table = np.array(triples, dtype=np.int64).reshape(-1, 3)
-    modules = [_properties(key, facts.get(key), files.get(key)) for key in keys]
-    spread = Counter(word for module in modules for word in module["words"])
-    for module in modules:
-        module["words"] = [word for word in module["words"] if spread[word] > 1]
-    return ImportGraph(
-        keys=keys,
-        modules=modules,
-        source=table[:, 0].copy(),
-        target=table[:, 1].copy(),
-        weight=table[:, 2].astype(np.float64),
-        version=".".join(map(str, sys.version_info[:3])),
-    )
-
-
 def _properties(name: str, facts: SourceFacts | None, path: Path | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "package": name.partition(".")[0],
-        "public": not any(part.startswith("_") for part in name.split(".")),
-    }
-    own_name = name.partition(".")[2] or name  # the package's name would give the package away
+    package, _, inner_name = name.partition(".")
+    public = not any(part.startswith("_") for part in name.split("."))
+    common: dict[str, Any] = {"package": package, "public": public}
+    words = set(name_words(inner_name or name))  # the package's name would give the package away
     if facts is None or path is None:
-        return found | {"kind": "compiled", "words": sorted(set(name_words(own_name)))}
-    return found | {
+        return common | {"kind": "compiled", "words": sorted(words)}
+    return common | {
         "kind": "package" if path.name == "__init__.py" else "module",
-        "words": sorted({*name_words(own_name), *facts.words}),
+        "words": sorted(words.union(facts.words)),
         "summary": facts.summary,
         "lines": facts.lines,
         "functions": facts.functions,

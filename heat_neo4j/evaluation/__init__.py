@@ -1,4 +1,4 @@
-"""Is an embedding any good, and better than the simple thing: methods side by side, on the same splits."""
+"""Quality of an embedding beside that of baselines, on the same splits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from heat_neo4j.evaluation.node_classes import (
     classes_from_values,
     evaluate_classes,
 )
+from heat_neo4j.evaluation.ranking import link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.report import Evaluation
-from heat_neo4j.evaluation.tasks import link_auroc, reconstruction_auroc
 
 __all__ = [
     "Evaluation",

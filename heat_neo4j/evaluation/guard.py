@@ -1,4 +1,4 @@
-"""Nothing that is tested may reach training: the checks that every run makes of itself."""
+"""Checks that nothing that is tested reaches training."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from heat_neo4j.linkpred.splits import EdgeSplit
 
 __all__ = ["LeakError", "check_method", "check_split", "untouched"]
 
-_DEPTH = 3  # how far from a method a graph is looked for: its closure, an object in it, that object's fields
+_DEPTH = 3  # of the search for graphs: a method's closure, an object in it, that object's fields
 
 
 class LeakError(ValueError):
@@ -42,7 +42,7 @@ def check_method(name: str, method: object, test_edges: NDArray[np.int64]) -> No
     """Check that a method or a scorer holds no graph of its own that has test edges.
 
     Looks at graphs that a function takes from around it, that are bound to it, or that an object holds. It
-    finds the slip of the pen, the whole graph in place of the one that was given, not every trick.
+    finds a mistake, such as the whole graph in place of the training graph, not every trick.
 
     Parameters
     ----------
@@ -91,31 +91,31 @@ def _count_edges(graph: Graph, pairs: NDArray[np.int64]) -> int:
     return int(((np.asarray(links[u, v]) != 0) | (np.asarray(links[v, u]) != 0)).sum())
 
 
-def _graphs_within(thing: object, depth: int, met: set[int]) -> Iterator[Graph]:
-    if id(thing) in met:
+def _graphs_within(value: object, depth: int, visited: set[int]) -> Iterator[Graph]:
+    if id(value) in visited:
         return
-    met.add(id(thing))
-    if isinstance(thing, Graph):
-        yield thing
-    elif depth > 0 and not inspect.ismodule(thing) and not inspect.isclass(thing):
-        for part in _parts(thing):
-            yield from _graphs_within(part, depth - 1, met)
+    visited.add(id(value))
+    if isinstance(value, Graph):
+        yield value
+    elif depth > 0 and not inspect.ismodule(value) and not inspect.isclass(value):
+        for part in _parts(value):
+            yield from _graphs_within(part, depth - 1, visited)
 
 
-def _parts(thing: object) -> list[Any]:
-    if inspect.ismethod(thing):
-        return [thing.__self__, thing.__func__]
-    if isinstance(thing, functools.partial):
-        return [thing.func, *thing.args, *thing.keywords.values()]
-    if inspect.isfunction(thing):
-        around = inspect.getclosurevars(thing)
-        globals_ = [value for value in around.globals.values() if isinstance(value, Graph)]
-        return [*around.nonlocals.values(), *globals_, *(thing.__defaults__ or ())]
-    if isinstance(thing, dict):
-        return list(thing.values())
-    if isinstance(thing, list | tuple):
-        return list(thing[:100])
-    return list(getattr(thing, "__dict__", {}).values())
+def _parts(value: object) -> list[Any]:
+    if inspect.ismethod(value):
+        return [value.__self__, value.__func__]
+    if isinstance(value, functools.partial):
+        return [value.func, *value.args, *value.keywords.values()]
+    if inspect.isfunction(value):
+        around = inspect.getclosurevars(value)
+        graphs = [each for each in around.globals.values() if isinstance(each, Graph)]
+        return [*around.nonlocals.values(), *graphs, *(value.__defaults__ or ())]
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, list | tuple):
+        return list(value[:100])
+    return list(getattr(value, "__dict__", {}).values())
 
 
 def _fingerprint(graph: Graph) -> bytes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
 from heat_neo4j.evaluation.methods import (
     ALPHAS,
+    COMBINED_ROW,
     HEAT_ROW,
     SEEDS,
     EvaluationError,
@@ -34,7 +35,7 @@ from heat_neo4j.evaluation.ranking import (
     measure_links,
     measure_reconstruction,
 )
-from heat_neo4j.evaluation.report import Curve, Evaluation, Figure, Row, comparison_notes
+from heat_neo4j.evaluation.report import Curve, Evaluation, Row, Trials, comparison_notes
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
@@ -61,7 +62,7 @@ def evaluate_links(
     on_progress: Progress = no_progress,
     on_row: Callable[[Evaluation], None] = lambda table: None,
 ) -> Evaluation:
-    """Hold out edges and see who finds them; see `ranking.measure_links` for the figures.
+    """Hold out edges and measure how well methods predict them; see `ranking.measure_links` for the figures.
 
     Every method gets the training graph of the split, and nothing else. Checked on the way: no held-out edge
     is an edge of that graph, no method has a graph of its own that holds one, none changes what it is given.
@@ -111,7 +112,7 @@ def evaluate_links(
         If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
     """
     baselines = link_methods(model.n_components, on_progress) if methods is None else methods
-    table, own_rows = _Table(on_progress, limits), list[OwnRows]()
+    table, own_rows = _Table(limits, on_progress), list[OwnRows]()
     seeds = check_seeds(seeds)
 
     def evaluation(rows: Sequence[Row], notes: Sequence[str] = ()) -> Evaluation:
@@ -122,12 +123,11 @@ def evaluate_links(
         return Evaluation("links", tuple(rows), seeds, sizes_of(graph), settings, tuple(notes), table.curves)
 
     for seed in seeds:
-        split = _split(splitter, graph, share, seed)
-        table.note_split(split)
+        split = table.split(splitter, graph, share, seed)
         own_rows.append(OwnRows(model, choose, choose_seconds, on_progress))
-        ours = own_rows[-1].methods(combined=combined)
-        for done, (name, method) in enumerate({**ours, **baselines}.items(), start=1):
-            table.score_links(name, method, split, seed, is_ours=name in ours)
+        scored = {**own_rows[-1].methods(combined=combined), **baselines}
+        for done, (name, method) in enumerate(scored.items(), start=1):
+            table.score_links(name, method, split, seed)
             if seed == seeds[-1]:
                 on_row(evaluation(table.rows()[:done]))
     rows = table.rows()
@@ -143,7 +143,7 @@ def evaluate_reconstruction(
     limits: Limits = DEFAULT_LIMITS,
     on_progress: Progress = no_progress,
 ) -> Evaluation:
-    """Train on the whole graph and see who tells its edges from all other pairs.
+    """Train on the whole graph and measure how well methods tell its edges from all other pairs.
 
     See `ranking.measure_reconstruction` for the figures, and `evaluate_links` for parameters and errors. It
     says how much of a graph fits into so many dimensions, not how well links are predicted.
@@ -155,16 +155,21 @@ def evaluate_reconstruction(
     if graph.n_edges == 0 or graph.n_edges == graph.n_nodes * (graph.n_nodes - 1) // 2:
         raise EvaluationError(f"{graph!r} has no edges, or no non-edges: nothing to tell apart")
     baselines = link_methods(model.n_components, on_progress) if methods is None else methods
-    table = _Table(on_progress, limits)
+    table = _Table(limits, on_progress)
     for seed in check_seeds(seeds):
-        heat = _heat(model, on_progress, HEAT_ROW)
-        table.score_reconstruction(HEAT_ROW, heat, graph, seed, is_ours=True)
-        for name, method in baselines.items():
-            table.score_reconstruction(name, method, graph, seed, is_ours=False)
+        for name, method in {HEAT_ROW: _heat(model, on_progress, HEAT_ROW), **baselines}.items():
+            table.score_reconstruction(name, method, graph, seed)
     rows = table.rows()
-    notes = (*comparison_notes(rows, ("auroc",)), *table.notes(graph), *_note_on_sample(graph, limits))
+    notes = [*comparison_notes(rows, ("auroc",)), *table.notes(graph)]
+    if graph.n_nodes > limits.exact_nodes:
+        pairs = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
+        notes.append(
+            f"{limits.non_edges:,} of {pairs:,} non-edges are drawn: one stands for "
+            f"{pairs / limits.non_edges:,.0f}, so AP leans high if the best-scored pairs are few"
+        )
+    settings = described(model)
     return Evaluation(
-        "reconstruction", rows, tuple(seeds), sizes_of(graph), described(model), notes, table.curves
+        "reconstruction", rows, tuple(seeds), sizes_of(graph), settings, tuple(notes), table.curves
     )
 
 
@@ -204,14 +209,14 @@ def evaluate_alpha(
         raise EvaluationError("the graph has no attributes, so alpha changes nothing: name some")
     if not alphas or len(set(alphas)) < len(alphas):
         raise EvaluationError("give each alpha once, and at least one")
-    table = _Table(on_progress, limits)
+    table = _Table(limits, on_progress)
     for seed in check_seeds(seeds):
-        split = _split(splitter, graph, share, seed)
-        table.note_split(split)
+        split = table.split(splitter, graph, share, seed)
         for alpha in alphas:
-            twin: Any = clone(model).set_params(alpha=alpha)
-            method = _heat(twin, on_progress, f"alpha {alpha:g}")
-            table.score_links(HEAT_ROW, method, split, seed, is_ours=True, at=alpha)
+            clone_of_model: Any = clone(model).set_params(alpha=alpha)
+            table.score_links(
+                HEAT_ROW, _heat(clone_of_model, on_progress, f"alpha {alpha:g}"), split, seed, alpha
+            )
     rows = table.rows()
     best = max(rows, key=lambda row: row.figures["auroc"].mean)
     settings = {"share": share, **table.splits, **described(model)}
@@ -219,17 +224,6 @@ def evaluate_alpha(
     note = f"best alpha by AUROC: {best.at:g} ({best.figures['auroc'].mean:.4f})"
     notes = (note, *table.notes(graph))
     return Evaluation("alpha", rows, tuple(seeds), sizes_of(graph), settings, notes, table.curves)
-
-
-def _note_on_sample(graph: Graph, limits: Limits) -> Iterator[str]:
-    """Say what the drawn non-edges can tell, and what they cannot."""
-    if graph.n_nodes > limits.exact_nodes:
-        pairs = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
-        yield (
-            f"{limits.non_edges:,} of {pairs:,} non-edges are drawn: one stands for "
-            f"{pairs / limits.non_edges:,.0f}, "
-            "so AP leans high if the best-scored pairs are few"
-        )
 
 
 def _heat(model: HEAT, on_progress: Progress, name: str) -> Method:
@@ -240,92 +234,60 @@ def _heat(model: HEAT, on_progress: Progress, name: str) -> Method:
     return score
 
 
-def _split(splitter: Splitter, graph: Graph, share: float, seed: int) -> EdgeSplit:
-    try:
-        split = splitter(graph, share, random_state=seed)
-    except ValueError as error:
-        raise EvaluationError(str(error)) from error
-    check_split(split)
-    return split
-
-
-@dataclass
-class _Cell:
-    """What one row has so far."""
-
-    is_ours: bool
-    figures: list[PairFigures]
-    seconds: list[float]
-    missing: str = ""
-
-
 class _Table:
     """Rows as they fill, seed by seed."""
 
-    def __init__(self, on_progress: Progress, limits: Limits) -> None:
-        self._cells: dict[tuple[str, float | None], _Cell] = {}
-        self._on_progress, self._limits = on_progress, limits
+    def __init__(self, limits: Limits, on_progress: Progress) -> None:
+        self._trials: defaultdict[tuple[str, float | None], Trials] = defaultdict(Trials)
+        self._limits, self._on_progress = limits, on_progress
         self.curves: dict[str, dict[str, Curve]] = {"roc": {}, "precision_recall": {}}
         self.splits: dict[str, list[Any]] = {}
 
-    def note_split(self, split: EdgeSplit) -> None:
-        """Take down what is to be known of a seed's split."""
+    def split(self, splitter: Splitter, graph: Graph, share: float, seed: int) -> EdgeSplit:
+        """Return a checked split of the graph, and note its size and time."""
+        try:
+            split = splitter(graph, share, random_state=seed)
+        except ValueError as error:
+            raise EvaluationError(str(error)) from error
+        check_split(split)
         self.splits.setdefault("test_edges", []).append(len(split.test_edges))
         if split.since_text is not None:
             self.splits.setdefault("since", []).append(split.since_text)
+        return split
 
     def score_links(
-        self,
-        name: str,
-        method: Method,
-        split: EdgeSplit,
-        seed: int,
-        *,
-        is_ours: bool,
-        at: float | None = None,
+        self, name: str, method: Method, split: EdgeSplit, seed: int, at: float | None = None
     ) -> None:
-        """Add one seed of a row."""
-
         def measure(scorer: PairScorer) -> PairFigures:
             check_method(name, scorer, split.test_edges)
             return measure_links(scorer, split, seed, self._limits)
 
         check_method(name, method, split.test_edges)
-        self._score(name, method, split.train, seed, measure, is_ours, at)
+        self._score(name, method, split.train, seed, measure, at)
 
-    def score_reconstruction(
-        self, name: str, method: Method, graph: Graph, seed: int, *, is_ours: bool
-    ) -> None:
-        """Add one seed of a row; what no seed changes is not done again."""
-        done = self._cells.get((name, None))
-        if isinstance(method, Unseeded) and done is not None and done.figures:
-            done.figures.append(done.figures[0])
-            done.seconds.append(done.seconds[0])
+    def score_reconstruction(self, name: str, method: Method, graph: Graph, seed: int) -> None:
+        trials = self._trials[name, None]
+        if isinstance(method, Unseeded) and trials.metrics:
+            for values in (trials.metrics, trials.errors, trials.seconds):
+                values.append(values[0])  # type: ignore[arg-type]  # each list to itself
             return
 
         def measure(scorer: PairScorer) -> PairFigures:
             return measure_reconstruction(scorer, graph, seed, self._limits)
 
-        self._score(name, method, graph, seed, measure, is_ours, None)
+        self._score(name, method, graph, seed, measure, None)
 
     def rows(self) -> tuple[Row, ...]:
         """Return the rows in the order in which they began."""
         return tuple(
-            Row(
-                name,
-                {} if cell.missing else _gather(cell.figures),
-                () if cell.missing else tuple(cell.seconds),
-                at,
-                cell.is_ours,
-                cell.missing,
-            )
-            for (name, at), cell in self._cells.items()
+            trials.row(name, at, is_ours=name in (HEAT_ROW, COMBINED_ROW))
+            for (name, at), trials in self._trials.items()
         )
 
     def notes(self, graph: Graph) -> Iterator[str]:
         """Yield what must be said about the figures themselves."""
-        if graph.n_nodes > self._limits.exact_nodes:
-            limits = self._limits
+        limits = self._limits
+        if graph.n_nodes > limits.exact_nodes:
             yield (
                 f"more than {limits.exact_nodes:,} nodes: only {limits.nodes:,} of them, drawn by the seed, "
                 "are asked for rankings (se: standard error of one seed's figure, by sampling); "
@@ -339,11 +301,10 @@ class _Table:
         graph: Graph,
         seed: int,
         measure: Callable[[PairScorer], PairFigures],
-        is_ours: bool,
         at: float | None,
     ) -> None:
-        cell = self._cells.setdefault((name, at), _Cell(is_ours, [], []))
-        if cell.missing:
+        trials = self._trials[name, at]
+        if trials.missing:
             return
         stage = f"seed {seed}: {name}" + ("" if at is None else f" at {at:g}")
         start = perf_counter()
@@ -351,26 +312,14 @@ class _Table:
             try:
                 scorer = method(graph, seed)
             except BaselineUnavailableError as error:
-                cell.missing = str(error)
+                trials.missing = str(error)
                 return
-            cell.seconds.append(perf_counter() - start)
+            trials.seconds.append(perf_counter() - start)
             self._on_progress(stage, 0, 1)
-            found = measure(scorer)
+            figures = measure(scorer)
         self._on_progress(stage, 1, 1)
-        cell.figures.append(found)
-        if len(cell.figures) == 1:
-            label = name if at is None else f"{name}, alpha {at:g}"
-            self.curves["roc"][label] = found.roc
-            self.curves["precision_recall"][label] = found.precision_recall
-
-
-def _gather(figures: Sequence[PairFigures]) -> dict[str, Figure]:
-    """Turn figures by seed into seeds by figure; a metric that a seed lacks is left out."""
-    shared = [name for name in figures[0].metrics if all(name in one.metrics for one in figures)]
-    return {
-        name: Figure(
-            tuple(one.metrics[name] for one in figures),
-            tuple(one.errors[name] for one in figures if name in one.errors),
-        )
-        for name in shared
-    }
+        trials.metrics.append(figures.metrics)
+        trials.errors.append(figures.errors)
+        label = name if at is None else f"{name}, alpha {at:g}"
+        self.curves["roc"].setdefault(label, figures.roc)
+        self.curves["precision_recall"].setdefault(label, figures.precision_recall)

@@ -1,4 +1,4 @@
-"""The rows of a table: HEAT and what it must beat, each a function of the graph it may see and a seed."""
+"""The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def fit_heat(model: HEAT, graph: Graph, seed: int, on_progress: Progress = no_pr
     NothingToLearnError
         If the graph offers no pair to learn from.
     """
-    twin: Any = clone(model).set_params(random_state=seed)
-    return np.asarray(twin.fit(graph, on_progress=on_progress).embedding_)
+    seeded: Any = clone(model).set_params(random_state=seed)
+    return np.asarray(seeded.fit(graph, on_progress=on_progress).embedding_)
 
 
 def link_methods(
@@ -147,7 +147,10 @@ def link_methods(
     gensim : bool
         Whether gensim's Poincare embedding is among them, which takes longer than all else together.
     """
-    poincare = partial(_poincare_scorer, n_components=n_components, on_progress=on_progress)
+
+    def poincare(graph: Graph, seed: int) -> PairScorer:
+        return DistanceScorer(_poincare(graph, seed, n_components, on_progress))
+
     return {
         "degree product": Unseeded(degree_product),
         "Adamic-Adar": Unseeded(adamic_adar),
@@ -161,11 +164,14 @@ def feature_methods(
     n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
 ) -> dict[str, Features]:
     """Return the baselines for node classification; parameters as for `link_methods`."""
-    poincare = partial(_poincare_features, n_components=n_components, on_progress=on_progress)
+
+    def poincare(graph: Graph, seed: int) -> Array:
+        return to_klein(_poincare(graph, seed, n_components, on_progress))
+
     return {
-        "SVD of the attributes": partial(_attribute_svd, n_components=n_components),
+        "SVD of the attributes": lambda graph, seed: attribute_svd(graph, n_components, seed),
         **({GENSIM_ROW: poincare} if gensim else {}),
-        "majority class": _nothing,
+        "majority class": lambda graph, seed: np.empty((graph.n_nodes, 0)),
     }
 
 
@@ -176,24 +182,8 @@ def _attribute_cosine(graph: Graph) -> PairScorer:
     return scorer
 
 
-def _poincare_scorer(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> PairScorer:
-    return DistanceScorer(_poincare(graph, seed, n_components, on_progress))
-
-
-def _attribute_svd(graph: Graph, seed: int, n_components: int) -> Array:
-    return attribute_svd(graph, n_components, seed)
-
-
-def _poincare_features(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
-    return to_klein(_poincare(graph, seed, n_components, on_progress))
-
-
 def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
     return poincare_embedding(graph, n_components, seed, prefixed(on_progress, f"seed {seed}: "))
-
-
-def _nothing(graph: Graph, seed: int) -> Array:
-    return np.empty((graph.n_nodes, 0))
 
 
 COMBINED_ROW = "HEAT, combined score"
@@ -206,7 +196,7 @@ class ProbableScorer:
     Parameters
     ----------
     scorer : PairScorer
-        What it is about.
+        Scores the pairs.
     probability : callable
         Turns scores into probabilities.
     """
@@ -252,10 +242,9 @@ class OwnRows:
 
     def methods(self, *, combined: bool) -> dict[str, Method]:
         """Return the rows by name."""
-        rows: dict[str, Method] = {HEAT_ROW: self._distance}
         if combined:
-            rows = {HEAT_ROW: self._probable_distance, COMBINED_ROW: self._combined}
-        return rows
+            return {HEAT_ROW: self._probable_distance, COMBINED_ROW: self._combined}
+        return {HEAT_ROW: self._distance}
 
     def _distance(self, graph: Graph, seed: int) -> PairScorer:
         return DistanceScorer(self._fit(graph, seed).embedding_)
@@ -263,10 +252,10 @@ class OwnRows:
     def _probable_distance(self, graph: Graph, seed: int) -> PairScorer:
         scorer = self._distance(graph, seed)
         try:
-            law = link_probability(self._without(graph, seed))
+            probability = link_probability(self._without(graph, seed))
         except CalibrationError:  # the figures of the distance itself need no probability
             return scorer
-        return ProbableScorer(scorer, lambda scores: law(-scores))
+        return ProbableScorer(scorer, lambda scores: probability(-scores))
 
     def _combined(self, graph: Graph, seed: int) -> PairScorer:
         try:
@@ -279,13 +268,8 @@ class OwnRows:
         if self._fitted is None:
             model: Any = clone(self._model).set_params(random_state=seed)
             if self._choose:
-                self.choice = choose_parameters(
-                    model,
-                    graph,
-                    self._choose,
-                    budget_seconds=self._choose_seconds,
-                    on_progress=self._stage(seed, ""),
-                )
+                limits: Any = {"budget_seconds": self._choose_seconds, "on_progress": self._stage(seed, "")}
+                self.choice = choose_parameters(model, graph, self._choose, **limits)
                 model.set_params(**self.choice.parameters)
             self._fitted = model.fit(graph, on_progress=self._stage(seed, ""))
         return self._fitted

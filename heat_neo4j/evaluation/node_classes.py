@@ -1,8 +1,8 @@
-"""Node classification: how much of the classes of nodes can be read off their coordinates."""
+"""Node classification: logistic regression of the classes of nodes on their coordinates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
 from heat_neo4j._utils.blas import one_blas_thread
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
@@ -30,7 +30,7 @@ from heat_neo4j.evaluation.methods import (
     fit_heat,
     sizes_of,
 )
-from heat_neo4j.evaluation.report import Evaluation, Figure, Row, comparison_notes
+from heat_neo4j.evaluation.report import Evaluation, Trials, comparison_notes
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
@@ -113,13 +113,9 @@ def classes_from_values(values: Sequence[Any], name: str = "class") -> NodeClass
     EvaluationError
         As for `NodeClasses`.
     """
-    found = [_classes_of(value, name) for value in values]
-    names = sorted({one for several in found for one in several})
-    column = {one: place for place, one in enumerate(names)}
-    member = np.zeros((len(found), len(names)), dtype=np.bool_)
-    for row, several in enumerate(found):
-        member[row, [column[one] for one in several]] = True
-    return NodeClasses(tuple(names), member)
+    binarizer = MultiLabelBinarizer()
+    member = binarizer.fit_transform([_classes_of(value, name) for value in values])
+    return NodeClasses(tuple(binarizer.classes_.tolist()), member.astype(np.bool_))
 
 
 def classes_from_labels(graph: Graph) -> NodeClasses:
@@ -131,10 +127,8 @@ def classes_from_labels(graph: Graph) -> NodeClasses:
         As for `NodeClasses`.
     """
     names = sorted(name for name, mask in graph.labels.items() if mask.any() and not mask.all())
-    member = np.zeros((graph.n_nodes, len(names)), dtype=np.bool_)
-    for place, name in enumerate(names):
-        member[:, place] = graph.labels[name]
-    return NodeClasses(tuple(names), member)
+    member = np.array([graph.labels[name] for name in names], dtype=np.bool_)
+    return NodeClasses(tuple(names), member.reshape(len(names), graph.n_nodes).T)
 
 
 def evaluate_classes(
@@ -195,29 +189,33 @@ def evaluate_classes(
     if not shares or not all(0.0 < share < 1.0 for share in shares) or len(set(shares)) < len(shares):
         raise ValueError(f"shares must lie between 0 and 1, each once, got {list(shares)}")
     baselines = feature_methods(model.n_components, on_progress) if methods is None else methods
-    found: dict[str, dict[float, list[ClassScores]]] = {}
-    seconds: dict[str, list[float]] = {}
-    missing: dict[str, str] = {}
+
+    def heat(graph: Graph, seed: int) -> Array:
+        return to_klein(fit_heat(model, graph, seed, prefixed(on_progress, f"seed {seed}: {HEAT_ROW} ")))
+
+    methods = {HEAT_ROW: heat, **baselines}
+    trials = {(name, share): Trials() for name in methods for share in shares}
     for seed in check_seeds(seeds):
-        for name, method in {HEAT_ROW: _heat(model, on_progress), **baselines}.items():
-            if name in missing:
+        for name, method in methods.items():
+            if trials[name, shares[0]].missing:
                 continue
             start = perf_counter()
             try:
                 with untouched(name, graph), one_blas_thread():
                     features = method(graph, seed)
             except BaselineUnavailableError as error:
-                missing[name] = str(error)
+                for share in shares:
+                    trials[name, share].missing = str(error)
                 continue
-            seconds.setdefault(name, []).append(perf_counter() - start)
+            seconds = perf_counter() - start
             on_progress(f"seed {seed}: {name} classes", 0, len(shares))
             for done, share in enumerate(shares, start=1):
                 with one_blas_thread():
                     scores = class_scores(features, classes, share, seed)
-                found.setdefault(name, {}).setdefault(share, []).append(scores)
+                trials[name, share].metrics.append(scores._asdict())
+                trials[name, share].seconds.append(seconds)
                 on_progress(f"seed {seed}: {name} classes", done, len(shares))
-    names = (HEAT_ROW, *baselines)
-    rows = tuple(_rows(names, shares, found, seconds, missing))
+    rows = tuple(each.row(name, share, is_ours=name == HEAT_ROW) for (name, share), each in trials.items())
     labelled = classes.member.any(axis=1)
     settings = {
         "classes": len(classes.names),
@@ -226,7 +224,10 @@ def evaluate_classes(
         "shares": list(shares),
         **described(model),
     }
-    notes = [note for share in shares for note in _notes(rows, share)]
+    notes: list[str] = []
+    for share in shares:
+        at_share = [row for row in rows if row.at == share]
+        notes += comparison_notes(at_share, ClassScores._fields, f" at {share:.3g} of the classes")
     if not labelled.all():
         notes.append(f"{int((~labelled).sum()):,} nodes have no class and take no part")
     if classes.several:
@@ -249,7 +250,9 @@ def class_scores(features: Array, classes: NodeClasses, share: float, seed: int)
         Decides which.
     """
     train, test = split_nodes(classes.member, share, seed)
-    predicted, truth = classify(_scaled(features), classes.member, train, test), classes.member[test]
+    if features.shape[1]:
+        features = StandardScaler().fit_transform(features)
+    predicted, truth = classify(features, classes.member, train, test), classes.member[test]
     if not classes.several:
         predicted, truth = predicted.argmax(axis=1), truth.argmax(axis=1)
     averages = ("micro", "macro")
@@ -329,7 +332,6 @@ def _multinomial(features: Array, member: Flags, train: Rows, test: Rows) -> Arr
 
 
 def _binary(features: Array, truth: NDArray[np.int64], train: Rows, test: Rows) -> Array:
-    """Return the probability of one class for each test row."""
     share = float(truth[train].mean())
     if features.shape[1] == 0 or share in {0.0, 1.0}:
         return np.full(len(test), share)
@@ -339,40 +341,6 @@ def _binary(features: Array, truth: NDArray[np.int64], train: Rows, test: Rows) 
 
 def _has_several(member: Flags) -> bool:
     return bool((member.sum(axis=1) > 1).any())
-
-
-def _scaled(features: Array) -> Array:
-    return np.asarray(StandardScaler().fit_transform(features)) if features.shape[1] else features
-
-
-def _heat(model: HEAT, on_progress: Progress) -> Features:
-    def features(graph: Graph, seed: int) -> Array:
-        progress = prefixed(on_progress, f"seed {seed}: {HEAT_ROW} ")
-        return to_klein(fit_heat(model, graph, seed, progress))
-
-    return features
-
-
-def _rows(
-    names: Sequence[str],
-    shares: Sequence[float],
-    found: Mapping[str, Mapping[float, Sequence[ClassScores]]],
-    seconds: Mapping[str, Sequence[float]],
-    missing: Mapping[str, str],
-) -> Iterator[Row]:
-    for name in names:
-        for share in shares:
-            if name in missing:
-                yield Row(name, at=share, missing=missing[name])
-                continue
-            columns = zip(ClassScores._fields, zip(*found[name][share], strict=True), strict=True)
-            figures = {metric: Figure(tuple(values)) for metric, values in columns}
-            yield Row(name, figures, tuple(seconds[name]), share, is_ours=name == HEAT_ROW)
-
-
-def _notes(rows: Sequence[Row], share: float) -> Iterator[str]:
-    at_share = [row for row in rows if row.at == share]
-    yield from comparison_notes(at_share, ClassScores._fields, f" at {share:.3g} of the classes")
 
 
 def _classes_of(value: Any, name: str) -> list[str]:

@@ -1,4 +1,7 @@
-"""All figures of one scorer on one task: exact on small graphs, by stratified sampling on large ones."""
+"""All figures of one scorer on one task: exact on small graphs, by stratified sampling on large ones.
+
+AUROC is counted in integers and thus exact, which scikit-learn's trapezoid rule is not.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.evaluation.tasks import reconstruction_auroc
+from heat_neo4j._kernels.sweeps import count_pairs_above, paired_excess
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j.evaluation.thresholds import ThresholdCounter
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.geometry.search import columns_of
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import (
     auroc,
@@ -23,7 +30,15 @@ from heat_neo4j.linkpred.metrics import (
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit
 
-__all__ = ["DEFAULT_LIMITS", "Limits", "PairFigures", "measure_links", "measure_reconstruction"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Limits",
+    "PairFigures",
+    "link_auroc",
+    "measure_links",
+    "measure_reconstruction",
+    "reconstruction_auroc",
+]
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -31,6 +46,7 @@ Pairs = NDArray[np.int64]
 _TOP = (10, 100, 1000)
 _SCORES_PER_BLOCK = 1 << 19  # of a block of rows
 _DRAWS = 1_000_000  # random pairs at a time
+_ROWS_PER_BLOCK = 1024  # between two progress reports of an exact sweep
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,71 @@ class PairFigures:
     errors: Mapping[str, float] = field(default_factory=dict)
     roc: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
     precision_recall: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
+
+
+def link_auroc(embedding: NDArray[np.float64], split: EdgeSplit) -> float:
+    """Return the AUROC of held-out edges against the split's non-edges, score = -distance.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, d + 1)
+        Points on the hyperboloid, one per row of `split.train`, trained on nothing but `split.train`.
+    split : EdgeSplit
+        From `split_edges`.
+
+    Raises
+    ------
+    ValueError
+        If `embedding` does not fit the graph or is not on the hyperboloid.
+    """
+    columns_of(embedding, split.train.n_nodes)
+    edges, non_edges = split.test_edges, split.test_non_edges
+    return auroc(-pair_distances(embedding, edges), -pair_distances(embedding, non_edges))
+
+
+def reconstruction_auroc(
+    embedding: NDArray[np.float64],
+    graph: Graph,
+    *,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> float:
+    """Return the AUROC of all edges against all non-edges, score = -distance.
+
+    Exact, in O(N + E) memory and O(N^2 (d + log E)) time.
+
+    Parameters
+    ----------
+    embedding : float64 array of shape (N, d + 1)
+        Points on the hyperboloid, one per node.
+    graph : Graph
+        The graph that the points are to reconstruct.
+    n_threads : int, optional
+        Threads to use; all cores when None. The result does not depend on it.
+    on_progress : callable
+        Called with ("reconstruction", nodes done, N).
+
+    Raises
+    ------
+    ValueError
+        If `embedding` does not fit the graph, or the graph has no edge or no non-edge.
+    """
+    spatial, time = columns_of(embedding, graph.n_nodes)
+    n, n_edges = graph.n_nodes, graph.n_edges
+    non_edges = n * (n - 1) // 2 - n_edges
+    if n_edges == 0 or non_edges == 0:
+        raise ValueError(f"AUROC needs edges and non-edges, got {n_edges} and {non_edges}")
+    source, target = (ends.astype(np.int64) for ends in graph.edges.coords)
+    edge_z = np.sort(paired_excess(spatial, time, source, target))
+    doubled = np.zeros(1, dtype=np.int64)
+    on_progress("reconstruction", 0, n)
+    with WorkerThreads(resolve_threads(n_threads)) as team:
+        for begin in range(0, n, _ROWS_PER_BLOCK):
+            end = min(begin + _ROWS_PER_BLOCK, n)
+            team.run(count_pairs_above, spatial, time, edge_z, begin, end, doubled)
+            on_progress("reconstruction", end, n)
+    # The sweep counts the edges too: against themselves they add E^2, whatever their ties.
+    return (int(doubled[0]) - n_edges**2) / (2 * n_edges * non_edges)
 
 
 def measure_links(
@@ -174,18 +255,19 @@ def measure_reconstruction(
     nothing = sparse.csr_array((n, n))
     sweep = _Sweep(scorer, nothing, graph.adjacency, limits, seed)
     rng = np.random.default_rng([seed, 1])
-    if n > limits.exact_nodes and n_edges > limits.edges:
+    is_sampled = n > limits.exact_nodes
+    if is_sampled and n_edges > limits.edges:
         edges = edges[np.sort(rng.choice(n_edges, limits.edges, replace=False))]
     counter = ThresholdCounter(_finite(scorer.pairs(edges)))
-    rankings, errors = sweep.rankings(None if n > limits.exact_nodes else counter)
-    if n > limits.exact_nodes:
+    rankings, errors = sweep.rankings(None if is_sampled else counter)
+    if is_sampled:
         _count_sample(scorer, graph, counter, limits.non_edges, rng)
     counts = counter.counts(n_edges, n_non_edges)
     metrics = {"auroc": counts.auroc, "average_precision": counts.average_precision, **rankings}
-    if n > limits.exact_nodes:
+    if is_sampled:
         errors |= {"auroc": counts.auroc_error, "average_precision": counts.average_precision_error}
     embedding = getattr(scorer, "embedding", None)
-    if embedding is not None and limits.exact_nodes < n <= limits.exact_distance_nodes:
+    if embedding is not None and is_sampled and n <= limits.exact_distance_nodes:
         metrics["auroc"] = reconstruction_auroc(embedding, graph)
         del errors["auroc"]
     return PairFigures(metrics, errors, counts.roc(), counts.precision_recall())
@@ -197,16 +279,16 @@ class _Sweep:
     def __init__(
         self,
         scorer: PairScorer,
-        known: sparse.csr_array,
+        excluded: sparse.csr_array,
         partners: sparse.csr_array,
         limits: Limits,
         seed: int,
     ) -> None:
-        self._scorer, self._known, self._partners = scorer, known, partners
+        self._scorer, self._excluded, self._partners = scorer, excluded, partners
         self._limits, self._seed = limits, seed
 
     def rankings(self, counter: ThresholdCounter | None = None) -> tuple[dict[str, float], dict[str, float]]:
-        """Return metrics and their standard errors; `counter` is shown every pair that is neither."""
+        """Return metrics and their standard errors; `counter` counts every pair of no partners."""
         n = self._scorer.n_nodes
         if n > self._limits.exact_nodes:
             return self._sampled()
@@ -243,7 +325,7 @@ class _Sweep:
         """Return the partners of u, which nodes are candidates, and which of these are no partners."""
         is_open = np.ones(self._scorer.n_nodes, dtype=np.bool_)
         is_open[u] = False
-        is_open[_row(self._known, u)] = False
+        is_open[_row(self._excluded, u)] = False
         partners = _row(self._partners, u)
         is_other = is_open.copy()
         is_other[partners] = False
@@ -290,7 +372,7 @@ class _Ranks:
 
 
 class _BestPairs:
-    """The best-scored pairs (u, v), u < v, met so far; of equal scores, the first in the order (u, v)."""
+    """The best-scored pairs (u, v), u < v, so far; of equal scores, the first in the order (u, v)."""
 
     def __init__(self, most: int, n: int) -> None:
         self._most, self._n = most, n
@@ -299,13 +381,13 @@ class _BestPairs:
         self._codes: Pairs = np.empty(0, dtype=np.int64)
 
     def add(self, u: int, scores: Array, is_open: NDArray[np.bool_]) -> None:
-        """Show the scores of a node; nodes come in ascending order."""
-        # Pairs come in order, so that one that equals the least of a full list has come too late.
-        found = u + 1 + np.flatnonzero((scores[u + 1 :] > self._least) & is_open[u + 1 :])
-        if not found.size:
+        """Add the scores of a node; nodes come in ascending order."""
+        # Pairs come in order: one that equals the least of a full list comes after it.
+        better = u + 1 + np.flatnonzero((scores[u + 1 :] > self._least) & is_open[u + 1 :])
+        if not better.size:
             return
-        self._scores = np.concatenate((self._scores, scores[found]))
-        self._codes = np.concatenate((self._codes, u * self._n + found))
+        self._scores = np.concatenate((self._scores, scores[better]))
+        self._codes = np.concatenate((self._codes, u * self._n + better))
         if self._scores.size > 4 * self._most:
             self._trim()
 
@@ -322,24 +404,23 @@ class _BestPairs:
 
 
 def _count_sample(
-    scorer: PairScorer, graph: Graph, counter: ThresholdCounter, wanted: int, rng: np.random.Generator
+    scorer: PairScorer, graph: Graph, counter: ThresholdCounter, n_pairs: int, rng: np.random.Generator
 ) -> None:
-    """Show `counter` so many non-edges, drawn uniformly and independently."""
+    """Count `n_pairs` non-edges, drawn uniformly and independently."""
     n = graph.n_nodes
     source, target = graph.adjacency.nonzero()
     edges = source.astype(np.int64) * n + target  # ascending, as rows and their indices are
-    while wanted > 0:
-        size = min(_DRAWS, 2 * wanted + 100)
+    while n_pairs > 0:
+        size = min(_DRAWS, 2 * n_pairs + 100)
         u, v = rng.integers(n, size=size), rng.integers(n, size=size)
         codes = u * n + v
-        places = np.minimum(np.searchsorted(edges, codes), len(edges) - 1)
-        kept = np.flatnonzero((u != v) & (edges[places] != codes))[:wanted]
-        counter.add(_finite(scorer.pairs(np.column_stack((u[kept], v[kept])))))
-        wanted -= kept.size
+        positions = np.minimum(np.searchsorted(edges, codes), len(edges) - 1)
+        drawn = np.flatnonzero((u != v) & (edges[positions] != codes))[:n_pairs]
+        counter.add(_finite(scorer.pairs(np.column_stack((u[drawn], v[drawn])))))
+        n_pairs -= drawn.size
 
 
 def _matrix(pairs: Pairs, n: int) -> sparse.csr_array:
-    """Return the symmetric matrix of some pairs."""
     u, v = np.concatenate((pairs, pairs[:, ::-1])).T
     return sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
 

@@ -1,4 +1,4 @@
-"""What an evaluation found: figures by method and seed, and what must be said about them."""
+"""The table of an evaluation: figures by method and seed, and notes about them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["METRIC_NAMES", "Curve", "Evaluation", "Figure", "Row", "comparison_notes"]
+__all__ = ["METRIC_NAMES", "Curve", "Evaluation", "Figure", "Row", "Trials", "comparison_notes"]
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -105,6 +105,30 @@ class Row:
         }
 
 
+@dataclass
+class Trials:
+    """What one row has so far: metrics and their sampling errors, and seconds, each seed by seed."""
+
+    metrics: list[Mapping[str, float]] = field(default_factory=list)
+    errors: list[Mapping[str, float]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    missing: str = ""
+
+    def row(self, method: str, at: float | None, *, is_ours: bool) -> Row:
+        """Return the row; a metric that a seed lacks is left out."""
+        if self.missing:
+            return Row(method, at=at, is_ours=is_ours, missing=self.missing)
+        figures = {
+            name: Figure(
+                tuple(metrics[name] for metrics in self.metrics),
+                tuple(errors[name] for errors in self.errors if name in errors),
+            )
+            for name in self.metrics[0]
+            if all(name in metrics for metrics in self.metrics)
+        }
+        return Row(method, figures, tuple(self.seconds), at, is_ours)
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """The table of one task.
@@ -178,30 +202,29 @@ def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = ""
         One line each: "HEAT loses to Adamic-Adar on AUROC: 0.9021 against 0.9310". One line more for each
         baseline that is better by other metrics.
     """
+    baselines = [row for row in rows if not row.is_ours and row.figures]
     for ours in (row for row in rows if row.is_ours and row.figures):
         for metric in metrics:
-            own = ours.figures[metric].mean
-            others = {r.method: r.figures[metric].mean for r in rows if not r.is_ours and r.figures}
-            better = sorted((name for name in others if others[name] > own), key=lambda name: -others[name])
-            name = METRIC_NAMES[metric]
-            for other in better:
-                yield f"{ours.method} loses to {other} on {name}{what}: {own:.4f} against {others[other]:.4f}"
-            if others and all(own > value for value in others.values()):
-                best = max(others, key=lambda name: others[name])
-                yield (
-                    f"{ours.method} beats every baseline on {name}{what}: {own:.4f} against "
-                    f"{others[best]:.4f} of {best}"
-                )
-        for rival in (row for row in rows if not row.is_ours and row.figures):
-            leads = [
+            own, name = ours.figures[metric].mean, METRIC_NAMES[metric]
+            means = {row.method: row.figures[metric].mean for row in baselines}
+            best_first = sorted(means, key=lambda method: -means[method])
+            for other in best_first:
+                if means[other] > own:
+                    against = f"{own:.4f} against {means[other]:.4f}"
+                    yield f"{ours.method} loses to {other} on {name}{what}: {against}"
+            if means and own > means[best_first[0]]:
+                against = f"{own:.4f} against {means[best_first[0]]:.4f} of {best_first[0]}"
+                yield f"{ours.method} beats every baseline on {name}{what}: {against}"
+        for baseline in baselines:
+            better = [
                 METRIC_NAMES[metric]
-                for metric, figure in rival.figures.items()
+                for metric, figure in baseline.figures.items()
                 if metric not in metrics
                 and metric in ours.figures
                 and _is_better(metric, figure.mean, ours.figures[metric].mean)
             ]
-            if leads:
-                yield f"{rival.method} is better than {ours.method}{what} on {', '.join(leads)}"
+            if better:
+                yield f"{baseline.method} is better than {ours.method}{what} on {', '.join(better)}"
 
 
 def _is_better(metric: str, one: float, other: float) -> bool:

@@ -80,12 +80,12 @@ class ThresholdCounts:
         """
         e, n = int(self.edges.sum()), self.n_counted
         edge_weight, other_weight = self.n_edges / e, self.n_non_edges / n
-        found, others = np.cumsum(self.edges) * edge_weight, self.at_least * other_weight
-        square = np.maximum(found + others, 1e-300) ** 2
-        lower = _sums_from_below(self.edges * edge_weight * others / square) / e
+        true, false = np.cumsum(self.edges) * edge_weight, self.at_least * other_weight
+        square = np.maximum(true + false, 1e-300) ** 2
+        lower = _sums_from_below(self.edges * edge_weight * false / square) / e
         edge_terms = self._precision / e + lower
         by_edge = _variance(edge_terms, self.edges) * e
-        slope = _sums_from_below(-self.edges * other_weight * found / square) / e
+        slope = _sums_from_below(-self.edges * other_weight * true / square) / e
         counts = np.diff(np.concatenate(([0], self.at_least, [n])))
         by_non_edge = _variance(np.concatenate((slope, [0.0])), counts) * n
         return float(np.sqrt(self._unseen * by_edge + self._unseen_non_edges * by_non_edge))
@@ -106,8 +106,8 @@ class ThresholdCounts:
     def _precision(self) -> Array:
         # An edge that was drawn counts itself once, and every other one for as many as it stands for.
         drawn = int(self.edges.sum())
-        found = 1.0 + (np.cumsum(self.edges) - 1.0) * ((self.n_edges - 1) / max(drawn - 1, 1))
-        return np.asarray(found / (found + self.at_least * (self.n_non_edges / self.n_counted)))
+        true = 1.0 + (np.cumsum(self.edges) - 1.0) * ((self.n_edges - 1) / max(drawn - 1, 1))
+        return np.asarray(true / (true + self.at_least * (self.n_non_edges / self.n_counted)))
 
     @property
     def _unseen(self) -> float:
@@ -159,5 +159,5 @@ def _variance(values: Array, counts: NDArray[np.int64]) -> float:
 
 
 def _sums_from_below(terms: Array) -> Array:
-    """Return, for each place, the sum of the terms from it to the end."""
+    """Return the sum of the terms from each to the last."""
     return np.asarray(np.cumsum(terms[::-1])[::-1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heat_neo4j.plots.style import COLOURS, PALE, add_legend, check_installed, dress, new_axes
+from heat_neo4j.plots.style import COLOURS, PALE, add_legend, diagram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,15 +49,13 @@ def plot_loss(
     ConfigError
         If matplotlib is not installed.
     """
-    check_installed()
     losses = np.asarray(loss_curve, dtype=np.float64)
     if losses.ndim != 1 or not losses.size or not np.isfinite(losses).all():
         raise ValueError(f"loss_curve must hold finite numbers, got shape {losses.shape}")
     last = losses.size if n_rounds is None else n_rounds
     if last < losses.size:
         raise ValueError(f"n_rounds must be at least {losses.size}, the length of loss_curve, got {n_rounds}")
-    axes = new_axes(7.2, 4.6) if ax is None else ax
-    dress(axes, x="round: one walk from every node", y="mean loss per pair (nats)")
+    axes = diagram(ax, 7.2, 4.6, x="round: one walk from every node", y="mean loss per pair (nats)")
     rounds = np.linspace(1, last, losses.size)
     marker = "o" if losses.size <= 40 else ""
     (line,) = axes.plot(rounds, losses, color=COLOURS[0], linewidth=1.8, marker=marker, markersize=4.5)
@@ -94,9 +92,8 @@ def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
     ConfigError
         If matplotlib is not installed.
     """
-    axes = _unit_square(curves, "false positive rate", "true positive rate", ax)
+    axes = _draw_rates(curves, "false positive rate", "true positive rate", "lower right", ax)
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
-    _draw_curves(axes, curves, legend="lower right")
     return axes
 
 
@@ -118,16 +115,7 @@ def plot_precision_recall(curves: Mapping[str, Curve], *, ax: Axes | None = None
     ConfigError
         If matplotlib is not installed.
     """
-    axes = _unit_square(curves, "recall", "precision", ax)
-    _draw_curves(axes, curves, legend="lower left")
-    return axes
-
-
-def _draw_curves(axes: Axes, curves: Mapping[str, Curve], *, legend: str) -> None:
-    entries = {}
-    for (name, (x, y)), style in zip(curves.items(), _styles(len(curves)), strict=True):
-        (entries[name],) = axes.plot(x, y, **style)
-    add_legend(axes, entries, loc=legend)
+    return _draw_rates(curves, "recall", "precision", "lower left", ax)
 
 
 def plot_label_share(
@@ -153,9 +141,7 @@ def plot_label_share(
     ConfigError
         If matplotlib is not installed.
     """
-    axes = _with_spread(
-        np.asarray(shares, dtype=np.float64), scores, "share of nodes with a known class", metric, ax
-    )
+    axes = _draw_scores(shares, scores, "share of nodes with a known class", metric, ax)
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
     return axes
 
@@ -179,13 +165,10 @@ def plot_alpha(alphas: ArrayLike, scores: Mapping[str, Curve], *, ax: Axes | Non
     ConfigError
         If matplotlib is not installed.
     """
-    name = "alpha: share of steps that follow attributes"
-    return _with_spread(np.asarray(alphas, dtype=np.float64), scores, name, "AUROC", ax)
+    return _draw_scores(alphas, scores, "alpha: share of steps that follow attributes", "AUROC", ax)
 
 
-def _unit_square(curves: Mapping[str, Curve], x: str, y: str, ax: Axes | None) -> Axes:
-    """Return axes from 0 to 1 both ways, for curves that fit there."""
-    check_installed()
+def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:
     if not curves:
         raise ValueError("curves must hold at least one")
     for name, curve in curves.items():
@@ -194,53 +177,47 @@ def _unit_square(curves: Mapping[str, Curve], x: str, y: str, ax: Axes | None) -
                 raise ValueError(f"curve {name!r} must be two arrays of one length")
             if not ((values >= 0.0) & (values <= 1.0)).all():
                 raise ValueError(f"curve {name!r} leaves [0, 1]")
-    axes = new_axes(6.4, 6.0) if ax is None else ax
-    dress(axes, x=x, y=y)
+    axes = diagram(ax, 6.4, 6.0, x=x, y=y)
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    entries = {}
+    for (name, (xs, ys)), style in zip(curves.items(), _styles(), strict=False):
+        (entries[name],) = axes.plot(xs, ys, **style)
+    add_legend(axes, entries, loc=legend)
     return axes
 
 
-def _with_spread(
-    places: NDArray[np.float64], scores: Mapping[str, Curve], x: str, y: str, ax: Axes | None
-) -> Axes:
+def _draw_scores(positions: ArrayLike, scores: Mapping[str, Curve], x: str, y: str, ax: Axes | None) -> Axes:
     """Draw means with bars of one standard deviation each way."""
-    check_installed()
-    if not scores or places.ndim != 1 or not places.size:
+    xs = np.asarray(positions, dtype=np.float64)
+    if not scores or xs.ndim != 1 or not xs.size:
         raise ValueError("there must be at least one place and one score to draw")
     for name, pair in scores.items():
-        if any(np.shape(values) != places.shape for values in pair):
-            raise ValueError(f"scores of {name!r} must be mean and sd of shape {places.shape}")
-    axes = new_axes(7.2, 4.8) if ax is None else ax
-    dress(axes, x=x, y=y)
+        if any(np.shape(values) != xs.shape for values in pair):
+            raise ValueError(f"scores of {name!r} must be mean and sd of shape {xs.shape}")
+    axes = diagram(ax, 7.2, 4.8, x=x, y=y)
     entries: dict[str, Any] = {}
-    for place, ((name, (mean, sd)), style) in enumerate(
-        zip(scores.items(), _styles(len(scores)), strict=True)
-    ):
-        mark: dict[str, Any] = {"marker": _MARKS[place % len(_MARKS)], "markersize": 5}
-        entries[name] = axes.errorbar(places, mean, yerr=sd, capsize=2.5, elinewidth=1.0, **mark, **style)
-    axes.set_xticks(_readable(places))
-    axes.xaxis.set_major_formatter(lambda place, _: f"{place:.4g}")
+    for (name, (mean, sd)), style, marker in zip(scores.items(), _styles(), cycle(_MARKS), strict=False):
+        bars: dict[str, Any] = {"marker": marker, "markersize": 5, "capsize": 2.5, "elinewidth": 1.0}
+        entries[name] = axes.errorbar(xs, mean, yerr=sd, **bars, **style)
+    axes.set_xticks(_readable(xs))
+    axes.xaxis.set_major_formatter(lambda position, _: f"{position:.4g}")
     add_legend(axes, entries)
     return axes
 
 
-def _readable(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the places far enough from the one before to have their number written."""
+def _readable(positions: NDArray[np.float64]) -> list[float]:
+    """Return the positions far enough from the one before to have their number written."""
     shown: list[float] = []
-    for place in np.unique(places).tolist():
-        if not shown or place - shown[-1] >= 0.045 * np.ptp(places):
-            shown.append(place)
-    return np.array(shown)
+    for position in np.unique(positions).tolist():
+        if not shown or position - shown[-1] >= 0.045 * np.ptp(positions):
+            shown.append(position)
+    return shown
 
 
-def _styles(count: int) -> Iterator[dict[str, Any]]:
-    """Yield how each of `count` lines is drawn: the first boldest, and dashed where colours repeat."""
-    colours = cycle(COLOURS)
-    for place in range(count):
-        line = _LINES[place // len(COLOURS) % len(_LINES)]
-        yield {
-            "color": next(colours),
-            "linestyle": line,
-            "linewidth": 2.2 if place == 0 else 1.4,
-            "zorder": 4 if place == 0 else 3,
-        }
+def _styles() -> Iterator[dict[str, Any]]:
+    """Yield how lines are drawn: the first boldest, and dashed where colours repeat."""
+    width, zorder = 2.2, 4
+    for dashes in cycle(_LINES):
+        for colour in COLOURS:
+            yield {"color": colour, "linestyle": dashes, "linewidth": width, "zorder": zorder}
+            width, zorder = 1.4, 3

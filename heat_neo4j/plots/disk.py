@@ -17,107 +17,14 @@ from heat_neo4j.plots.style import COLOURS, FACE, INK, PALE, REST, check_install
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "Box",
-    "by_importance",
-    "draw_labels",
-    "geodesics",
-    "plot_disk",
-]
+__all__ = ["geodesics", "plot_disk"]
 
 Array = NDArray[np.float64]
-Box = tuple[float, float, float, float]
-"""Left, low, right, high."""
+Pairs = NDArray[np.int64]
+Box = tuple[float, float, float, float]  # left, low, right, high
 
 _SHIFT = 0.013  # from a node to its label, in units of the disk's radius
 _GAP = 0.005  # between labels
-
-
-def by_importance(degrees: NDArray[np.int64], colours: Sequence[str]) -> NDArray[np.int64]:
-    """Return the rows in the order in which they deserve a label: the hub of each colour, then by degree."""
-    rows = np.argsort(-degrees, kind="stable")
-    hubs = {colours[row]: row for row in reversed(rows) if colours[row] != REST}
-    is_hub = np.array([hubs.get(colours[row]) == row for row in rows], dtype=np.bool_)
-    return np.concatenate([rows[is_hub], rows[~is_hub]])
-
-
-def draw_labels(
-    ax: Axes,
-    points: Array,
-    names: Sequence[str],
-    colours: Sequence[str],
-    order: NDArray[np.int64],
-    most: int,
-    taken: list[Box],
-) -> None:
-    """Write names beside their nodes, the first of `order` first, each where nothing is written yet."""
-    from matplotlib.patheffects import withStroke
-
-    to_data = ax.transData.inverted()
-    halo = [withStroke(linewidth=2.4, foreground="white", alpha=0.85)]
-    written = 0
-    named = [row for row in order.tolist() if names[row]]
-    for rank, row in enumerate(named[: 4 * most]):
-        if written == most:
-            break
-        size = 10.5 - 2.5 * rank / (4 * most)
-        text = ax.text(
-            0,
-            0,
-            printable(names[row]),
-            fontsize=size,
-            color=_dark(colours[row]),
-            va="center",
-            path_effects=halo,
-        )
-        text.set(zorder=5, parse_math=False)
-        extent = text.get_window_extent()
-        corners = to_data.transform([(extent.x0, extent.y0), (extent.x1, extent.y1)])
-        width, height = corners[1] - corners[0]
-        place = _free_place(points, points[row], float(width), float(height), taken)
-        if place is None:
-            text.remove()
-            continue
-        text.set_position((place[0], 0.5 * (place[1] + place[3])))
-        taken.append(place)
-        written += 1
-
-
-def _free_place(points: Array, point: Array, width: float, height: float, taken: Sequence[Box]) -> Box | None:
-    """Return (left, low, right, high) of a free box beside `point` that covers fewest nodes, or None."""
-    x, y = float(point[0]), float(point[1])
-    corners = [
-        (x + _SHIFT, y - height / 2), (x - _SHIFT - width, y - height / 2),
-        (x - width / 2, y + _SHIFT), (x - width / 2, y - _SHIFT - height),
-        (x + 0.7 * _SHIFT, y + 0.6 * _SHIFT), (x - 0.7 * _SHIFT - width, y + 0.6 * _SHIFT),
-        (x + 0.7 * _SHIFT, y - 0.6 * _SHIFT - height), (x - 0.7 * _SHIFT - width, y - 0.6 * _SHIFT - height),
-    ]  # fmt: skip
-    boxes = [(left, low, left + width, low + height) for left, low in corners]
-    free = [
-        box for box in boxes if max(map(abs, box)) < 1.0 and not any(_overlap(box, other) for other in taken)
-    ]
-    return min(free, key=lambda box: _covered(points, box), default=None)
-
-
-def _covered(points: Array, box: Box) -> int:
-    x, y = points.T
-    return int(np.sum((box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3])))
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] + _GAP and b[0] < a[2] + _GAP and a[1] < b[3] + _GAP and b[1] < a[3] + _GAP
-
-
-def _dark(colour: str) -> tuple[float, float, float] | str:
-    """Return a colour of the palette dark enough for text; nodes without a group get ink."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(colour)
-    return INK if colour == REST else (0.6 * red, 0.6 * green, 0.6 * blue)
-
-
-Pairs = NDArray[np.int64]
-
 _POINTS_PER_GEODESIC = 24
 _DASHES = (0, (3, 2))
 _RECTANGLE = (0.02, 0.137, 0.96, 0.825)  # of the disk in its figure; text above and below
@@ -179,6 +86,8 @@ def plot_disk(
         If matplotlib is not installed.
     """
     check_installed()
+    from matplotlib.lines import Line2D
+
     check_points(embedding)
     if embedding.shape != (graph.n_nodes, 3):
         raise ValueError(f"embedding must have shape ({graph.n_nodes}, 3), got {embedding.shape}")
@@ -188,9 +97,8 @@ def plot_disk(
     links = _checked_links(predicted, graph.n_nodes)
     axes = new_axes(11.0, 12.8, dots_per_inch=92, rectangle=_RECTANGLE) if ax is None else ax
     legend = _legend_of([group for group in groups if group is not None], min(n_groups, len(COLOURS)))
-    colours = [REST if group is None else legend.get(group, REST) for group in groups] or [
-        COLOURS[0]
-    ] * graph.n_nodes
+    colours = [REST if group is None else legend.get(group, REST) for group in groups]
+    colours = colours or [COLOURS[0]] * graph.n_nodes
     rings = np.tanh(np.arange(1, int(radius(embedding).max(initial=0.0)) + 1) / 2)
     _draw_disk(axes, rings)
     _draw_edges(axes, embedding, graph, colours, n_edges)
@@ -199,14 +107,18 @@ def plot_disk(
     _draw_nodes(axes, points, graph.degrees, colours)
     if names:
         taken: list[Box] = [(-0.02, -size - 0.01, 0.02, -size + 0.01) for size in rings.tolist()]
-        order = by_importance(graph.degrees, colours)
-        draw_labels(axes, points, names, colours, order, n_labels, taken)
-    entries = [(name, _dot(colour)) for name, colour in legend.items()]
+        order = _by_importance(graph.degrees, colours)
+        _draw_labels(axes, points, names, colours, order, n_labels, taken)
+    dot: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7}
+    signs: list[tuple[str, Any]] = [
+        (name, Line2D([], [], color=colour, **dot)) for name, colour in legend.items()
+    ]
     if legend and REST in colours:
-        entries.append(("others", _dot(REST)))
+        signs.append(("others", Line2D([], [], color=REST, **dot)))
     if len(links):
-        entries.append((f"predicted link{'s' if len(links) > 1 else ''}", _dash()))
-    _draw_text(axes, title, caption, entries)
+        dashes = Line2D([], [], color=INK, linewidth=1.1, linestyle=_DASHES)
+        signs.append((f"predicted link{'s' if len(links) > 1 else ''}", dashes))
+    _draw_text(axes, title, caption, signs)
     return axes
 
 
@@ -269,40 +181,33 @@ def _draw_disk(ax: Axes, rings: Array) -> None:
 
 def _draw_edges(ax: Axes, embedding: Array, graph: Graph, colours: Sequence[str], most: int) -> None:
     """Draw relationships, in colour if both ends have the same; the more there are, the paler."""
-    from matplotlib.collections import LineCollection
-
-    edges = graph.edges
-    source, target = edges.row.astype(np.int64), edges.col.astype(np.int64)
-    if len(source) > most:
-        chosen = np.linspace(0, len(source) - 1, most).round().astype(np.int64)
-        source, target = source[chosen], target[chosen]
-    if not len(source):
+    edges = np.column_stack(graph.edges.coords).astype(np.int64)
+    if len(edges) > most:
+        edges = edges[np.linspace(0, len(edges) - 1, most).round().astype(np.int64)]
+    if not len(edges):
         return
-    within = np.array(
-        [colours[a] == colours[b] != REST for a, b in zip(source.tolist(), target.tolist(), strict=True)]
-    )
-    curves = geodesics(embedding[source], embedding[target])
-    alpha = float(np.clip(6.0 / np.sqrt(len(source)), 0.03, 0.5))
-    pixels = len(source) > _MOST_VECTORS
-    lines = LineCollection(list(curves[~within]), colors=REST, linewidths=0.6, alpha=1.2 * alpha, zorder=2)
-    ax.add_collection(lines).set_rasterized(pixels)
-    shades = [colours[row] for row in source[within]]
-    lines = LineCollection(list(curves[within]), colors=shades, linewidths=0.7, alpha=2.0 * alpha, zorder=2)
-    ax.add_collection(lines).set_rasterized(pixels)
+    within = np.array([colours[a] == colours[b] != REST for a, b in edges.tolist()])
+    alpha = float(np.clip(6.0 / np.sqrt(len(edges)), 0.03, 0.5))
+    shades = [colours[row] for row in edges[within, 0]]
+    rest: dict[str, Any] = {"colors": REST, "linewidths": 0.6, "alpha": 1.2 * alpha, "zorder": 2}
+    coloured: dict[str, Any] = {"colors": shades, "linewidths": 0.7, "alpha": 2.0 * alpha, "zorder": 2}
+    for pairs, style in ((edges[~within], rest), (edges[within], coloured)):
+        _draw_geodesics(ax, embedding, pairs, rasterized=len(edges) > _MOST_VECTORS, **style)
 
 
 def _draw_predicted(ax: Axes, embedding: Array, links: Pairs) -> None:
     """Draw predicted links, dashed, over the relationships; the more there are, the paler."""
+    if len(links):
+        alpha = float(np.clip(12.0 / np.sqrt(len(links)), 0.2, 0.9))
+        style: dict[str, Any] = {"linewidths": 0.9, "linestyles": _DASHES, "alpha": alpha, "zorder": 2.5}
+        _draw_geodesics(ax, embedding, links, colors=INK, **style)
+
+
+def _draw_geodesics(ax: Axes, embedding: Array, pairs: Pairs, **style: Any) -> None:
     from matplotlib.collections import LineCollection
 
-    if not len(links):
-        return
-    curves = geodesics(embedding[links[:, 0]], embedding[links[:, 1]])
-    alpha = float(np.clip(12.0 / np.sqrt(len(links)), 0.2, 0.9))
-    lines = LineCollection(
-        list(curves), colors=INK, linewidths=0.9, linestyles=_DASHES, alpha=alpha, zorder=2.5
-    )
-    ax.add_collection(lines)
+    curves = geodesics(embedding[pairs[:, 0]], embedding[pairs[:, 1]])
+    ax.add_collection(LineCollection(list(curves), **style))
 
 
 def _draw_nodes(ax: Axes, points: Array, degrees: NDArray[np.int64], colours: Sequence[str]) -> None:
@@ -312,33 +217,95 @@ def _draw_nodes(ax: Axes, points: Array, degrees: NDArray[np.int64], colours: Se
     ax.scatter(x, y, s=sizes, c=shades, alpha=0.92, edgecolors="white", linewidths=0.5, zorder=3)
 
 
-def _dot(colour: str) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=colour, marker="o", linestyle="", markersize=7)
-
-
-def _dash() -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=INK, linewidth=1.1, linestyle=_DASHES)
-
-
-def _draw_text(ax: Axes, title: str, caption: str, entries: Sequence[tuple[str, Any]]) -> None:
+def _draw_text(ax: Axes, title: str, caption: str, signs: Sequence[tuple[str, Any]]) -> None:
     """Write the title above, and below the disk the legend, in as many rows as it needs, and the caption."""
     heading = ax.set_title(printable(title), loc="left", fontsize=18, color=INK, fontweight="bold", pad=8)
     heading.set_parse_math(False)
-    rows = -(-sum(len(name) + 6 for name, _ in entries) // _LEGEND_WIDTH)
-    if entries:
-        layout = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.005), "ncols": -(-len(entries) // rows)}
-        handles = [handle for _, handle in entries]
-        labels = ["entry"] * len(entries)  # the names themselves only below
-        style = {"frameon": False, "fontsize": 9.5, "handletextpad": 0.3, "columnspacing": 1.2}
-        name_legend(
-            ax.legend(handles, labels, handlelength=1.6, **style, **layout), [name for name, _ in entries]
-        )
+    names = [name for name, _ in signs]
+    rows = -(-sum(len(name) + 6 for name in names) // _LEGEND_WIDTH)
+    if signs:
+        layout = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.005), "ncols": -(-len(signs) // rows)}
+        spacing = {"handlelength": 1.6, "handletextpad": 0.3, "columnspacing": 1.2}
+        handles, labels = (
+            [sign for _, sign in signs],
+            ["entry"] * len(signs),
+        )  # the names themselves only below
+        name_legend(ax.legend(handles, labels, frameon=False, fontsize=9.5, **spacing, **layout), names)
     low = -0.05 - _LEGEND_ROW * max(rows - 1, 0)
-    text = ax.text(
-        0.0, low, caption, transform=ax.transAxes, fontsize=9.5, color=PALE, va="top", linespacing=1.5
-    )
-    text.set_parse_math(False)
+    style: dict[str, Any] = {"fontsize": 9.5, "color": PALE, "va": "top", "linespacing": 1.5}
+    ax.text(0.0, low, caption, transform=ax.transAxes, **style).set_parse_math(False)
+
+
+def _by_importance(degrees: NDArray[np.int64], colours: Sequence[str]) -> NDArray[np.int64]:
+    """Return the rows in the order of labelling: the hub of each colour, then by degree."""
+    rows = np.argsort(-degrees, kind="stable")
+    hubs = {colours[row]: row for row in reversed(rows) if colours[row] != REST}
+    is_hub = np.array([hubs.get(colours[row]) == row for row in rows], dtype=np.bool_)
+    return np.concatenate([rows[is_hub], rows[~is_hub]])
+
+
+def _draw_labels(
+    ax: Axes,
+    points: Array,
+    names: Sequence[str],
+    colours: Sequence[str],
+    order: NDArray[np.int64],
+    most: int,
+    taken: list[Box],
+) -> None:
+    """Write names beside their nodes, the first of `order` first, each where nothing is written yet."""
+    from matplotlib.patheffects import withStroke
+
+    to_data = ax.transData.inverted()
+    halo = [withStroke(linewidth=2.4, foreground="white", alpha=0.85)]
+    written = 0
+    named = [row for row in order.tolist() if names[row]]
+    for rank, row in enumerate(named[: 4 * most]):
+        if written == most:
+            break
+        size = 10.5 - 2.5 * rank / (4 * most)
+        text = ax.text(0, 0, printable(names[row]), fontsize=size, color=_dark(colours[row]), va="center")
+        text.set(zorder=5, parse_math=False, path_effects=halo)
+        extent = text.get_window_extent()
+        corners = to_data.transform([(extent.x0, extent.y0), (extent.x1, extent.y1)])
+        width, height = corners[1] - corners[0]
+        box = _free_box(points, points[row], float(width), float(height), taken)
+        if box is None:
+            text.remove()
+            continue
+        text.set_position((box[0], 0.5 * (box[1] + box[3])))
+        taken.append(box)
+        written += 1
+
+
+def _free_box(points: Array, point: Array, width: float, height: float, taken: Sequence[Box]) -> Box | None:
+    """Return a free box beside `point` that covers fewest nodes, or None."""
+    x, y = float(point[0]), float(point[1])
+    corners = [
+        (x + _SHIFT, y - height / 2), (x - _SHIFT - width, y - height / 2),
+        (x - width / 2, y + _SHIFT), (x - width / 2, y - _SHIFT - height),
+        (x + 0.7 * _SHIFT, y + 0.6 * _SHIFT), (x - 0.7 * _SHIFT - width, y + 0.6 * _SHIFT),
+        (x + 0.7 * _SHIFT, y - 0.6 * _SHIFT - height), (x - 0.7 * _SHIFT - width, y - 0.6 * _SHIFT - height),
+    ]  # fmt: skip
+    boxes = [(left, low, left + width, low + height) for left, low in corners]
+    free = [
+        box for box in boxes if max(map(abs, box)) < 1.0 and not any(_overlap(box, other) for other in taken)
+    ]
+    return min(free, key=lambda box: _covered(points, box), default=None)
+
+
+def _covered(points: Array, box: Box) -> int:
+    x, y = points.T
+    return int(np.sum((box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3])))
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[2] + _GAP and b[0] < a[2] + _GAP and a[1] < b[3] + _GAP and b[1] < a[3] + _GAP
+
+
+def _dark(colour: str) -> tuple[float, float, float] | str:
+    """Return a colour of the palette dark enough for text; nodes without a group get ink."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return INK if colour == REST else (0.6 * red, 0.6 * green, 0.6 * blue)

@@ -9,17 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from heat_neo4j.linkpred.metrics import expected_calibration_error
-from heat_neo4j.plots.style import (
-    COLOURS,
-    FACE,
-    INK,
-    PALE,
-    REST,
-    add_legend,
-    check_installed,
-    dress,
-    new_axes,
-)
+from heat_neo4j.plots.style import COLOURS, FACE, INK, PALE, REST, add_legend, diagram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,23 +54,21 @@ def plot_distances(
     ConfigError
         If matplotlib is not installed.
     """
-    check_installed()
     groups = {"edges": _distances("edges", edges), "non-edges": _distances("non_edges", non_edges)}
-    axes = new_axes(7.6, 4.8) if ax is None else ax
-    dress(axes, x="hyperbolic distance", y="density of pairs")
+    axes = diagram(ax, 7.6, 4.8, x="hyperbolic distance", y="density of pairs")
     bins = _shared_bins(np.concatenate(list(groups.values())))
     entries: dict[str, Any] = {}
     for (name, values), colour in zip(groups.items(), (COLOURS[0], COLOURS[1]), strict=True):
         density, _ = np.histogram(values, bins, density=True)
-        patch = axes.stairs(
-            density, bins, fill=True, facecolor=(colour, 0.45), edgecolor=colour, linewidth=1.2
-        )
-        entries[f"{values.size:,} {name}"] = patch
+        style: dict[str, Any] = {"facecolor": (colour, 0.45), "edgecolor": colour, "linewidth": 1.2}
+        entries[f"{values.size:,} {name}"] = axes.stairs(density, bins, fill=True, **style)
     axes.set_xlim(0.0, float(bins[-1]))
     if probability is not None:
         second = axes.twinx()
-        places = np.linspace(0.0, float(bins[-1]), 400)
-        (entries["link probability"],) = second.plot(places, probability(places), color=INK, linewidth=1.8)
+        distances = np.linspace(0.0, float(bins[-1]), 400)
+        (entries["link probability"],) = second.plot(
+            distances, probability(distances), color=INK, linewidth=1.8
+        )
         second.set_ylim(0.0, 1.05)
         second.set_ylabel("link probability at even odds", color=INK, fontsize=10.5)
         second.tick_params(colors=INK, labelsize=9.5, color=PALE)
@@ -120,7 +108,6 @@ def plot_reliability(
     ----------
     A. Niculescu-Mizil and R. Caruana, "Predicting Good Probabilities with Supervised Learning", ICML 2005.
     """
-    check_installed()
     chances = np.asarray(probabilities, dtype=np.float64)
     outcomes = np.asarray(is_edge, dtype=np.bool_)
     if chances.ndim != 1 or chances.shape != outcomes.shape or not chances.size:
@@ -128,15 +115,14 @@ def plot_reliability(
     if not ((chances >= 0.0) & (chances <= 1.0)).all():
         raise ValueError("probabilities must lie in [0, 1]")
     error = expected_calibration_error(chances, outcomes, n_bins)
-    axes = new_axes(6.8, 6.4) if ax is None else ax
-    dress(axes, x="predicted probability of a link", y="share")
+    axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share")
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), aspect="equal")
     edges = np.linspace(0.0, 1.0, n_bins + 1)
-    place = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
-    counts = np.bincount(place, minlength=n_bins)
+    bin_of = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
+    counts = np.bincount(bin_of, minlength=n_bins)
     some = counts > 0
-    mean = np.bincount(place, chances, n_bins)[some] / counts[some]
-    share = np.bincount(place, outcomes, n_bins)[some] / counts[some]
+    mean = np.bincount(bin_of, chances, n_bins)[some] / counts[some]
+    share = np.bincount(bin_of, outcomes, n_bins)[some] / counts[some]
     entries: dict[str, Any] = {}
     (entries["calibrated"],) = axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)))
     spread = np.sqrt(share * (1.0 - share) / counts[some])
@@ -160,10 +146,10 @@ def plot_reliability(
 
 
 def _distances(argument: str, values: ArrayLike) -> Array:
-    found = np.asarray(values, dtype=np.float64).ravel()
-    if not found.size or not np.isfinite(found).all() or (found < 0.0).any():
+    distances = np.asarray(values, dtype=np.float64).ravel()
+    if not distances.size or not np.isfinite(distances).all() or (distances < 0.0).any():
         raise ValueError(f"{argument} must hold distances: finite, at least 0, and at least one")
-    return found
+    return distances
 
 
 def _shared_bins(distances: Array) -> Array:

@@ -30,7 +30,7 @@ __all__ = [
     "add_legend",
     "add_title",
     "check_installed",
-    "dress",
+    "diagram",
     "name_legend",
     "new_axes",
     "save_picture",
@@ -98,16 +98,19 @@ def new_axes(
     return axes
 
 
-def dress(ax: Axes, *, x: str, y: str) -> None:
-    """Give axes of a diagram their names, background and grid."""
-    ax.set_facecolor(FACE)
-    ax.set_axisbelow(True)
-    ax.grid(color=PALE, linewidth=0.6, alpha=0.3)
-    ax.set_xlabel(x, color=INK, fontsize=10.5)
-    ax.set_ylabel(y, color=INK, fontsize=10.5)
-    ax.tick_params(colors=INK, labelsize=_LETTER, color=PALE)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(PALE)
+def diagram(ax: Axes | None, width: float, height: float, *, x: str, y: str) -> Axes:
+    """Return `ax`, or new axes if there are none, with names, background and grid."""
+    check_installed()
+    axes = new_axes(width, height) if ax is None else ax
+    axes.set_facecolor(FACE)
+    axes.set_axisbelow(True)
+    axes.grid(color=PALE, linewidth=0.6, alpha=0.3)
+    axes.set_xlabel(x, color=INK, fontsize=10.5)
+    axes.set_ylabel(y, color=INK, fontsize=10.5)
+    axes.tick_params(colors=INK, labelsize=_LETTER, color=PALE)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(PALE)
+    return axes
 
 
 def add_legend(ax: Axes, entries: Mapping[str, Artist], **layout: Any) -> None:

@@ -1,4 +1,4 @@
-"""Trained points set right at the end: towards their neighbours, and nearer the centre by degree.
+"""Post-processing of trained points: towards their neighbours, and nearer the centre by degree.
 
 Training knows relationships from samples only, and its noise keeps radii short: beside random negatives, a
 node that many others meet is pushed outwards like any other. In a hyperbolic graph the radius falls with the
@@ -20,7 +20,7 @@ __all__ = ["refine", "unrefined_radii", "with_neighbours"]
 Array = NDArray[np.float64]
 
 _NEIGHBOURS = 0.1  # weight of a node's neighbours beside its own point
-_STRETCH = 1.3  # of all radii
+_RADIUS_SCALE = 1.3
 _DEGREE = 0.02  # a radius is divided by this power of the degree
 
 
@@ -40,12 +40,12 @@ def refine(points: Array, graph: Graph) -> Array:
         Points on the hyperboloid.
     """
     moved = centroids(with_neighbours(graph, _NEIGHBOURS), points)
-    return at_radius(moved, _STRETCH * radius(moved) / np.maximum(graph.degrees, 1) ** _DEGREE)
+    return at_radius(moved, _RADIUS_SCALE * radius(moved) / np.maximum(graph.degrees, 1) ** _DEGREE)
 
 
 def unrefined_radii(points: Array, graph: Graph) -> Array:
     """Return refined points at about the radii that training gave them."""
-    return at_radius(points, radius(points) * np.maximum(graph.degrees, 1) ** _DEGREE / _STRETCH)
+    return at_radius(points, radius(points) * np.maximum(graph.degrees, 1) ** _DEGREE / _RADIUS_SCALE)
 
 
 def with_neighbours(graph: Graph, weight: float) -> sparse.csr_array:

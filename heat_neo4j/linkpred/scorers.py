@@ -34,9 +34,8 @@ Pairs = NDArray[np.int64]
 class PairScorer(Protocol):
     """Scores any pair of the rows of one graph."""
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
+    n_nodes: int
+    """Number of nodes N."""
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of `pairs`, rows (u, v); shape (m, 2) to (m,)."""
@@ -45,7 +44,7 @@ class PairScorer(Protocol):
         """Return the scores of nodes `begin` to `end` - 1 with every node; shape (end - begin, N)."""
 
 
-class DistanceScorer:
+class DistanceScorer(PairScorer):
     """Minus the hyperbolic distance.
 
     Parameters
@@ -62,11 +61,7 @@ class DistanceScorer:
     def __init__(self, embedding: Array) -> None:
         self.embedding = embedding  # the compiled sweep over all pairs takes it
         self._columns = columns_of(embedding, len(embedding))
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
-        return len(self._columns.time)
+        self.n_nodes = len(embedding)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
@@ -81,7 +76,7 @@ class DistanceScorer:
         return self.pairs(np.column_stack((u, v))).reshape(end - begin, n)
 
 
-class NodeScorer:
+class NodeScorer(PairScorer):
     """A value of one node combined with that of the other: the product of degrees, say, or the sum of radii.
 
     Parameters
@@ -94,11 +89,7 @@ class NodeScorer:
 
     def __init__(self, values: Array, combine: np.ufunc) -> None:
         self._values, self._combine = np.asarray(values, dtype=np.float64), combine
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
-        return len(self._values)
+        self.n_nodes = len(values)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
@@ -109,7 +100,7 @@ class NodeScorer:
         return np.asarray(self._combine.outer(self._values[begin:end], self._values))
 
 
-class SparseProductScorer:
+class SparseProductScorer(PairScorer):
     """The inner product of a sparse row of one node and a sparse row of the other.
 
     Parameters
@@ -126,11 +117,7 @@ class SparseProductScorer:
     ) -> None:
         self._left, self._right, self._middle = _sorted(left), _sorted(right), middle
         self._columns = sparse.csr_array(self._right.T)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
-        return int(self._left.shape[0])
+        self.n_nodes = int(self._left.shape[0])
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
@@ -179,7 +166,7 @@ def _parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int3
     )
 
 
-class VectorScorer:
+class VectorScorer(PairScorer):
     """The inner product of two dense vectors, each coordinate weighted.
 
     Parameters
@@ -193,11 +180,7 @@ class VectorScorer:
     def __init__(self, vectors: Array, weights: Array | None = None) -> None:
         self._vectors = np.asarray(vectors, dtype=np.float64)
         self._weighted = self._vectors if weights is None else self._vectors * weights
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
-        return len(self._vectors)
+        self.n_nodes = len(self._vectors)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
@@ -209,7 +192,7 @@ class VectorScorer:
         return np.asarray(np.einsum("ij,kj->ik", self._vectors[begin:end], self._weighted))
 
 
-class EuclideanScorer:
+class EuclideanScorer(PairScorer):
     """Minus the squared Euclidean distance.
 
     Parameters
@@ -220,21 +203,17 @@ class EuclideanScorer:
 
     def __init__(self, vectors: Array) -> None:
         self._vectors = np.asarray(vectors, dtype=np.float64)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes N."""
-        return len(self._vectors)
+        self.n_nodes = len(self._vectors)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        gap = self._vectors[pairs[:, 0]] - self._vectors[pairs[:, 1]]
-        return np.asarray(-np.einsum("ij,ij->i", gap, gap))
+        difference = self._vectors[pairs[:, 0]] - self._vectors[pairs[:, 1]]
+        return np.asarray(-np.einsum("ij,ij->i", difference, difference))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
         total = np.zeros((end - begin, self.n_nodes))
         for column in self._vectors.T:
-            gap = np.subtract.outer(column[begin:end], column)
-            total -= gap * gap
+            difference = np.subtract.outer(column[begin:end], column)
+            total -= difference * difference
         return total

@@ -80,15 +80,10 @@ def split_edges(
     ValueError
         If `share` is out of range, no edge can be held out, or the graph has no non-edge.
     """
-    _check_share(share)
-    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
-    upper = graph.edges
-    edges = _pairs(upper)
-    place = np.random.default_rng(edge_seed).permutation(len(edges))
+    edges, place, non_edge_seed = _shuffled(graph, share, random_state)
     free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
-    wanted = max(round(share * len(edges)), 1)
-    chosen = free[np.argsort(place[free])[:wanted]]
-    return _split(graph, upper, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
+    chosen = free[np.argsort(place[free])[: max(round(share * len(edges)), 1)]]
+    return _split(graph, edges, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
 
 
 def split_edges_of(
@@ -124,11 +119,7 @@ def split_edges_of(
     ValueError
         If `share` is out of range, or no edge can be held out.
     """
-    _check_share(share)
-    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
-    upper = graph.edges
-    edges = _pairs(upper)
-    place = np.random.default_rng(edge_seed).permutation(len(edges))
+    edges, place, non_edge_seed = _shuffled(graph, share, random_state)
     theirs = nodes[edges].any(axis=1)
     free = np.flatnonzero(theirs & ~_first_of_a_node(edges, graph.n_nodes, place))
     chosen = free[np.argsort(place[free])[: max(round(share * int(theirs.sum())), 1)]]
@@ -139,7 +130,7 @@ def split_edges_of(
     second = np.random.default_rng(non_edge_seed).integers(0, graph.n_nodes, len(first))
     joined = np.asarray(graph.adjacency[first, second]).ravel() != 0
     apart = np.column_stack((first, second))[~joined & (first != second)]
-    return replace(_split(graph, upper, chosen, 1, non_edge_seed), test_non_edges=np.sort(apart, axis=1))
+    return replace(_split(graph, edges, chosen, 1, non_edge_seed), test_non_edges=np.sort(apart, axis=1))
 
 
 def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:
@@ -170,33 +161,31 @@ def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int 
         If `share` is out of range, the graph has no times, no edge can be held out, or the graph has no
         non-edge.
     """
-    _check_share(share)
+    edges, permutation, non_edge_seed = _shuffled(graph, share, random_state)
     if graph.edge_times is None:
         raise ValueError(f"{graph!r} has no times: name the relationship property that holds them (time)")
     dated = ~np.isnan(graph.edge_times)
     if not dated.any():
         raise ValueError(f"no edge of {graph!r} has a time")
-    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
-    upper = graph.edges
-    edges = _pairs(upper)
-    order = np.lexsort((np.random.default_rng(edge_seed).permutation(len(edges)), graph.edge_times))
+    order = np.lexsort((permutation, graph.edge_times))
     place = np.empty(len(edges), dtype=np.int64)
     place[order] = np.arange(len(edges))
     place[~dated] = -1  # before all that have a time, so that none of these is needed where one is
     free = np.flatnonzero(dated & ~_first_of_a_node(edges, graph.n_nodes, place))
-    wanted = max(round(share * int(dated.sum())), 1)
-    latest = free[np.argsort(place[free])[-wanted:]]
-    split = _split(graph, upper, latest, len(latest), non_edge_seed)
+    latest = free[np.argsort(place[free])[-max(round(share * int(dated.sum())), 1) :]]
+    split = _split(graph, edges, latest, len(latest), non_edge_seed)
     return replace(split, since=float(graph.edge_times[latest].min()))
 
 
-def _check_share(share: float) -> None:
+def _shuffled(
+    graph: Graph, share: float, random_state: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], np.random.SeedSequence]:
+    """Return the edges as rows (u, v), their places in random order, and the seed of the non-edges."""
     if not 0.0 < share < 1.0:
         raise ValueError(f"share must lie between 0 and 1, got {share}")
-
-
-def _pairs(upper: sparse.coo_array) -> NDArray[np.int64]:
-    return np.column_stack((upper.row, upper.col)).astype(np.int64)
+    edge_seed, non_edge_seed = np.random.SeedSequence(draw_seed(random_state)).spawn(2)
+    edges = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64)
+    return edges, np.random.default_rng(edge_seed).permutation(len(edges)), non_edge_seed
 
 
 def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -210,7 +199,7 @@ def _first_of_a_node(edges: NDArray[np.int64], n: int, place: NDArray[np.int64])
 
 def _split(
     graph: Graph,
-    upper: sparse.coo_array,
+    edges: NDArray[np.int64],
     chosen: NDArray[np.int64],
     n_non_edges: int,
     non_edge_seed: np.random.SeedSequence,
@@ -218,15 +207,15 @@ def _split(
     """Hold out the `chosen` edges, and draw as many non-edges."""
     if not len(chosen):
         raise ValueError(f"no edge of {graph!r} can be held out while every node keeps one")
-    edges = _pairs(upper)
     keep = np.ones(len(edges), dtype=bool)
     keep[chosen] = False
-    kept = sparse.coo_array(
+    upper = graph.edges
+    remaining = sparse.coo_array(
         (upper.data[keep], (upper.row[keep], upper.col[keep])), shape=graph.adjacency.shape
     ).tocsr()
     train = replace(
         graph,
-        adjacency=sparse.csr_array(kept + kept.T),
+        adjacency=sparse.csr_array(remaining + remaining.T),
         edge_times=None if graph.edge_times is None else graph.edge_times[keep],
     )
     return EdgeSplit(
@@ -237,7 +226,7 @@ def _split(
 
 
 def _draw_non_edges(
-    edges: NDArray[np.int64], n: int, wanted: int, seed: np.random.SeedSequence
+    edges: NDArray[np.int64], n: int, count: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
     """Draw distinct non-edges uniformly, by their rank among all non-edges; sorted."""
     row_start = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1, dtype=np.int64))))
@@ -245,7 +234,7 @@ def _draw_non_edges(
     if total == 0:
         raise ValueError(f"the graph of {n} nodes is complete: it has no non-edge to draw")
     ranks = np.sort(
-        np.random.default_rng(seed).choice(total, size=min(wanted, total), replace=False, shuffle=False)
+        np.random.default_rng(seed).choice(total, size=min(count, total), replace=False, shuffle=False)
     )
     edge_codes = row_start[edges[:, 0]] + edges[:, 1] - edges[:, 0] - 1
     # Non-edge number r is the pair with code r + (number of edges before it).

@@ -1,4 +1,4 @@
-"""Compiled code made ready before it is needed: once on a machine that takes seconds, and a user is told.
+"""Kernels compiled before they are needed: the first time on a machine this takes seconds.
 
 Numba compiles one function at a time in a process. So two processes of our own fill the cache on disk, each
 with its half, while this one reads the graph.
@@ -37,7 +37,7 @@ from heat_neo4j.graph import Graph
 __all__ = ["COMPILING", "begin_compiling", "compile_part", "make_ready"]
 
 COMPILING = "compiling (only once)"
-"""The stage that a progress callback is told; only where something is compiled."""
+"""The stage passed to a progress callback, only where something is compiled."""
 
 _LAST = (draw_block, list_negatives, train_batches, nearest_absent)
 """The last kernels that the parts compile."""
@@ -71,8 +71,8 @@ def begin_compiling() -> None:
 
     What they have not compiled in the end, whatever stopped them, `make_ready` compiles.
     """
-    kept = train_batches.stats.cache_path is not None
-    if _processes or not kept or available_processors()[0] < 2 or not sys.executable or _is_compiled():
+    has_cache = train_batches.stats.cache_path is not None
+    if _processes or not has_cache or available_processors()[0] < 2 or not sys.executable or _is_compiled():
         return
     for part in _PARTS:
         arguments = [
@@ -95,10 +95,10 @@ def compile_part(part: str) -> None:
 
 def _is_compiled() -> bool:
     """Tell whether this process, or those before, have compiled the last kernel of each part."""
-    return all(_is_kept(kernel) or bool(kernel.signatures) for kernel in _LAST)
+    return all(_is_cached(kernel) or bool(kernel.signatures) for kernel in _LAST)
 
 
-def _is_kept(kernel: Any) -> bool:
+def _is_cached(kernel: Any) -> bool:
     folder = kernel.stats.cache_path  # None where nothing can be kept
     module = kernel.py_func.__module__.rpartition(".")[2]
     return folder is not None and any(Path(folder).glob(f"{module}.{kernel.__name__}-*.nbi"))

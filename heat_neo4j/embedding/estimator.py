@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
@@ -50,7 +49,7 @@ class HEAT(BaseEstimator):
         Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
     attribute_neighbours : int, optional
         Teleport only to so many most similar nodes of each, found approximately by pynndescent (extra
-        ``approximate``). That is another law than HEAT's, which None keeps exactly, at any size: see
+        ``approximate``). None samples HEAT's own distribution exactly, at any size: see
         ``training_["attribute_mass_dropped"]``.
     sigma : float, default 1.0
         Width of the Gaussian on hyperbolic distance, above 0.
@@ -95,7 +94,7 @@ class HEAT(BaseEstimator):
         The seed used.
     training_ : dict
         Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
-        what share of the similarity a restricted law leaves out.
+        what share of the similarity `attribute_neighbours` leaves out.
 
     References
     ----------
@@ -224,7 +223,9 @@ class HEAT(BaseEstimator):
         clock = _Clock()
         if make_ready(on_progress):
             clock.stop("compile")
-        similarity, dropped = self._near_attributes(graph)
+        similarity, dropped = None, 0.0
+        if self.attribute_neighbours is not None and self.alpha > 0.0 and graph.n_attributes > 0:
+            similarity, dropped = near_attributes(graph, self.attribute_neighbours, self.seed_)
         walks = make_walks(
             graph,
             alpha=self.alpha,
@@ -274,12 +275,6 @@ class HEAT(BaseEstimator):
             "attribute_sampling": _sampling(walks.similarity),
             "attribute_mass_dropped": dropped,
         }
-
-    def _near_attributes(self, graph: Graph) -> tuple[Similarity | None, float]:
-        """Return the law of teleports among near nodes, if that is asked for, and what it drops."""
-        if self.attribute_neighbours is None or self.alpha == 0.0 or graph.n_attributes == 0:
-            return None, 0.0
-        return near_attributes(graph, self.attribute_neighbours, self.seed_)
 
     def check_parameters(self) -> tuple[Schedule, int]:
         """Return what the parameters ask to be trained, and the number of threads.

@@ -1,7 +1,7 @@
-"""Attribute teleports among the most similar nodes only, found approximately: another law, for those who ask.
+"""Attribute teleports among approximately the most similar nodes: another sampling distribution.
 
-A node's similar nodes are so many that the nearest few hold a part of the mass only; how much is measured,
-and told. `similarity.make_similarity` draws from the exact law, at any size, without a list of neighbours.
+A node's similar nodes are so many that the nearest few hold a part of the mass only; how much is measured.
+`similarity.make_similarity` draws from the exact distribution, at any size, without a list of neighbours.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from heat_neo4j.graph import Graph
 
 __all__ = ["near_attributes"]
 
-_DENSE_COLUMNS = 256  # up to here rows are compared as the law does, scaled; beyond, without their background
+_DENSE_COLUMNS = 256  # up to here scaled rows are compared; beyond, without their background
 _SAMPLE = 256  # nodes whose dropped mass is measured
 
 
 def near_attributes(graph: Graph, k: int, seed: int) -> tuple[Similarity, float]:
-    """Return the law Y restricted to about the k most similar nodes of each, and the mass that it drops.
+    """Return Y restricted to about the k most similar nodes of each, and the mass that this drops.
 
     Parameters
     ----------
@@ -71,15 +71,15 @@ def near_attributes(graph: Graph, k: int, seed: int) -> tuple[Similarity, float]
     weights = cosines.of(source, near.ravel()).reshape(near.shape)
     weights[(near == np.arange(n)[:, None]) | (near < 0)] = 0.0
     near[near < 0] = 0
-    kept = np.maximum(weights, 0.0)
+    positive = np.maximum(weights, 0.0)
     sample = np.random.default_rng(seed).choice(n, size=min(_SAMPLE, n), replace=False)
-    return neighbour_similarity(near, kept), _dropped(cosines, sample, kept[sample].sum(axis=1))
+    return neighbour_similarity(near, positive), _dropped(cosines, sample, positive[sample].sum(axis=1))
 
 
-def _dropped(cosines: _Cosines, sample: NDArray[np.int64], kept: NDArray[np.float64]) -> float:
+def _dropped(cosines: _Cosines, sample: NDArray[np.int64], listed: NDArray[np.float64]) -> float:
     everything = np.arange(cosines.n_nodes)
     shares = []
-    for node, held in zip(sample.tolist(), kept.tolist(), strict=True):
+    for node, held in zip(sample.tolist(), listed.tolist(), strict=True):
         positive = np.maximum(cosines.of(np.full(cosines.n_nodes, node), everything), 0.0)
         total = positive.sum() - positive[node]
         if total > 0.0:

@@ -12,36 +12,34 @@ from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.random import Keys, draw_seed, make_keys
+from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import negatives_of_walks
 from heat_neo4j.embedding.postprocessing import refine, unrefined_radii
 from heat_neo4j.embedding.similarity import make_similarity
-from heat_neo4j.embedding.training import Schedule, Trained, start_points, train
+from heat_neo4j.embedding.training import Trained, start_points, train
 from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
 from heat_neo4j.geometry.hyperboloid import centroids, exp_map, log_map
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "fit_local",
-    "with_newcomers",
-]
+__all__ = ["fit_local", "with_new_nodes"]
 
 Array = NDArray[np.float64]
 
 _MEETINGS = 32  # walks by which a node without neighbours looks for similar ones
+_WALKS, _RATE = 0.4, 0.2  # of a full fit's, for changed nodes: as in a warm start
 
 
-def with_newcomers(
+def with_new_nodes(
     points: Array, new: NDArray[np.bool_], graph: Graph, walks: Walks, generator: np.random.Generator
 ) -> Array:
     """Return points with the rows of new nodes put in.
 
-    A new node begins at the weighted Lorentz centroid of its neighbours that are known; one whose neighbours
-    are all new, at that of theirs, and so on; one without neighbours, at that of the nodes it meets by
-    attributes. Of the others nothing is known: they begin close to the origin.
+    A new node begins at the weighted Lorentz centroid of its neighbours that have points; one whose
+    neighbours are all new, at that of theirs, and so on; one without neighbours, at that of the nodes it
+    meets by attributes. All others begin close to the origin.
 
     Parameters
     ----------
@@ -54,33 +52,30 @@ def with_newcomers(
     walks : Walks
         Of the graph; their second node is a neighbour, or a similar node.
     generator : numpy Generator
-        For those of which nothing is known.
+        For those that begin close to the origin.
     """
     placed = points.copy()
     left = np.flatnonzero(new)
     placed[left] = start_points(len(left), points.shape[1] - 1, generator)
-    known = ~new
-    left = _by_neighbours(placed, known, left, graph.adjacency)
-    if left.size:
-        met = _met(walks, left)
-        if _by_neighbours(placed, known, left, met).size < left.size:
-            left = np.flatnonzero(~known)
-            _by_neighbours(placed, known, left, graph.adjacency)
+    has_point = ~new
+    left = _by_neighbours(placed, has_point, left, graph.adjacency)
+    if left.size and _by_neighbours(placed, has_point, left, _met(walks, left)).size < left.size:
+        _by_neighbours(placed, has_point, np.flatnonzero(~has_point), graph.adjacency)
     return placed
 
 
 def _by_neighbours(
-    placed: Array, known: NDArray[np.bool_], left: NDArray[np.int64], near: sparse.csr_array
+    placed: Array, has_point: NDArray[np.bool_], left: NDArray[np.int64], near: sparse.csr_array
 ) -> NDArray[np.int64]:
-    """Put nodes among known ones that are near, then those near to these; return who is left."""
-    while left.size and known.any():
-        weights = sparse.csr_array(near[left] @ sparse.diags_array(known.astype(np.float64)))
-        found = np.asarray(weights.sum(axis=1)).ravel() > 0
-        if not found.any():
+    """Put nodes among near ones that have points, then those near to these; return the nodes left."""
+    while left.size and has_point.any():
+        weights = sparse.csr_array(near[left] @ sparse.diags_array(has_point.astype(np.float64)))
+        is_near = np.asarray(weights.sum(axis=1)).ravel() > 0
+        if not is_near.any():
             break
-        placed[left[found]] = centroids(weights[found], placed)
-        known[left[found]] = True
-        left = left[~found]
+        placed[left[is_near]] = centroids(weights[is_near], placed)
+        has_point[left[is_near]] = True
+        left = left[~is_near]
     return left
 
 
@@ -92,9 +87,6 @@ def _met(walks: Walks, nodes: NDArray[np.int64]) -> sparse.csr_array:
     walked = lengths > 1
     ends = indices[walked] % n, drawn[walked, 1].astype(np.int64)
     return sparse.csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
-
-
-_WALKS, _RATE = 0.4, 0.2  # of a full fit's, for nodes that have a place already: as in a warm start
 
 
 def fit_local(
@@ -115,7 +107,7 @@ def fit_local(
     Then nodes whose neighbourhood changed are trained in the same way from where they are, with fewer walks
     and a smaller rate. Each moves along the geodesic to where that leads, by the share of its neighbourhood
     that changed: a node of a thousand relationships hardly moves for one of them. Teleports follow the exact
-    law of attributes, `attribute_neighbours` or not.
+    sampling distribution of attributes, `attribute_neighbours` or not.
 
     Parameters
     ----------
@@ -177,7 +169,7 @@ def fit_local(
         )
         raw = unrefined_radii(points, graph) if model.refine else points
         if new.any():
-            raw = with_newcomers(raw, new, graph, walks, keys.start)
+            raw = with_new_nodes(raw, new, graph, walks, keys.start)
         weights = np.asarray((graph.degrees + 1.0) ** model.negative_exponent, dtype=np.float64)
         total = int(new.any()) + int(moving.any())
         short = replace(
@@ -185,13 +177,22 @@ def fit_local(
             walks_per_node=max(1, round(_WALKS * schedule.walks_per_node)),
             learning_rate=_RATE * schedule.learning_rate,
         )
-        for nodes, how in ((new, schedule), (moving, short)):
-            if nodes.any():
-                on_batch = _part(on_progress, len(parts), total)
-                parts.append(
-                    _train_only(raw, np.flatnonzero(nodes), walks, weights, how, keys, team, on_batch)
-                )
-                raw = parts[-1].points
+        for nodes, part_schedule in ((new, schedule), (moving, short)):
+            if not nodes.any():
+                continue
+            only = np.flatnonzero(nodes)
+            negatives = negatives_of_walks(
+                walks,
+                only,
+                weights,
+                walks_per_node=part_schedule.walks_per_node,
+                window_size=schedule.window_size,
+                team=team,
+            )
+            on_batch = _part(on_progress, len(parts), total)
+            part = train(raw, walks, negatives, part_schedule, keys, team=team, only=only, on_batch=on_batch)
+            parts.append(part)
+            raw = part.points
     final = refine(raw, graph) if model.refine else raw
     local.embedding_ = points.copy()
     local.embedding_[new] = final[new]
@@ -208,28 +209,6 @@ def fit_local(
         "damped_steps": sum(part.n_damped for part in parts),
     }
     return local
-
-
-def _train_only(
-    points: Array,
-    only: NDArray[np.int64],
-    walks: Walks,
-    weights: Array,
-    schedule: Schedule,
-    keys: Keys,
-    team: WorkerThreads,
-    on_batch: Callable[[int, int], None],
-) -> Trained:
-    """Train some nodes, all else frozen, by the walks from them."""
-    negatives = negatives_of_walks(
-        walks,
-        only,
-        weights,
-        walks_per_node=schedule.walks_per_node,
-        window_size=schedule.window_size,
-        team=team,
-    )
-    return train(points, walks, negatives, schedule, keys, team=team, only=only, on_batch=on_batch)
 
 
 def _part(on_progress: Progress, number: int, count: int) -> Callable[[int, int], None]:

@@ -19,7 +19,7 @@ __all__ = [
     "BLOOM_BYTES",
     "EXACT_BYTES",
     "LISTED_BYTES",
-    "Pairs",
+    "WalkPairs",
     "collect_pairs",
     "make_pair_set",
     "negatives_of_walks",
@@ -43,8 +43,8 @@ _PROBES = 100_000
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """What one pass over all walks found.
+class WalkPairs:
+    """The pairs of all walks.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def collect_pairs(
     team: WorkerThreads = ALONE,
     pair_set: PairSet | None = None,
     on_block: Callable[[int, int], None] = lambda done, total: None,
-) -> Pairs:
+) -> WalkPairs:
     """Draw every walk once, in blocks, and keep only D and the occurrences.
 
     Parameters
@@ -115,19 +115,13 @@ def collect_pairs(
 
     Returns
     -------
-    Pairs
+    WalkPairs
     """
     n = walks.n_nodes
     if pair_set is None:
         pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
-    occurrences = np.zeros(n, dtype=np.int64)
-    n_pairs = np.zeros(1, dtype=np.int64)
-    total = n * walks_per_node
-    for first in range(0, total, WALKS_PER_BLOCK):
-        last = min(first + WALKS_PER_BLOCK, total)
-        nodes, lengths = draw_walks(walks, np.arange(first, last), team)
-        team.run(kernels.record_walks, nodes, lengths, window_size, *pair_set, occurrences, n_pairs)
-        on_block(last, total)
+    indices = range(n * walks_per_node)
+    occurrences, n_pairs = _record(walks, indices, window_size, pair_set, team, on_block)
     weights = occurrences.astype(np.float64) ** negative_exponent
     negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
     exclusion, false_positive_share = "exact", 0.0
@@ -136,10 +130,10 @@ def collect_pairs(
         if false_positive_share > _FULL:
             exclusion = "crowded nodes"
             negatives = negatives._replace(words=np.zeros(1, dtype=np.uint64))
-    return Pairs(
+    return WalkPairs(
         negatives=negatives,
         occurrences=occurrences,
-        n_pairs=int(n_pairs[0]),
+        n_pairs=n_pairs,
         exclusion=exclusion,
         false_positive_share=false_positive_share,
         n_crowded=int(np.count_nonzero(np.diff(negatives.listed_from))),
@@ -173,13 +167,27 @@ def negatives_of_walks(
     most_pairs = len(nodes) * walks_per_node * walks.length * window_size
     bloom = min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
     pair_set = PairSet(np.zeros(max(bloom // 8, 1), dtype=np.uint64), 0)
-    occurrences = np.zeros(walks.n_nodes, dtype=np.int64)
-    n_pairs = np.zeros(1, dtype=np.int64)
     indices = walks_from(nodes, walks_per_node, walks.n_nodes)
-    for first in range(0, len(indices), WALKS_PER_BLOCK):
-        drawn, lengths = draw_walks(walks, indices[first : first + WALKS_PER_BLOCK], team)
-        team.run(kernels.record_walks, drawn, lengths, window_size, *pair_set, occurrences, n_pairs)
+    occurrences, _ = _record(walks, indices, window_size, pair_set, team)
     return _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
+
+
+def _record(
+    walks: Walks,
+    indices: NDArray[np.int64] | range,
+    window_size: int,
+    pair_set: PairSet,
+    team: WorkerThreads,
+    on_block: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[NDArray[np.int64], int]:
+    """Add the pairs of some walks to a set; return how often each node occurs, and the number of pairs."""
+    occurrences, n_pairs = np.zeros(walks.n_nodes, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for first in range(0, len(indices), WALKS_PER_BLOCK):
+        block = np.asarray(indices[first : first + WALKS_PER_BLOCK])
+        nodes, lengths = draw_walks(walks, block, team)
+        team.run(kernels.record_walks, nodes, lengths, window_size, *pair_set, occurrences, n_pairs)
+        on_block(first + len(block), len(indices))
+    return occurrences, int(n_pairs[0])
 
 
 def _make_negatives(

@@ -1,4 +1,4 @@
-"""The law of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), Y_uu = 0, z standard-scaled (HEAT, 3.1)."""
+"""The sampling distribution of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), z standard-scaled."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def scaled(
     x = sparse.csc_array(attributes)
     x.eliminate_zeros()
     n = x.shape[0]
-    mean, std, kept = _deviations(x)
+    mean, std, varying = _deviations(x)
     entries = np.diff(x.indptr)
     columns = np.repeat(np.arange(x.shape[1]), entries)
     usual = np.zeros(x.shape[1])
-    common = kept[n - entries[kept] < _USUAL_SHARE * n]
-    rare = np.isin(columns, np.setdiff1d(kept, common))
+    common = varying[n - entries[varying] < _USUAL_SHARE * n]
+    rare = np.isin(columns, np.setdiff1d(varying, common))
     parts: list[tuple[NDArray[Any], ...]] = [(x.indices[rare], columns[rare], x.data[rare])]
     for f in common:
         values = x[:, [f]].toarray().ravel()
@@ -89,19 +89,19 @@ def scaled(
         parts.append((rows, np.full(len(rows), f), values[rows] - usual[f]))
     rows, columns, data = (np.concatenate(part) for part in zip(*parts, strict=True))
     places = np.zeros(x.shape[1], dtype=np.int64)
-    places[kept] = np.arange(len(kept))
-    d = sparse.csr_array((data / std[columns], (rows, places[columns])), shape=(n, len(kept)))
+    places[varying] = np.arange(len(varying))
+    d = sparse.csr_array((data / std[columns], (rows, places[columns])), shape=(n, len(varying)))
     d.sort_indices()
-    return d, ((usual - mean) / np.where(std > 0.0, std, 1.0))[kept]
+    return d, ((usual - mean) / np.where(std > 0.0, std, 1.0))[varying]
 
 
 def over_deviation(attributes: sparse.csr_array | NDArray[np.float64]) -> sparse.csr_array:
     """Return values over their column's standard deviation, shape (N, F'), without constant columns."""
     x = sparse.csc_array(attributes)
-    _, std, kept = _deviations(x)
+    _, std, varying = _deviations(x)
     scale = np.zeros(x.shape[1])
-    scale[kept] = 1.0 / std[kept]
-    values = sparse.csr_array((x @ sparse.diags_array(scale, format="csc"))[:, kept])
+    scale[varying] = 1.0 / std[varying]
+    values = sparse.csr_array((x @ sparse.diags_array(scale, format="csc"))[:, varying])
     values.eliminate_zeros()
     values.sort_indices()
     return values
@@ -129,12 +129,12 @@ def _usual(values: NDArray[np.float64], mean: float) -> float:
 
 
 def no_similarity() -> Similarity:
-    """Return the law under which nothing is similar to anything."""
+    """Return the distribution under which nothing is similar to anything."""
     return _assemble(use_table=False)
 
 
 def neighbour_similarity(nodes: NDArray[np.int64], weights: NDArray[np.float64]) -> Similarity:
-    """Return the law that draws from a list of each node's own.
+    """Return the distribution that draws from a list of each node's own.
 
     Parameters
     ----------
@@ -196,32 +196,32 @@ def make_similarity(
     )
     by_base = np.argsort(-scalars[:, BASE], kind="stable").astype(np.int32)
     owned, base_sums, reach = kernels.envelopes(indptr, indices, values, sums, by_base, scalars)
-    law = _assemble(
+    similarity = _assemble(
         use_table=False, indptr=indptr, indices=indices, values=values, scalars=scalars,
         owned_cumulative=owned, col_indptr=col_indptr, col_nodes=col_nodes, col_slots=slots, col_split=split,
         by_base=by_base, base_sums=base_sums, reach=reach, listed=np.zeros(graph.n_nodes, dtype=np.bool_),
     )  # fmt: skip
-    team.run(kernels.find_crowded, law)
-    return _with_lists(law, most, col_values, team)
+    team.run(kernels.find_crowded, similarity)
+    return _with_lists(similarity, most, col_values, team)
 
 
 def _with_lists(
-    law: Similarity, most: NDArray[np.float64], col_values: NDArray[np.float64], team: WorkerThreads
+    similarity: Similarity, most: NDArray[np.float64], col_values: NDArray[np.float64], team: WorkerThreads
 ) -> Similarity:
-    """Return the law with the lists of the nodes that are to have one."""
-    crowded = np.flatnonzero(law.listed)
+    """Return the distribution with the lists of the nodes that are to have one."""
+    crowded = np.flatnonzero(similarity.listed)
     counts = np.zeros(len(crowded), dtype=np.int64)
-    team.run(kernels.count_similar, law, most, col_values, crowded, counts)
+    team.run(kernels.count_similar, similarity, most, col_values, crowded, counts)
     room = np.minimum(counts, longest_list(counts, _LISTED_BYTES // _LISTED_ENTRY, _FEWEST_LISTED))
-    sizes = np.zeros(len(law.listed), dtype=np.int64)
+    sizes = np.zeros(len(similarity.listed), dtype=np.int64)
     sizes[crowded] = room
-    law = law._replace(
+    similarity = similarity._replace(
         listed_from=np.concatenate(([0], np.cumsum(sizes))),
         listed_nodes=np.empty(room.sum(), dtype=np.int32),
         listed_cumulative=np.empty(room.sum()),
     )
-    team.run(kernels.list_similar, law, col_values, crowded, counts)
-    return law
+    team.run(kernels.list_similar, similarity, col_values, crowded, counts)
+    return similarity
 
 
 def _csr(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

@@ -61,7 +61,7 @@ def make_walks(
     key : uint64
         Key of the random streams.
     similarity : Similarity, optional
-        The law of attribute steps; made from the graph's attributes when it is not given.
+        The distribution of attribute steps; made from the graph's attributes when it is not given.
     team : WorkerThreads
         Threads to use.
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j.embedding.estimator import HEAT
-from heat_neo4j.embedding.out_of_sample import with_newcomers
+from heat_neo4j.embedding.out_of_sample import with_new_nodes
 from heat_neo4j.embedding.postprocessing import unrefined_radii
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
@@ -39,7 +39,7 @@ def fit_warm(
     """Fit a clone of `model` that starts from an earlier embedding, with fewer walks and a smaller rate.
 
     Refinement is undone before and done after, so that radii do not grow from one warm start to the next. A
-    node of the embedding without any training pair keeps its point to the bit: nothing is learnt of it, and
+    node of the embedding without any training pair keeps its point to the bit: it has no pair to train, and
     as a negative of others it would only be pushed outwards.
 
     Parameters
@@ -71,14 +71,14 @@ def fit_warm(
     similarity = make_similarity(graph, table_limit=0) if alone or new.any() else no_similarity()
     walks = make_walks(graph, alpha=model.alpha, walk_length=2, key=keys.walks, similarity=similarity)
     still = _without_pairs(walks, graph) & ~new
-    kept = points[still]
+    still_points = points[still]
     start = unrefined_radii(points, graph) if model.refine else points
     if new.any():
-        start = with_newcomers(start, new, graph, walks, keys.start)
+        start = with_new_nodes(start, new, graph, walks, keys.start)
     short = {**short_schedule(model), "learning_rate": _RATE * model.learning_rate}
     trained: HEAT = clone(model).set_params(**short, random_state=seed)
     trained.fit(graph, start=start, on_progress=on_progress)
-    trained.embedding_[still] = kept
+    trained.embedding_[still] = still_points
     trained.set_params(**model.get_params())
     trained.training_["warm_start"] = short
     return trained
@@ -88,6 +88,6 @@ def _without_pairs(walks: Walks, graph: Graph) -> NDArray[np.bool_]:
     """Return which nodes have neither a neighbour nor a node with similar attributes."""
     alone = np.flatnonzero(graph.degrees == 0)
     _, lengths = draw_walks(walks, walks_from(alone, 1, graph.n_nodes))
-    found = np.zeros(graph.n_nodes, dtype=np.bool_)
-    found[alone[lengths == 1]] = True
-    return found
+    without = np.zeros(graph.n_nodes, dtype=np.bool_)
+    without[alone[lengths == 1]] = True
+    return without

@@ -148,8 +148,8 @@ def embed_without(
             f"no link probability: {len(edges)} edges can be held out against {len(others)} non-edges; "
             f"it takes {_MIN_PAIRS} of each"
         )
-    twin = clone(model).set_params(random_state=seed).fit(split.train, on_progress=on_progress)
-    return HeldOut(split, twin.embedding_)
+    trained = clone(model).set_params(random_state=seed).fit(split.train, on_progress=on_progress)
+    return HeldOut(split, trained.embedding_)
 
 
 @one_blas_thread()
@@ -167,17 +167,7 @@ def link_probability(held_out: HeldOut) -> LinkProbability:
         If the held-out edges are not nearer than the non-edges.
     """
     split, points = held_out
-    return _fit_logistic(
-        pair_distances(points, split.test_edges), pair_distances(points, split.test_non_edges)
-    )
-
-
-def _fit_logistic(edges: NDArray[np.float64], others: NDArray[np.float64]) -> LinkProbability:
-    """Part the distances of edges and of other pairs by a logistic curve that falls with distance.
-
-    scikit-learn's default penalty, on the slope over distances in standard deviations, is weak beside the
-    data and keeps the slope finite where distance parts the two perfectly.
-    """
+    edges, others = pair_distances(points, split.test_edges), pair_distances(points, split.test_non_edges)
     quality = auroc(-edges, -others)
     distances = np.concatenate((edges, others))
     centre, width = distances.mean(), distances.std()
@@ -185,7 +175,7 @@ def _fit_logistic(edges: NDArray[np.float64], others: NDArray[np.float64]) -> Li
     if quality > 0.5:
         is_edge = np.repeat((1, 0), (len(edges), len(others)))
         standard = (distances - centre)[:, None] / width
-        # Balanced, so that the odds are even whatever the number of non-edges.
+        # Balanced, so that the odds are even; the default penalty keeps the slope of perfect parts finite.
         fit = LogisticRegression(class_weight="balanced", solver="newton-cholesky", tol=1e-10)
         fit.fit(standard, is_edge)
         slope, intercept = float(fit.coef_[0, 0]), float(fit.intercept_[0])

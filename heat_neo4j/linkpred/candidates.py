@@ -69,7 +69,7 @@ def best_absent(
     """
     n = graph.n_nodes
     width = min(k or top or 0, max(len(nodes) - 1, 0))
-    found = np.empty(0, dtype=np.int64)
+    codes = np.empty(0, dtype=np.int64)
     done = 0
     on_progress("links", done, len(nodes))
     for begin in range(0, n if width else 0, max(BLOCK_ENTRIES // n, 1)):
@@ -83,12 +83,12 @@ def best_absent(
         partner = np.argsort(-scores, axis=1, kind="stable")[:, :width]
         row, place = np.nonzero(np.take_along_axis(allowed, partner, axis=1))
         u, v = block[row], nodes[partner[row, place]]
-        found = np.union1d(found, np.minimum(u, v) * n + np.maximum(u, v))
-        if top is not None and len(found) > 2 * top:
-            found = np.sort(ranked(scorer, found, top).pairs @ (n, 1))
+        codes = np.union1d(codes, np.minimum(u, v) * n + np.maximum(u, v))
+        if top is not None and len(codes) > 2 * top:
+            codes = np.sort(ranked(scorer, codes, top).pairs @ (n, 1))
         done += len(block)
         on_progress("links", done, len(nodes))
-    return ranked(scorer, found, top)
+    return ranked(scorer, codes, top)
 
 
 def ranked(scorer: PairScorer, codes: NDArray[np.int64], top: int | None) -> ScoredPairs:
@@ -156,7 +156,7 @@ def best_of_shortlist(
     n = len(nodes)
     among = common.among(nodes)
     search = PartnerSearch(candidates, team)
-    found = np.empty(0, dtype=np.int64)
+    codes = np.empty(0, dtype=np.int64)
     on_progress("links", 0, n)
     for begin in range(0, n if n > 1 else 0, BLOCK_ROWS):
         end = min(begin + BLOCK_ROWS, n)
@@ -164,11 +164,11 @@ def best_of_shortlist(
         row, other = np.divmod(np.union1d(near, _most_in_common(candidates, among, begin, end)), n)
         pairs = np.column_stack((nodes[row], nodes[other]))  # few different first ends: quicker to score
         best = _best_of_row(row, other, scorer.pairs(pairs), k or top or 0)
-        found = np.union1d(found, np.sort(pairs[best], axis=1) @ (scorer.n_nodes, 1))
-        if top is not None and len(found) > 2 * top:
-            found = np.sort(ranked(scorer, found, top).pairs @ (scorer.n_nodes, 1))
+        codes = np.union1d(codes, np.sort(pairs[best], axis=1) @ (scorer.n_nodes, 1))
+        if top is not None and len(codes) > 2 * top:
+            codes = np.sort(ranked(scorer, codes, top).pairs @ (scorer.n_nodes, 1))
         on_progress("links", end, n)
-    return ranked(scorer, found, top)
+    return ranked(scorer, codes, top)
 
 
 def _nearest(search: PartnerSearch, begin: int, end: int, n: int) -> Codes:

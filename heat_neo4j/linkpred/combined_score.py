@@ -55,7 +55,7 @@ FEATURES = (
 )
 """What is combined: minus the distance, the sum of the radii, the sum of the logarithms of 1 + degree, the
 logarithms of 1 + Adamic-Adar's score and of 1 + that of paths of length three, the attributes' cosine; and,
-for nodes of which little is known, minus the distance of the centroids of each node with its neighbours, and
+for nodes with few relationships, minus the distance of the centroids of each node with its neighbours, and
 the cosine of scaled attributes, each node's with the mean of its neighbours'."""
 
 
@@ -255,7 +255,7 @@ def _fit(columns: Mapping[str, _Column], edges: NDArray[np.int64], others: NDArr
     standard = (np.array(values) - centre[:, None]) / width[:, None]
     terms = np.column_stack([_product(standard, factors) for factors in _terms(len(columns))])
     weights, intercept = _weights(terms, len(columns), is_edge)
-    found, distances = terms @ weights, values[0]
+    scores, distances = terms @ weights, values[0]
     return LinkScore(
         features=tuple(columns),
         centre=tuple(centre.tolist()),
@@ -266,13 +266,13 @@ def _fit(columns: Mapping[str, _Column], edges: NDArray[np.int64], others: NDArr
         weights=tuple(weights.tolist()),
         n_edges=len(edges),
         n_non_edges=len(others),
-        auroc=auroc(found[is_edge], found[~is_edge]),
+        auroc=auroc(scores[is_edge], scores[~is_edge]),
         distance_auroc=auroc(distances[is_edge], distances[~is_edge]),
     )
 
 
 def _weights(terms: Array, n_features: int, is_edge: NDArray[np.bool_]) -> tuple[Array, float]:
-    """Return the weights of the terms, most of them 0 where few pairs are known, and the intercept.
+    """Return the weights of the terms, most of them 0 where there are few pairs, and the intercept.
 
     All features by a strong ridge are taken, unless single features, a weaker ridge, or all features with
     their products do better in a cross-validation by more than its standard error.

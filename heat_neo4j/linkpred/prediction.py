@@ -1,7 +1,7 @@
 """Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
 
-Pairs are unordered. The search is exact, in O(N k) memory and with the same bits for any number of threads,
-see `_tiles`. By a combined score the best-scored pairs are found instead: up to `SCORED_NODES` nodes by
+Pairs are unordered. The search is exact, in O(N k) memory and with the same bits for any number of threads.
+By a combined score the best-scored pairs are searched instead: up to `SCORED_NODES` nodes by
 looking at all pairs, beyond among those that are near each other or have much in common.
 """
 
@@ -146,12 +146,13 @@ def predict_links(
     if max_degree is not None:
         suited &= graph.degrees <= max_degree
     nodes = np.flatnonzero(suited)
-    embedding = _embedding_of(model)
-    columns_of(embedding, graph.n_nodes)
-    candidates = _candidates(embedding, graph, nodes, roles[nodes])
+    if not isinstance(model, np.ndarray):
+        check_is_fitted(model, "embedding_")
+        model = model.embedding_
+    candidates = _candidates(model, graph, nodes, roles[nodes])
     with WorkerThreads(threads) as team:
         if score is not None:
-            return _by_score(score, embedding, graph, nodes, candidates, k, top, team, on_progress)
+            return _by_score(score, model, graph, nodes, candidates, k, top, team, on_progress)
         pairs = nearest_pairs(candidates, k, top, team, on_progress)
     return PredictedLinks(
         source=nodes[pairs.source],
@@ -177,14 +178,14 @@ def _by_score(
     shortlisted = len(nodes) > SCORED_NODES
     if shortlisted:
         common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
-        found = best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
+        best = best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
     else:
-        found = best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)
+        best = best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)
     return PredictedLinks(
-        source=found.pairs[:, 0],
-        target=found.pairs[:, 1],
-        distance=pair_distances(embedding, found.pairs),
-        probability=score.probability(found.scores),
+        source=best.pairs[:, 0],
+        target=best.pairs[:, 1],
+        distance=pair_distances(embedding, best.pairs),
+        probability=score.probability(best.scores),
         score=score,
         shortlisted=shortlisted,
     )
@@ -202,13 +203,6 @@ def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: i
         check_integer("max_degree", max_degree, minimum=min_degree)
 
 
-def _embedding_of(model: HEAT | NDArray[np.float64]) -> NDArray[np.float64]:
-    if isinstance(model, np.ndarray):
-        return model
-    check_is_fitted(model, "embedding_")
-    return model.embedding_
-
-
 def _candidates(
     embedding: NDArray[np.float64], graph: Graph, nodes: NDArray[np.int64], roles: NDArray[np.uint8]
 ) -> Candidates:
@@ -222,7 +216,7 @@ def _candidates(
 
 
 def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> NDArray[np.uint8]:
-    """Return, per node, which ends of a pair it may be; with no label asked for, either."""
+    """Return, per node, which ends of a pair it may be; either, where no label is given."""
     roles = np.zeros(graph.n_nodes, dtype=np.uint8)
     for name, label, role in (
         ("source_label", source_label, IS_SOURCE),
@@ -233,6 +227,6 @@ def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> 
         elif label in graph.labels:
             roles[graph.labels[label]] |= role
         else:
-            known = ", ".join(sorted(graph.labels)) or "none"
-            raise ValueError(f"{name} {label!r} is not a label of the graph; it has: {known}")
+            labels = ", ".join(sorted(graph.labels)) or "none"
+            raise ValueError(f"{name} {label!r} is not a label of the graph; it has: {labels}")
     return roles

@@ -154,18 +154,19 @@ def choose_parameters(
     if budget_seconds is not None and not budget_seconds > 0:
         raise ValueError(f"budget_seconds must be above 0, got {budget_seconds}")
     began = perf_counter()
-    wanted = [name for name in GRIDS if name in names]
+    remaining = [name for name in GRIDS if name in names]
     chosen: Parameters = {}
-    if "alpha" in wanted and graph.n_attributes == 0:
+    if "alpha" in remaining and graph.n_attributes == 0:
         chosen["alpha"] = 0.0
-        wanted.remove("alpha")
-    if not wanted:
+        remaining.remove("alpha")
+    if not remaining:
         return Choice(chosen, (), 0, 0, perf_counter() - began, budget_seconds, complete=True)
     seed = draw_seed(model.random_state)
     trials = _Trials(clone(model).set_params(random_state=seed), _split(graph, share, seed), budget_seconds)
     complete = True
-    for name in wanted:
-        settings = [{**chosen, name: value} for value in _values(name, model)]
+    for name in remaining:
+        own = getattr(model, name)  # comes first, so that it wins where nothing is better
+        settings = [{**chosen, name: value} for value in dict.fromkeys((own, *GRIDS[name]))]
         best, tried_all = _halve(
             settings, trials, lambda *done, name=name: on_progress(f"choose {name}", *done)
         )
@@ -186,12 +187,6 @@ def _split(graph: Graph, share: float, seed: int) -> EdgeSplit:
             f"keeps one, and it takes {_MIN_EDGES}"
         )
     return split
-
-
-def _values(name: str, model: HEAT) -> list[float]:
-    """Return the grid with the model's own value first, so that it wins where nothing is better."""
-    own = getattr(model, name)
-    return [own, *(value for value in GRIDS[name] if value != own)]
 
 
 class _Trials:
@@ -222,9 +217,9 @@ class _Trials:
             ):
                 return trial.auroc
         began = perf_counter()
-        twin = clone(self._model).set_params(**setting, walks_per_node=walks)
+        candidate = clone(self._model).set_params(**setting, walks_per_node=walks)
         try:
-            points = twin.fit(self.split.train).embedding_
+            points = candidate.fit(self.split.train).embedding_
         except NothingToLearnError as error:
             raise TuningError(f"no parameter can be chosen: {error}") from error
         edges, others = (

@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.pipeline.gate import Gate
+from heat_neo4j.pipeline.job import Job, RefreshReport
 from heat_neo4j.pipeline.refresh import refresh
 from tests.benchmarks.live import server_settings
 from tests.support.live_graph import open_cypher
@@ -27,13 +26,13 @@ from tests.support.refresh_toy import MODEL, Papers, make_job
 __all__ = ["main"]
 
 
-def statements_of(store: Neo4jStore, work: Callable[[], Any]) -> Counter[str]:
-    """Return the statements that `work` sends, each by its first words, and how often."""
+def counted(store: Neo4jStore, job: Job, mode: str) -> tuple[RefreshReport, Counter[str]]:
+    """Refresh; return the report, and the first words of each statement that was sent, with how often."""
     sent: Counter[str] = Counter()
     store.tracer(lambda statement, _: sent.update([re.sub(r"\s+", " ", statement)[:100]]))
-    work()
+    report = refresh(store, job, mode=mode)
     store.tracer(None)
-    return sent
+    return report, sent
 
 
 def main() -> None:
@@ -58,11 +57,8 @@ def main() -> None:
                 ("nothing to do", lambda: None, "auto"),
             ):
                 change()
-                report = []
-                sent = statements_of(
-                    store, lambda mode=mode, report=report: report.append(refresh(store, job, mode=mode))
-                )
-                print(f"{name:<18}{report[0].decision:<9}{sum(sent.values()):>5} statements")
+                report, sent = counted(store, job, mode)
+                print(f"{name:<18}{report.decision:<9}{sum(sent.values()):>5} statements")
                 for statement, count in sent.most_common() if options.list else ():
                     print(f"    {count:>3}  {statement}")
         finally:

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
-from heat_neo4j.embedding.out_of_sample import fit_local, with_newcomers
+from heat_neo4j.embedding.out_of_sample import fit_local, with_new_nodes
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import START_WIDTH
 from heat_neo4j.embedding.walks import make_walks
@@ -180,7 +180,7 @@ def test_shapes_that_do_not_fit_are_refused(graph, points):
 def begun(graph, points, new):
     similarity = make_similarity(graph, table_limit=0)
     walks = make_walks(graph, alpha=0.2, walk_length=2, key=np.uint64(5), similarity=similarity)
-    return with_newcomers(points, new, graph, walks, np.random.default_rng(0))
+    return with_new_nodes(points, new, graph, walks, np.random.default_rng(0))
 
 
 def centroid(points, weights):

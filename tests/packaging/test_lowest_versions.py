@@ -7,11 +7,10 @@ from email import message_from_bytes
 import pytest
 from packaging.requirements import Requirement
 
-from heat_neo4j.local_server.releases import DEFAULT_SERIES
 from tests.support.environments import Environment
 
-# One process for all, with the tests of the one release: the environment and its compilation take minutes.
-pytestmark = [pytest.mark.one_release, pytest.mark.xdist_group(DEFAULT_SERIES)]
+# One process for all: the environment and its compilation take minutes.
+pytestmark = [pytest.mark.slow, pytest.mark.one_release, pytest.mark.xdist_group("lowest versions")]
 
 TOY = """
 import numpy as np
@@ -26,7 +25,7 @@ print(model.embedding_.shape)
 """
 SCHEDULE = """
 from datetime import datetime
-from heat_neo4j.worker import Schedule
+from heat_neo4j.worker.schedule import Schedule
 for schedule in (Schedule.every(60.0), Schedule.cron("0 3 1 * 1")):
     print(schedule.after(datetime.now().astimezone()) is not None)
 """

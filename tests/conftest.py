@@ -1,7 +1,8 @@
 """Live Neo4j servers for the tests, and an environment that a developer's own settings cannot reach.
 
-- ``server``: both releases, one after the other; each is started when the first test asks for it and stopped
-  when the last is done, passed or failed. ``--server-version 5.26`` keeps to one for a quick run.
+- ``server``: a server of each release, started when the first test asks for it and stopped when the last is
+  done, passed or failed. A test runs on the newest release; on the other it is ``slow``, unless it is marked
+  ``both_releases``. ``one_release`` and ``--server-version 5.26`` keep to one.
 - ``store``, ``connection_settings``: the same server, as a connected store or as address, user, password.
 - ``cypher``: a function that runs any statement there, past the package.
 - ``throwaway_server``: a server of its own that a test may stop, kill or break.
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 HEAP, PAGE_CACHE = "768m", "256m"
 START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
 OUTSIDE = "outside"
+NEWEST = next(reversed(RELEASES))
+SERVERS_OF_NEWEST = 2
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 JAR_CACHE = heat_home() / "jars"
 
@@ -78,27 +81,49 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "server" in metafunc.fixturenames:
-        series = _series(metafunc.config)
-        if metafunc.definition.get_closest_marker("one_release"):
-            series = series[:1]
-        metafunc.parametrize("server", series, indirect=True, scope="session")
+    if "server" not in metafunc.fixturenames:
+        return
+    first, *others = _series(metafunc.config)
+    marks = {mark.name for mark in metafunc.definition.iter_markers()}
+    if "one_release" in marks:
+        others = []
+    slow = [] if "both_releases" in marks else [pytest.mark.slow]
+    series = [first, *(pytest.param(other, marks=slow) for other in others)]
+    metafunc.parametrize("server", series, indirect=True, scope="session")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one live server together, where several processes share the tests."""
+    """Keep the tests of one server together; two processes, each with a server each, share the newest."""
+    live: dict[str, list[pytest.Item]] = {}
     for item in items:
-        series = getattr(item, "callspec", None) and item.callspec.params.get("server")
-        if series:
+        if item.get_closest_marker("xdist_group"):
+            continue
+        series = _server_of(item)
+        if series == NEWEST:
+            live.setdefault(item.location[0], []).append(item)
+        elif series:
             item.add_marker(pytest.mark.xdist_group(series))
+    sizes = [0] * SERVERS_OF_NEWEST
+    for tests in sorted(live.values(), key=len, reverse=True):
+        number = sizes.index(min(sizes))
+        sizes[number] += len(tests)
+        for item in tests:
+            item.add_marker(pytest.mark.xdist_group(f"{NEWEST} server {number}"))
+
+
+def _server_of(item: pytest.Item) -> str | None:
+    """Return the release that a test runs on, if it needs the session's server."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("server") if callspec else None
 
 
 def _series(config: pytest.Config) -> list[str]:
+    """Return the releases to test, the one that every test runs on first."""
     if "HEAT_TEST_NEO4J_URI" in os.environ:
         return [OUTSIDE]
     chosen = config.getoption("--server-version")
-    return [chosen] if chosen else sorted(RELEASES, reverse=True)
+    return [chosen] if chosen else list(reversed(RELEASES))
 
 
 def new_home(folder: Path) -> Path:

@@ -149,6 +149,7 @@ def test_a_server_killed_while_it_is_read(doomed):
     assert whole(doomed) == before
 
 
+@pytest.mark.slow
 def test_a_server_killed_while_it_is_written_to(doomed):
     before = whole(doomed)
     doomed.kill_at("write coordinates")

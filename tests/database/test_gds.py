@@ -21,7 +21,7 @@ from tests.conftest import HEAP, OUTSIDE, PAGE_CACHE, START_TIMEOUT, new_home
 from tests.support.gds_server import GDS_VERSIONS, add_gds
 from tests.support.live_graph import make_ring, open_cypher, snapshot
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 K = 16
 

@@ -34,7 +34,7 @@ from tests.support.live_graph import (
     snapshot,
 )
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.both_releases]
 
 N = 40
 LABEL = "IndexNode"

@@ -26,7 +26,7 @@ from tests.support.live_graph import (
 )
 from tests.support.refresh_checks import crash
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.both_releases]
 
 N = 30
 LABEL = "KillNode"

@@ -25,7 +25,7 @@ from tests.support.naive_attributes import day_slowly, days_slowly, on_sphere_sl
 from tests.support.naive_reader import read_slowly
 from tests.support.shuffling import ShufflingTransaction
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.both_releases]
 
 NODE, OTHER, OUTSIDE = "ReaderNode", "ReaderOther", "ReaderOutside"
 LINK, LINK2 = "READER_LINK", "READER_LINK_2"
@@ -637,6 +637,7 @@ def test_no_statement_is_deprecated_or_draws_a_notification(cypher, store, caplo
     assert len(statements) == traced
 
 
+@pytest.mark.slow
 def test_an_empty_database_and_a_server_killed_during_the_reading(throwaway_server):
     uri, user, password = throwaway_server.connection()
     with neo4j.GraphDatabase.driver(uri, auth=(user, password), max_transaction_retry_time=1.0) as driver:

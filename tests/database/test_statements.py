@@ -5,9 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+from heat_neo4j.database.statements import (
+    Fragment,
+    except_names,
+    load_statement,
+    quote_identifier,
+    statement_names,
+    statement_text,
+)
 
 CYPHER = Path(__file__).parents[2] / "cypher"
+STATEMENTS = [name for folder in ("load", "read", "write") for name in statement_names(folder)]
+FRAGMENTS = {
+    "node_filter": Fragment("true"),
+    "relationship_filter": Fragment("true"),
+    "types": Fragment(":`CITES`"),
+    "bound": Fragment(":`CITES`"),
+}
 
 
 @pytest.mark.parametrize(
@@ -140,3 +154,15 @@ def test_what_changes_a_model_goes_by_its_locked_node():
         if re.search(r"\(m?:HeatModel\b[^)]*\bname\b", path.read_text(encoding="utf-8"))
     }
     assert by_name == {"model_create", "removal_hold"}
+
+
+@pytest.mark.live
+@pytest.mark.both_releases
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_the_server_understands_every_statement(cypher, name):
+    placeholders = set(re.findall(r"@([a-z_]+)", re.sub(r"//.*", "", statement_text(name))))
+    names = {each: FRAGMENTS.get(each, f"an {each}") for each in placeholders}
+    if name == "read/relationship_keys":  # it writes the colon itself
+        names["types"] = "CITES"
+    statement = load_statement(name, **names)
+    cypher(f"EXPLAIN {statement}")  # which needs no parameters

@@ -22,6 +22,13 @@ print([call[1:] for call in told if call[0] == {stage!r}], "compile" in model.tr
 """
 
 
+def test_what_is_compiled_is_not_compiled_again():
+    told = []
+    assert not compiling.make_ready(lambda *call: told.append(call))
+    assert told == []
+
+
+@pytest.mark.slow
 def test_only_the_first_training_on_a_machine_compiles(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     program = [sys.executable, "-c", FIT.format(stage=COMPILING)]
@@ -71,6 +78,7 @@ def rest(folder, processes, **environment):
     return tuple(map(int, done.stdout.split()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(available_processors()[0] < 2, reason="one processor compiles everything by itself")
 def test_two_processes_compile_all_that_a_run_needs(tmp_path):
     assert rest(tmp_path, 2) == (0, 0)

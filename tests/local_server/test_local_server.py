@@ -28,7 +28,9 @@ from ..conftest import HEAP, PAGE_CACHE, START_TIMEOUT
 
 pytestmark = pytest.mark.live
 
-both_releases = pytest.mark.parametrize("throwaway_server", sorted(RELEASES), indirect=True)
+both_releases = pytest.mark.parametrize(
+    "throwaway_server", ["5.26", pytest.param("2026", marks=pytest.mark.slow)], indirect=True
+)
 
 
 def query(server, statement, **parameters):
@@ -228,6 +230,7 @@ def test_what_keeps_it_from_starting_is_one_line(throwaway_server):
     assert f"restore {folder.path / 'data'} from a copy, or delete it" in line
 
 
+@pytest.mark.slow
 def test_servers_of_two_releases_keep_apart_and_are_not_guessed_between(throwaway_server):
     other_series = next(series for series in RELEASES if series != throwaway_server.release.series)
     name, home = throwaway_server.folder.name, throwaway_server.folder.home

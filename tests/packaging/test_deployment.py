@@ -25,7 +25,6 @@ from heat_neo4j import errors
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.local_server.releases import DEFAULT_SERIES
 from tests.support.documents import blocks
 from tests.support.environments import Environment, clean_variables
 from tests.support.live_graph import published_node
@@ -448,7 +447,8 @@ def airflow_variables(folder, dags):
     }
 
 
-@pytest.mark.xdist_group(DEFAULT_SERIES)
+@pytest.mark.slow
+@pytest.mark.xdist_group("airflow")
 @pytest.mark.parametrize(
     "release",
     [
@@ -483,7 +483,9 @@ def test_airflow_loads_the_dag(airflow, release, tmp_path):
 
 
 @pytest.mark.live
+@pytest.mark.slow
 @pytest.mark.one_release
+@pytest.mark.xdist_group("airflow")
 def test_airflow_runs_the_dag_and_does_not_tell_the_password(
     airflow, machine, server, graph, cypher, tmp_path
 ):
@@ -579,6 +581,7 @@ def takes(server):
 
 
 @pytest.mark.live
+@pytest.mark.both_releases
 def test_the_statements_of_the_role_are_cypher(takes):
     found = statements(ROLES.read_text())
     assert len(found) >= 10

@@ -7,11 +7,10 @@ from email import message_from_bytes
 import pytest
 from packaging.requirements import Requirement
 
-from heat_neo4j.local_server.releases import DEFAULT_SERIES
 from tests.support.environments import Environment
 
-# One process for all, with the tests of the one release: the environment and its compilation take minutes.
-pytestmark = [pytest.mark.one_release, pytest.mark.xdist_group(DEFAULT_SERIES)]
+# One process for all: the environment and its compilation take minutes.
+pytestmark = [pytest.mark.slow, pytest.mark.one_release, pytest.mark.xdist_group("lowest versions")]
 
 TOY = """
 import numpy as np

@@ -109,5 +109,6 @@ def test_data_files_are_found_where_only_the_wheel_is(installed):
     assert installed.run("python", "-c", LOCK).strip() == str([True] * len(RELEASES))
 
 
+@pytest.mark.slow  # the kernels are compiled anew
 def test_the_wheel_fits(installed):
     assert installed.run("python", "-c", TOY).strip() == "(30, 3)"

@@ -51,6 +51,7 @@ def test_parameters_stand_at_the_top_with_defaults(name):
     assert len(declared(name)) == text.count(":param")
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("n", [N, 1, 0])
 def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, toys, caplog, name, n):
@@ -64,6 +65,7 @@ def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, 
         assert ours
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize("name", QUERIES)
 def test_each_file_is_the_same_query_in_every_version_of_cypher(server, store, toy, caplog, name):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")

@@ -144,8 +144,7 @@ def _show_rows(found: Evaluation, first: str, name_of: Callable[[Row], str]) -> 
     columns = [key for key in COLUMNS if any(key in row.figures for _, row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(
-        header,
-        [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures],
+        header, [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures]
     )
     _show_missing(zip(names, found.rows, strict=True), width)
 

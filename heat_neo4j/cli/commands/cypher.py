@@ -10,7 +10,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import Decorator, common_options, database_options, json_option, option
 from heat_neo4j.cli.output import plural, print_json, print_line, print_lines, table
 
 __all__ = ["cypher"]
@@ -23,12 +23,11 @@ heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
 """
 
 label_option: Decorator[Any] = option(
-    "--label", key=None, metavar="LABEL", help="Label by which the query finds nodes, where it has one."
+    "--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."
 )
 property_option: Decorator[Any] = option(
     "--property",
     "key",
-    key=None,
     metavar="PROPERTY",
     help="Property by which it finds and shows nodes; an index of yours over both is used.",
 )
@@ -76,14 +75,11 @@ def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
     "-p",
     "--param",
     "given",
-    key=None,
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
 )
-@connection_options
-@json_option
-@common_options
+@database_options
 def run(
     name: str,
     label: str | None,

@@ -17,48 +17,39 @@ from heat_neo4j.cli.arguments import (
 )
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    checkpoint_option,
-    choose_option,
-    common_options,
-    connection_options,
-    heat_options,
-    index_switch,
-    json_option,
-    link_options,
-    links_switch,
-    memory_option,
-    names_options,
-    projection_options,
-    recipe_option,
-    write_options,
-)
+from heat_neo4j.cli.options import database_options, dry_run_option, option, overwrite_option, setting_options
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import show_run
 
 __all__ = ["embed"]
 
 EXAMPLE = """
-heat embed --labels Paper --relationships CITES --weight weight \\
-           --attributes year --attributes words --random-state 0
+heat embed --label Paper --relationship CITES --weight weight \\
+           --attribute year --attribute words --random-state 0
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@projection_options
-@heat_options
-@choose_option
-@recipe_option
-@memory_option
-@links_switch
-@link_options
-@names_options
-@index_switch
-@write_options
-@checkpoint_option
-@connection_options
-@json_option
-@common_options
+@setting_options("projection", "heat", "choose")
+@option(
+    "--new-recipe",
+    heading="Embedding",
+    level="more",
+    is_flag=True,
+    help="Learn anew how properties become attributes.  [default: as in the published run, if it fits]",
+)
+@setting_options("limits", "links", "write")
+@dry_run_option
+@overwrite_option
+@option(
+    "--checkpoint",
+    heading="Writing",
+    level="more",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Keep what was computed there until it is published; another attempt goes on from it.",
+)
+@database_options
 def embed(
     links: bool,
     choose_seconds: float | None,

@@ -8,14 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import (
-    Decorator,
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    stack,
-)
+from heat_neo4j.cli.options import Decorator, database_options, setting_options, stack
 from heat_neo4j.cli.output import Reporter, print_json, print_line, table
 
 if TYPE_CHECKING:
@@ -25,7 +18,7 @@ __all__ = ["index"]
 
 HEADER = ("INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT")
 
-index_options: Decorator[Any] = stack(model_option, connection_options, json_option, common_options)
+index_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 
 
 @click.group(cls=HeatSubgroup, example="heat index status")

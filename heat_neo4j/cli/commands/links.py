@@ -9,37 +9,24 @@ import click
 from heat_neo4j.cli.arguments import links_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    common_options,
-    connection_options,
-    json_option,
-    link_options,
-    link_type_option,
-    memory_option,
-    model_option,
-    threads_option,
-    write_options,
-)
+from heat_neo4j.cli.options import database_options, dry_run_option, overwrite_option, setting_options
 from heat_neo4j.cli.output import Reporter, free_memory
 from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.settings import settings_of
 
 __all__ = ["links"]
 
+LINKS = [setting.key for setting in settings_of("links") if setting.name != "enabled"]
 EXAMPLE = """
 heat links --k 20 --source-label Author --target-label Paper
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@link_options
-@threads_option
-@memory_option
-@model_option
-@link_type_option
-@write_options
-@connection_options
-@json_option
-@common_options
+@setting_options(*LINKS, "heat.n_threads", "limits", "write.model", "write.link_type")
+@dry_run_option
+@overwrite_option
+@database_options
 def links(
     model: str,
     link_type: str | None,

@@ -9,15 +9,9 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    Count,
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    option,
-)
+from heat_neo4j.cli.options import database_options, option, setting_options
 from heat_neo4j.cli.output import print_json, print_line, table
+from heat_neo4j.cli.values import Count
 
 if TYPE_CHECKING:
     from heat_neo4j.database.index.nearest import Neighbours
@@ -33,20 +27,10 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("node", metavar="NODE")
-@option(
-    "--k",
-    key=None,
-    heading=WHICH,
-    type=Count(min=1),
-    metavar="N",
-    default=10,
-    show_default=True,
-    help="How many.",
-)
+@option("--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, show_default=True, help="How many.")
 @option(
     "--label",
     "labels",
-    key=None,
     heading=WHICH,
     multiple=True,
     metavar="LABEL",
@@ -55,31 +39,26 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 @option(
     "--property",
     "key",
-    key=None,
     heading=WHICH,
     metavar="PROPERTY",
     help="NODE is the value of this property.  [default: the key of the run]",
 )
 @option(
     "--node-filter",
-    key=None,
     heading=WHICH,
     metavar="CYPHER",
     help="Keep neighbours n for which this holds, such as 'n.year > 2000'.",
 )
 @option(
     "--show",
-    key=None,
     heading=WHICH,
     multiple=True,
     metavar="PROPERTY",
     help="Property to show; repeat for more.  [default: the one that NODE is found by]",
 )
-@option("--exact", key=None, heading=WHICH, is_flag=True, help="Look at every node, not into the index.")
-@model_option
-@connection_options
-@json_option
-@common_options
+@option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index.")
+@setting_options("write.model")
+@database_options
 def neighbours(
     node: str,
     k: int,

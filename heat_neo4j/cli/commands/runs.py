@@ -8,7 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import database_options, option
 from heat_neo4j.cli.output import facts, format_seconds, print_json, print_line, table
 from heat_neo4j.cli.report import describe
 from heat_neo4j.errors import ConfigError
@@ -35,10 +35,8 @@ HEADER = (
 
 
 @click.group(cls=HeatSubgroup, example="heat runs --model heat", invoke_without_command=True)
-@option("--model", "of_model", key=None, metavar="NAME", help="Runs of this model only.")
-@connection_options
-@json_option
-@common_options
+@option("--model", "of_model", metavar="NAME", help="Runs of this model only.")
+@database_options
 def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> None:
     """List the runs in the database, or show one.
 
@@ -59,9 +57,7 @@ def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> N
 
 @runs.command(cls=HeatCommand, example="heat runs show 20260801T060000Z-5f3a9c1e7b24")
 @click.argument("run_id", metavar="RUN")
-@connection_options
-@json_option
-@common_options
+@database_options
 def show(run_id: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Show one run: its graph, its training, what it wrote."""
     with open_store(options) as store:

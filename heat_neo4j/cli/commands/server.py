@@ -10,8 +10,9 @@ import click
 
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Count, Decorator, common_options, json_option, option
+from heat_neo4j.cli.options import Decorator, common_options, json_option, option
 from heat_neo4j.cli.output import Reporter, facts, print_json, print_line, table
+from heat_neo4j.cli.values import Count
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
 
@@ -26,15 +27,10 @@ OUTCOMES = {
 }
 
 name_option: Decorator[Any] = option(
-    "--name",
-    key=None,
-    metavar="NAME",
-    default="default",
-    show_default=True,
-    help="Which server, to have several.",
+    "--name", metavar="NAME", default="default", show_default=True, help="Which server, to have several."
 )
 any_version_option: Decorator[Any] = option(
-    "--version", key=None, type=click.Choice(list(RELEASES)), help="This release only.  [default: all]"
+    "--version", type=click.Choice(list(RELEASES)), help="This release only.  [default: all]"
 )
 
 
@@ -53,23 +49,16 @@ def server() -> None:
 )
 @option(
     "--version",
-    key=None,
     type=click.Choice(list(RELEASES)),
     default=DEFAULT_SERIES,
     show_default=True,
     help="Release to run; each keeps its own data.",
 )
 @name_option
-@option(
-    "--bolt-port", key=None, type=PORT, help="Port for drivers.  [default: as last time, else a free one]"
-)
-@option(
-    "--http-port", key=None, type=PORT, help="Port for the Browser.  [default: as last time, else a free one]"
-)
-@option(
-    "--heap", key=None, metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]"
-)
-@option("--page-cache", key=None, metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
+@option("--bolt-port", type=PORT, help="Port for drivers.  [default: as last time, else a free one]")
+@option("--http-port", type=PORT, help="Port for the Browser.  [default: as last time, else a free one]")
+@option("--heap", metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]")
+@option("--page-cache", metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
 @json_option
 @common_options
 def start(as_json: bool, verbose: int, **options: Any) -> None:

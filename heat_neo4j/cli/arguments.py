@@ -25,8 +25,10 @@ __all__ = [
     "job_from",
     "links_from",
     "made",
+    "memory_limit",
     "names_from",
     "projection_from",
+    "run_arguments",
 ]
 
 NAMES = {
@@ -91,27 +93,38 @@ def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> N
         raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen", context)
 
 
-def job_from(options: Mapping[str, Any]) -> Job:
-    """Return what the options of ``heat refresh`` ask to be kept fresh."""
+def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `pipeline.embed` and `Job` both take."""
+    check_choose_seconds(options["choose_seconds"], options)
+    same = ("coordinates", "choose_seconds", "overwrite", "index")
+    return {
+        "projection": projection_from(options),
+        "model": heat_from(options),
+        "names": names_from(options),
+        "links": links_from(options) if options["links"] else None,
+        "choose": chosen_from(options),
+        "memory_limit": memory_limit(options),
+        **{name: options[name] for name in same},
+    }
+
+
+def memory_limit(options: Mapping[str, Any]) -> int:
+    """Return the bytes that a run may use: all that is free, if nobody has set a limit."""
     from heat_neo4j.cli.output import free_memory
+
+    limit: int | None = options["memory_limit"]
+    return free_memory() if limit is None else limit
+
+
+def job_from(options: Mapping[str, Any]) -> Job:
+    """Return the job that the options of ``heat refresh`` describe."""
     from heat_neo4j.pipeline.gate import Gate
     from heat_neo4j.pipeline.job import Job
     from heat_neo4j.pipeline.plan import Limits
 
-    limit = options["memory_limit"]
-    check_choose_seconds(options["choose_seconds"], options)
     job: Job = made(
         Job,
-        projection=projection_from(options),
-        model=heat_from(options),
-        names=names_from(options),
-        coordinates=options["coordinates"],
-        links=links_from(options) if options["links"] else None,
-        choose=chosen_from(options),
-        choose_seconds=options["choose_seconds"],
-        memory_limit=free_memory() if limit is None else limit,
-        overwrite=options["overwrite"],
-        index=options["index"],
+        **run_arguments(options),
         limits=made(Limits, local=options["local_limit"], warm=options["warm_limit"]),
         gate=made(Gate, **{name: options[name] for name in GATE}),
         lease_seconds=options["lease_seconds"],

@@ -43,10 +43,10 @@ def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     for make in (heat_from, links_from, names_from):  # heat.toml may hold what `heat embed` refuses
         make({**options, "model": model})
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        known = known_recipe(store.published_run(model), projection)
-        report = store.check(projection, known.entries, on_progress=progress)
-    why = report.recipe_problem or next(iter(known.notes), "")
-    recipe = f"new: {why}" if why else "new" if known.run is None else f"as in run {known.run}"
+        published = known_recipe(store.published_run(model), projection)
+        report = store.check(projection, published.entries, on_progress=progress)
+    why = report.recipe_problem or next(iter(published.notes), "")
+    recipe = f"new: {why}" if why else "new" if published.run is None else f"as in run {published.run}"
     if as_json:
         print_json({**report.to_dict(), "recipe": recipe})
     else:

@@ -74,7 +74,7 @@ def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
 @option(
     "-p",
     "--param",
-    "given",
+    "parameters",
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
@@ -84,7 +84,7 @@ def run(
     name: str,
     label: str | None,
     key: str | None,
-    given: Sequence[str],
+    parameters: Sequence[str],
     as_json: bool,
     verbose: int,
     **options: Any,
@@ -97,7 +97,7 @@ def run(
     from heat_neo4j.database.query_files import load_query
 
     query = load_query(name)
-    values = dict(map(_parameter, given)) | _names(label, key)
+    values = dict(map(_parameter, parameters)) | _names(label, key)
     query.divide(values)  # refuses before a connection is made
     with open_store(options) as store:
         rows = store.query(name, **values)
@@ -114,7 +114,7 @@ def run(
 
 
 def _names(label: str | None, key: str | None) -> dict[str, str]:
-    """Return those of the names that were given."""
+    """Return those of the names that were parameters."""
     return {name: value for name, value in (("label", label), ("property", key)) if value is not None}
 
 

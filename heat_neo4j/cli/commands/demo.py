@@ -82,9 +82,9 @@ def demo(picture: Path, version: str | None, as_json: bool, verbose: int, **opti
         with _server(version, options, progress) as (store, status):
             report, answers = _run(store, imports, picture, progress, quiet=as_json)
     if as_json:
-        given = [answer.to_dict() for answer in answers]
+        documents = [answer.to_dict() for answer in answers]
         server = None if status is None else status.to_dict()
-        print_json({"run": report.to_dict(), "answers": given, "picture": picture, "server": server})
+        print_json({"run": report.to_dict(), "answers": documents, "picture": picture, "server": server})
     else:
         _show_end(picture, status)
 

@@ -7,14 +7,7 @@ from typing import Any
 
 import click
 
-from heat_neo4j.cli.arguments import (
-    check_choose_seconds,
-    chosen_from,
-    heat_from,
-    links_from,
-    names_from,
-    projection_from,
-)
+from heat_neo4j.cli.arguments import run_arguments
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, dry_run_option, option, overwrite_option, setting_options
@@ -51,18 +44,7 @@ heat embed --label Paper --relationship CITES --weight weight \\
 )
 @database_options
 def embed(
-    links: bool,
-    choose_seconds: float | None,
-    memory_limit: int | None,
-    checkpoint: Path | None,
-    new_recipe: bool,
-    coordinates: str,
-    index: bool,
-    dry_run: bool,
-    overwrite: bool,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
+    checkpoint: Path | None, new_recipe: bool, dry_run: bool, as_json: bool, verbose: int, **options: Any
 ) -> None:
     """Read a graph, embed it, write coordinates and predicted links.
 
@@ -70,27 +52,15 @@ def embed(
     large: specific) and the id of the run. All of it becomes visible at once; until then, and if anything
     goes wrong, readers see what was published before.
     """
-    from heat_neo4j.cli.output import free_memory
     from heat_neo4j.pipeline.embed import embed as run_embed
 
-    projection, model, names = projection_from(options), heat_from(options), names_from(options)
-    wanted = links_from(options) if links else None
-    check_choose_seconds(choose_seconds, options)
+    arguments = run_arguments(options)
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
         report = run_embed(
             store,
-            projection,
-            model,
-            names=names,
-            coordinates=coordinates,
-            links=wanted,
-            choose=chosen_from(options),
-            choose_seconds=choose_seconds,
-            memory_limit=free_memory() if memory_limit is None else memory_limit,
+            **arguments,
             checkpoint=checkpoint,
             new_recipe=new_recipe,
-            overwrite=overwrite,
-            index=index,
             dry_run=dry_run,
             on_progress=progress,
         )

@@ -37,9 +37,9 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     from heat_neo4j.pipeline.estimate import rates_here, run_size
 
     projection, model = projection_from(options), heat_from(options)
-    wanted = links_from(options) if links else None
+    link_options = links_from(options) if links else None
     with open_store(options) as store:
-        size = run_size(store, projection, model, wanted)
+        size = run_size(store, projection, model, link_options)
     with Reporter(quiet=as_json and not verbose) as progress:
         needed = estimate_run(size, rates_here(size.threads, progress))
     if as_json:

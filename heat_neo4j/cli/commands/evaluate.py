@@ -83,10 +83,10 @@ def reconstruction(
         from heat_neo4j.evaluation import evaluate_reconstruction
 
         methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
-        found = evaluate_reconstruction(
+        evaluation = evaluate_reconstruction(
             source.graph, model, seeds=seeds_of(options), methods=methods, on_progress=progress
         )
-    show(found, as_json=as_json, picture=picture)
+    show(evaluation, as_json=as_json, picture=picture)
 
 
 @evaluate.command(cls=HeatCommand, example=LINKS_EXAMPLE)
@@ -127,7 +127,7 @@ def links(
         from heat_neo4j.evaluation import evaluate_links
 
         methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
-        found = evaluate_links(
+        evaluation = evaluate_links(
             source.graph,
             model,
             share=share,
@@ -140,7 +140,7 @@ def links(
             on_progress=progress,
             on_row=(lambda table: None) if as_json else RowPrinter(methods),
         )
-    show(found, as_json=as_json, picture=picture, rows_shown=True)
+    show(evaluation, as_json=as_json, picture=picture, rows_shown=True)
 
 
 @evaluate.command(cls=HeatCommand, example=CLASSES_EXAMPLE)
@@ -180,7 +180,7 @@ def classes(
         from heat_neo4j.evaluation import evaluate_classes
         from heat_neo4j.evaluation.methods import feature_methods
 
-        found = evaluate_classes(
+        evaluation = evaluate_classes(
             source.graph,
             model,
             source.classes(options),
@@ -189,7 +189,7 @@ def classes(
             methods=feature_methods(model.n_components, progress, gensim=gensim) if baselines else {},
             on_progress=progress,
         )
-    show(found, as_json=as_json, picture=picture)
+    show(evaluation, as_json=as_json, picture=picture)
 
 
 @evaluate.command(cls=HeatCommand, example=ALPHA_EXAMPLE)
@@ -224,7 +224,7 @@ def alpha(
     with _working(as_json, verbose) as progress, opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_alpha
 
-        found = evaluate_alpha(
+        evaluation = evaluate_alpha(
             source.graph,
             model,
             tuple(dict.fromkeys(alphas)),
@@ -233,7 +233,7 @@ def alpha(
             splitter=splitter_of(source.graph, temporal=temporal),
             on_progress=progress,
         )
-    show(found, as_json=as_json, picture=picture)
+    show(evaluation, as_json=as_json, picture=picture)
 
 
 def _model(options: dict[str, Any]) -> HEAT:

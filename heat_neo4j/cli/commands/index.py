@@ -58,11 +58,11 @@ def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
         print_line(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
 
 
-def _show(found: IndexStatus, *, as_json: bool) -> None:
+def _show(index_status: IndexStatus, *, as_json: bool) -> None:
     if as_json:
-        print_json(found.to_dict())
+        print_json(index_status.to_dict())
         return
-    if found.indexes:
+    if index_status.indexes:
         rows = [
             (
                 each.name,
@@ -72,8 +72,8 @@ def _show(found: IndexStatus, *, as_json: bool) -> None:
                 each.state.lower(),
                 f"{each.percent:.0f} %",
             )
-            for each in found.indexes
+            for each in index_status.indexes
         ]
         table(HEADER, rows)
-    for problem in found.problems:
+    for problem in index_status.problems:
         print_line(problem)

@@ -67,13 +67,13 @@ def load(
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.files import read_graph_files
 
-    given = {field: options[field] for field in ("label", "relationship", "key", "weight")}
-    names: LoadNames = made(LoadNames, **given)
+    fields = {field: options[field] for field in ("label", "relationship", "key", "weight")}
+    names: LoadNames = made(LoadNames, **fields)
     graph = read_graph_files(edges, attribute_file, class_file, as_columns=as_columns)
     with open_store(options) as store, Reporter(quiet=as_json) as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
     if as_json:
-        print_json({**asdict(report), **graph.counts, "names": given})
+        print_json({**asdict(report), **graph.counts, "names": fields})
     else:
         facts(_lines(report, graph, names))
 

@@ -79,7 +79,7 @@ def neighbours(
     --exact it is not asked.
     """
     with open_store(options) as store:
-        found = store.neighbours(
+        nearest = store.neighbours(
             node,
             k=k,
             model=model,
@@ -90,23 +90,23 @@ def neighbours(
             exact=exact,
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(nearest.to_dict())
     else:
-        _print(found)
+        _print(nearest)
 
 
-def _print(found: Neighbours) -> None:
+def _print(nearest: Neighbours) -> None:
     from heat_neo4j._utils.display import display_text
 
-    if not found.nodes:
+    if not nearest.nodes:
         print_line("no node fits", err=True)
         return
-    shown = list(found.nodes[0].properties)
+    shown = list(nearest.nodes[0].properties)
     header = (*(name.upper() for name in shown or ["element id"]), "DISTANCE", "RADIUS", "LABELS")
     rows = []
-    for each in found.nodes:
+    for each in nearest.nodes:
         names = [display_text(each.properties[name]) for name in shown] or [each.element_id]
         rows.append((*names, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
-    how = "every node was looked at" if found.fetch is None else "from the vector index, certified"
+    how = "every node was looked at" if nearest.fetch is None else "from the vector index, certified"
     print_line(how, err=True)

@@ -90,11 +90,11 @@ def start(as_json: bool, verbose: int, **options: Any) -> None:
 @common_options
 def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
     """Stop the local server; its data stays."""
-    found = {local.release.version: local.stop() for local in _servers(name, version)}
+    outcomes = {local.release.version: local.stop() for local in _servers(name, version)}
     if as_json:
-        print_json({"name": name, "stopped": found})
+        print_json({"name": name, "stopped": outcomes})
         return
-    worth_saying = {release: what for release, what in found.items() if what != "not running"} or found
+    worth_saying = {release: what for release, what in outcomes.items() if what != "not running"} or outcomes
     for release, what in worth_saying.items():
         print_line(f"local server {name!r}, Neo4j {release}: {OUTCOMES[what]}")
 
@@ -106,13 +106,13 @@ def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
 @common_options
 def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
     """Say whether the local server runs, where, and how to connect to it."""
-    found = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
+    statuses = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
     if as_json:
-        print_json([status.to_dict() for status in found])
+        print_json([status.to_dict() for status in statuses])
         return
-    if not found:
+    if not statuses:
         print_line(f"there is no local server {name!r} yet: heat server start")
-    for place, status in enumerate(found):
+    for place, status in enumerate(statuses):
         if place:
             print_line()
         _show(status)
@@ -125,12 +125,12 @@ def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
 @common_options
 def list_servers(as_json: bool, verbose: int) -> None:
     """List every local server: release, state, address, size and folder of its data."""
-    found = [(local.status(), local.folder.size) for local in local_servers()]
+    servers = [(local.status(), local.folder.size) for local in local_servers()]
     if as_json:
-        print_json([{**status.to_dict(), "bytes": size} for status, size in found])
-    elif found:
+        print_json([{**status.to_dict(), "bytes": size} for status, size in servers])
+    elif servers:
         header = ("Name", "Release", "State", "Address", "Size", "Data")
-        table(header, [_row(status, size) for status, size in found])
+        table(header, [_row(status, size) for status, size in servers])
     else:
         print_line("there is no local server yet: heat server start")
 

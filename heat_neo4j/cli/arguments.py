@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from heat_neo4j.cli.settings import settings_of
+from heat_neo4j.cli.values import AUTO
+
 if TYPE_CHECKING:
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
@@ -22,22 +25,23 @@ __all__ = [
     "job_from",
     "links_from",
     "made",
+    "memory_limit",
     "names_from",
     "projection_from",
+    "run_arguments",
 ]
 
-PROJECTION_FIELDS = (
-    "labels", "relationships", "weight", "default_weight", "aggregation", "time",
-    "attributes", "text", "max_categories", "key", "node_filter", "relationship_filter",
-)  # fmt: skip
-HEAT_FIELDS = (
-    "n_components", "alpha", "attribute_neighbours", "sigma", "walks_per_node", "walk_length",
-    "window_size", "n_negatives",
-    "negative_exponent", "learning_rate", "batch_size", "n_epochs", "refine", "time_limit", "n_threads",
-    "random_state",
-)  # fmt: skip
-GATE_FIELDS = ("max_auroc_drop", "max_below_degree", "min_overlap", "max_move")
-LINK_FIELDS = ("k", "top", "source_label", "target_label", "min_degree", "max_degree", "probability", "score")
+NAMES = {
+    "embedding": "write_property", "radius": "radius_property", "run": "run_property",
+    "vector": "vector_property", "link_type": "link_type",
+}  # fmt: skip
+GATE = ("max_auroc_drop", "max_below_degree", "min_overlap", "max_move")
+HEAT_FIELDS = tuple(setting.name for setting in settings_of("heat"))
+
+
+def _section(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a section of the settings, by name."""
+    return {setting.name: options.get(setting.parameter) for setting in settings_of(name)}
 
 
 def made(factory: Callable[..., Any], **arguments: Any) -> Any:
@@ -52,7 +56,7 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
     """Return the projection that the options describe; no label at all means every node."""
     from heat_neo4j.database.projection import Projection
 
-    arguments = {name: options[name] for name in PROJECTION_FIELDS}
+    arguments = _section("projection", options)
     for name in ("labels", "relationships"):
         arguments[name] = list(arguments[name]) or None
     arguments["label_attributes"] = {
@@ -78,7 +82,7 @@ def heat_from(options: Mapping[str, Any]) -> HEAT:
 
 def chosen_from(options: Mapping[str, Any]) -> list[str]:
     """Return the names of the parameters that are to be chosen for the graph."""
-    return [name for name in HEAT_FIELDS if options[name] == "auto"]
+    return [name for name in HEAT_FIELDS if options[name] == AUTO]
 
 
 def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> None:
@@ -89,30 +93,40 @@ def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> N
         raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen", context)
 
 
-def job_from(options: Mapping[str, Any]) -> Job:
-    """Return what the options of ``heat refresh`` ask to be kept fresh."""
+def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `pipeline.embed` and `Job` both take."""
+    check_choose_seconds(options["choose_seconds"], options)
+    same = ("coordinates", "choose_seconds", "overwrite", "index")
+    return {
+        "projection": projection_from(options),
+        "model": heat_from(options),
+        "names": names_from(options),
+        "links": links_from(options) if options["links"] else None,
+        "choose": chosen_from(options),
+        "memory_limit": memory_limit(options),
+        **{name: options[name] for name in same},
+    }
+
+
+def memory_limit(options: Mapping[str, Any]) -> int:
+    """Return the bytes that a run may use: all that is free, if nobody has set a limit."""
     from heat_neo4j.cli.output import free_memory
+
+    limit: int | None = options["memory_limit"]
+    return free_memory() if limit is None else limit
+
+
+def job_from(options: Mapping[str, Any]) -> Job:
+    """Return the job that the options of ``heat refresh`` describe."""
     from heat_neo4j.pipeline.gate import Gate
     from heat_neo4j.pipeline.job import Job
     from heat_neo4j.pipeline.plan import Limits
 
-    limit = options["memory_limit"]
-    check_choose_seconds(options["choose_seconds"], options)
-    gate = {name: options[name] for name in GATE_FIELDS}
     job: Job = made(
         Job,
-        projection=projection_from(options),
-        model=heat_from(options),
-        names=names_from(options),
-        coordinates=options["coordinates"],
-        links=links_from(options) if options["links"] else None,
-        choose=chosen_from(options),
-        choose_seconds=options["choose_seconds"],
-        memory_limit=free_memory() if limit is None else limit,
-        overwrite=options["overwrite"],
-        index=options["index"],
+        **run_arguments(options),
         limits=made(Limits, local=options["local_limit"], warm=options["warm_limit"]),
-        gate=made(Gate, **gate),
+        gate=made(Gate, **{name: options[name] for name in GATE}),
         lease_seconds=options["lease_seconds"],
         records=options["records"],
     )
@@ -123,7 +137,9 @@ def links_from(options: Mapping[str, Any]) -> LinkOptions:
     """Return which links the options ask for."""
     from heat_neo4j.pipeline.embed import LinkOptions
 
-    links: LinkOptions = made(LinkOptions, **{name: options[name] for name in LINK_FIELDS})
+    arguments = _section("links", options)
+    del arguments["enabled"]
+    links: LinkOptions = made(LinkOptions, **arguments)
     return links
 
 
@@ -131,13 +147,6 @@ def names_from(options: Mapping[str, Any]) -> WriteNames:
     """Return the names to write under; those not given follow from the model's name."""
     from heat_neo4j.database.naming import WriteNames
 
-    given = {
-        "embedding": options["write_property"],
-        "radius": options["radius_property"],
-        "run": options["run_property"],
-        "vector": options["vector_property"],
-        "link_type": options["link_type"],
-    }
-    chosen = {field: name for field, name in given.items() if name is not None}
+    chosen = {field: options[name] for field, name in NAMES.items() if options[name] is not None}
     names: WriteNames = made(WriteNames, model=options["model"], **chosen)
     return names

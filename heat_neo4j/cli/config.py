@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from heat_neo4j.cli.settings import HEADINGS, settings_of
 from heat_neo4j.errors import ConfigError
 
 __all__ = ["CONFIG_NAME", "SECTIONS", "read_config"]
@@ -35,81 +36,7 @@ _TABLE_OF = {"a table of lists of texts": "a list of texts", "a table of numbers
 CONFIG_NAME = "heat.toml"
 
 SECTIONS: Mapping[str, Mapping[str, str]] = {
-    "connection": {"uri": "text", "username": "text", "password_file": "text", "database": "text"},
-    "projection": {
-        "labels": "a list of texts",
-        "relationships": "a list of texts",
-        "weight": "text",
-        "default_weight": "a number",
-        "aggregation": "text",
-        "time": "text",
-        "attributes": "a list of texts",
-        "text": "a list of texts",
-        "label_attributes": "a table of lists of texts",
-        "type_weights": "a table of numbers",
-        "max_categories": "a whole number",
-        "key": "text",
-        "node_filter": "text",
-        "relationship_filter": "text",
-    },
-    "heat": {
-        "n_components": "a whole number",
-        "alpha": 'a number or "auto"',
-        "attribute_neighbours": "a whole number",
-        "sigma": 'a number or "auto"',
-        "walks_per_node": "a whole number",
-        "walk_length": "a whole number",
-        "window_size": 'a whole number or "auto"',
-        "n_negatives": "a whole number",
-        "negative_exponent": 'a number or "auto"',
-        "learning_rate": 'a number or "auto"',
-        "batch_size": "a whole number",
-        "n_epochs": "a whole number",
-        "refine": "true or false",
-        "time_limit": "a number",
-        "n_threads": "a whole number",
-        "random_state": "a whole number",
-    },
-    "choose": {"seconds": "a number"},
-    "refresh": {
-        "local_limit": "a number",
-        "warm_limit": "a number",
-        "max_auroc_drop": "a number",
-        "max_below_degree": "a number",
-        "min_overlap": "a number",
-        "max_move": "a number",
-        "lease_seconds": "a number",
-        "records": "a whole number",
-    },
-    "serve": {
-        "every": "text",
-        "cron": "text",
-        "poll_seconds": "a number",
-        "give_up_after": "text",
-        "health_file": "text",
-    },
-    "limits": {"memory": "text"},
-    "write": {
-        "model": "text",
-        "coordinates": "text",
-        "write_property": "text",
-        "radius_property": "text",
-        "run_property": "text",
-        "vector_property": "text",
-        "index": "true or false",
-        "link_type": "text",
-    },
-    "links": {
-        "enabled": "true or false",
-        "k": "a whole number",
-        "top": "a whole number",
-        "source_label": "text",
-        "target_label": "text",
-        "min_degree": "a whole number",
-        "max_degree": "a whole number",
-        "probability": "true or false",
-        "score": "text",
-    },
+    section: {setting.name: setting.kind for setting in settings_of(section)} for section in HEADINGS
 }
 """Every section and key of heat.toml with the kind of its value."""
 
@@ -139,7 +66,7 @@ def read_config(path: Path | None = None) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for section, entries in _parse(source).items():
         if section not in SECTIONS:
-            raise ConfigError(f"{source}: unknown section [{section}]; {_known(section, SECTIONS)}")
+            raise ConfigError(f"{source}: unknown section [{section}]; {_suggestion(section, SECTIONS)}")
         if not isinstance(entries, dict):
             raise ConfigError(f"{source}: [{section}] must be a section, got {entries!r}")
         for key, value in entries.items():
@@ -164,14 +91,15 @@ def _parse(source: Path) -> dict[str, Any]:
 
 
 def _checked(source: Path, section: str, key: str, value: Any) -> Any:
-    # Asked before the value is looked at, so that a password never reaches a message.
+    # Before anything else, so that a password never reaches a message.
     if section == "connection" and key == "password":
         raise ConfigError(
             f"{source}: [connection] password: no password belongs in this file; "
             "give password_file, or set NEO4J_PASSWORD"
         )
     if key not in SECTIONS[section]:
-        raise ConfigError(f"{source}: unknown key {key!r} in [{section}]; {_known(key, SECTIONS[section])}")
+        suggestion = _suggestion(key, SECTIONS[section])
+        raise ConfigError(f"{source}: unknown key {key!r} in [{section}]; {suggestion}")
     kind = SECTIONS[section][key]
     if not _is_kind(value, kind):
         raise ConfigError(f"{source}: [{section}] {key} must be {kind}, got {value!r}")
@@ -192,6 +120,6 @@ def _is_kind(value: Any, kind: str) -> bool:
     return isinstance(value, int if kind == "a whole number" else int | float)
 
 
-def _known(name: str, choices: Iterable[str]) -> str:
+def _suggestion(name: str, choices: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(choices), n=1)
     return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(choices)

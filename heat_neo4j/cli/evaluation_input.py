@@ -13,19 +13,9 @@ from click.core import ParameterSource
 
 from heat_neo4j.cli.arguments import projection_from
 from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.options import (
-    Count,
-    Decorator,
-    Number,
-    common_options,
-    connection_options,
-    heat_options,
-    json_option,
-    option,
-    projection_options,
-    stack,
-)
+from heat_neo4j.cli.options import Decorator, database_options, option, setting_options, stack
 from heat_neo4j.cli.output import check_picture
+from heat_neo4j.cli.values import Count, Number
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
@@ -51,12 +41,12 @@ __all__ = [
 
 HEADING = "Evaluation"
 FILES = "Graph from files"
+FILES_IN_PLACE = (("attributes", "--attribute", "--attribute-file"), ("labels", "--label", "--class-file"))
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 options_of_all: Decorator[Any] = stack(
     option(
         "--seeds",
-        key=None,
         heading=HEADING,
         type=Count(min=1),
         metavar="N",
@@ -66,29 +56,25 @@ options_of_all: Decorator[Any] = stack(
     ),
     option(
         "--picture",
-        key=None,
+        level="more",
         heading=HEADING,
         type=click.Path(dir_okay=False, path_type=Path),
         help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'.",
     ),
     option(
-        "--edges",
-        key=None,
-        heading=FILES,
-        type=FILE,
-        help="Edge list as for `heat load`, in the place of a database; --attributes and --labels are then "
-        "files of the nodes' numbers and classes.",
+        "--edges", heading=FILES, type=FILE, help="Edge list as for `heat load`, in the place of a database."
     ),
-    projection_options,
-    heat_options,
-    connection_options,
-    json_option,
-    common_options,
+    option(
+        "--attribute-file", heading=FILES, level="more", type=FILE, help="With --edges: the nodes' numbers."
+    ),
+    option("--class-file", heading=FILES, level="more", type=FILE, help="With --edges: the nodes' classes."),
+    setting_options("projection"),
+    database_options,
 )
 split_options: Decorator[Any] = stack(
     option(
         "--share",
-        key=None,
+        level="more",
         heading=HEADING,
         type=Number(0, 1, min_open=True, max_open=True),
         metavar="X",
@@ -98,7 +84,7 @@ split_options: Decorator[Any] = stack(
     ),
     option(
         "--temporal",
-        key=None,
+        level="more",
         heading=HEADING,
         is_flag=True,
         help="Hold out the latest edges, by the property that --time names (or a column time in --edges).",
@@ -107,7 +93,6 @@ split_options: Decorator[Any] = stack(
 baselines_option: Decorator[Any] = stack(
     option(
         "--baselines/--no-baselines",
-        key=None,
         heading=HEADING,
         default=True,
         show_default=True,
@@ -115,7 +100,7 @@ baselines_option: Decorator[Any] = stack(
     ),
     option(
         "--gensim",
-        key=None,
+        level="more",
         heading=HEADING,
         is_flag=True,
         help="With gensim's Poincaré embedding among these; it takes longer than all others together.",
@@ -124,14 +109,13 @@ baselines_option: Decorator[Any] = stack(
 classes_options: Decorator[Any] = stack(
     option(
         "--classes",
-        key=None,
         heading=HEADING,
         metavar="PROPERTY",
         help="Node property with the class: a text or whole number, or a list of them for several classes.",
     ),
     option(
         "--classes-from-labels",
-        key=None,
+        level="more",
         heading=HEADING,
         is_flag=True,
         help="Take the node labels that not all nodes carry as classes.",
@@ -207,9 +191,16 @@ def opened(options: Mapping[str, Any], progress: Progress) -> Iterator[Source]:
     HeatError
         If the graph cannot be read.
     """
+    context = click.get_current_context()
     if options["edges"] is not None:
+        for name, flag, of_files in FILES_IN_PLACE:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"with --edges, give {of_files} in the place of {flag}", context)
         yield Source(_from_files(options), None)
         return
+    for _, _, flag in FILES_IN_PLACE:
+        if options[flag[2:].replace("-", "_")] is not None:
+            raise click.UsageError(f"{flag} goes with --edges only", context)
     with open_store(options) as store:
         yield Source(store.read_graph(projection_from(options), on_progress=progress), store)
 
@@ -262,18 +253,4 @@ def picture_checked(path: Path | None) -> Path | None:
 def _from_files(options: Mapping[str, Any]) -> Graph:
     from heat_neo4j.files import read_graph_files
 
-    return read_graph_files(options["edges"], _file("attributes"), _file("labels")).to_graph()
-
-
-def _file(name: str) -> Path | None:
-    """Return the file that ``--attributes`` or ``--labels`` names; a name in heat.toml is a database's."""
-    context = click.get_current_context()
-    if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-        return None
-    given = context.params[name]
-    if len(given) > 1:
-        raise click.UsageError(f"with --edges, --{name} names one file, got {len(given)}", context)
-    path = Path(given[0])
-    if not path.is_file():
-        raise click.UsageError(f"with --edges, --{name} names a file, and {given[0]!r} is none", context)
-    return path
+    return read_graph_files(options["edges"], options["attribute_file"], options["class_file"]).to_graph()

@@ -45,11 +45,11 @@ class RowPrinter:
         self._columns: list[str] = []
         self._widths: list[int] = []
 
-    def __call__(self, found: Evaluation) -> None:
+    def __call__(self, evaluation: Evaluation) -> None:
         """Print the last row, and before the first one what stands above the table."""
-        row = found.rows[-1]
-        if len(found.rows) == 1:
-            facts(_head(found))
+        row = evaluation.rows[-1]
+        if len(evaluation.rows) == 1:
+            facts(_head(evaluation))
             print_line()
             self._begin(row)
         if row.missing:
@@ -77,91 +77,92 @@ class RowPrinter:
         print_line(line.rstrip())
 
 
-def show(found: Evaluation, *, as_json: bool, picture: Path | None, rows_shown: bool = False) -> None:
+def show(evaluation: Evaluation, *, as_json: bool, picture: Path | None, rows_shown: bool = False) -> None:
     """Draw the picture if one is wanted, and print the table, unless its rows are, or all of it as JSON."""
     if picture is not None:
-        _draw(found, picture)
+        _draw(evaluation, picture)
     if as_json:
-        print_json({**found.to_dict(), "picture": None if picture is None else str(picture)})
+        print_json({**evaluation.to_dict(), "picture": None if picture is None else str(picture)})
         return
     if not rows_shown:
-        facts(_head(found))
+        facts(_head(evaluation))
         print_line()
-        _show_table(found)
-    notes = [*found.notes, *([] if picture is None else [f"picture in {picture}"])]
+        _show_table(evaluation)
+    notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
         facts(("" if place else "Notes", note) for place, note in enumerate(notes))
 
 
-def _show_table(found: Evaluation) -> None:
-    if found.task == "classes":
-        _show_classes(found)
-    elif found.task == "alpha":
-        _show_rows(found, "alpha", lambda row: f"{row.at:g}")
+def _show_table(evaluation: Evaluation) -> None:
+    if evaluation.task == "classes":
+        _show_classes(evaluation)
+    elif evaluation.task == "alpha":
+        _show_rows(evaluation, "alpha", lambda row: f"{row.at:g}")
     else:
-        _show_rows(found, "method", lambda row: row.method)
+        _show_rows(evaluation, "method", lambda row: row.method)
 
 
-def _head(found: Evaluation) -> Iterator[tuple[str, str]]:
-    graph, settings = found.graph, found.settings
+def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    graph, settings = evaluation.graph, evaluation.settings
     nodes, edges = plural(graph["nodes"], "node"), plural(graph["edges"], "edge")
     yield "Graph", f"{nodes}, {edges}, {plural(graph['attributes'], 'attribute column')}"
-    yield "Task", f"{TITLES[found.task].lower()}: {_task(found)}"
+    yield "Task", f"{TITLES[evaluation.task].lower()}: {_task(evaluation)}"
     if "since" in settings:
         since = list(dict.fromkeys(settings["since"]))
         yield "", f"the latest edges are held out, from {' or '.join(since)} on"
     is_given = "alpha" in settings and not any("alpha" in chosen for chosen in settings.get("chosen", ()))
     alpha = f", alpha {settings['alpha']:g}" if is_given else ""
     yield "HEAT", f"{plural(settings['n_components'], 'dimension')}{alpha}"
-    for seed, chosen in zip(found.seeds, settings.get("chosen", ()), strict=False):
+    for seed, chosen in zip(evaluation.seeds, settings.get("chosen", ()), strict=False):
         values = ", ".join(f"{name} {value:g}" for name, value in chosen.items())
         yield "", f"chosen for seed {seed}: {values}"
-    several = f"mean ± standard deviation of {plural(len(found.seeds), 'seed')}, from {found.seeds[0]} on"
-    single = f"of seed {found.seeds[0]}; --seeds 5 shows how far they vary"
-    yield "Figures", several if len(found.seeds) > 1 else single
+    several = (
+        f"mean ± standard deviation of {plural(len(evaluation.seeds), 'seed')}, from {evaluation.seeds[0]} on"
+    )
+    single = f"of seed {evaluation.seeds[0]}; --seeds 5 shows how far they vary"
+    yield "Figures", several if len(evaluation.seeds) > 1 else single
 
 
-def _task(found: Evaluation) -> str:
-    settings = found.settings
-    if found.task == "classes":
+def _task(evaluation: Evaluation) -> str:
+    settings = evaluation.settings
+    if evaluation.task == "classes":
         several = "several" if settings["several_classes_per_node"] else "one"
         nodes = plural(settings["nodes_with_a_class"], "node")
         return f"{settings['classes']:,} classes, {several} for each of {nodes}"
-    if found.task == "reconstruction":
+    if evaluation.task == "reconstruction":
         return "all edges against all other pairs"
     counts = sorted(set(settings["test_edges"]))
     held_out = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
     return f"{held_out} edges held out ({settings['share']:.3g} asked for), against as many other pairs"
 
 
-def _show_rows(found: Evaluation, first: str, name_of: Callable[[Row], str]) -> None:
+def _show_rows(evaluation: Evaluation, first: str, name_of: Callable[[Row], str]) -> None:
     from heat_neo4j.evaluation.report import METRIC_NAMES
 
-    names = [name_of(row) for row in found.rows]
+    names = [name_of(row) for row in evaluation.rows]
     width = max(map(len, [first, *names]))
-    with_figures = [(name, row) for name, row in zip(names, found.rows, strict=True) if row.figures]
+    with_figures = [(name, row) for name, row in zip(names, evaluation.rows, strict=True) if row.figures]
     columns = [key for key in COLUMNS if any(key in row.figures for _, row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(
-        header,
-        [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures],
+        header, [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures]
     )
-    _show_missing(zip(names, found.rows, strict=True), width)
+    _show_missing(zip(names, evaluation.rows, strict=True), width)
 
 
-def _show_classes(found: Evaluation) -> None:
+def _show_classes(evaluation: Evaluation) -> None:
     from heat_neo4j.evaluation.report import METRIC_NAMES
 
-    shares = found.settings["shares"]
-    names = list(dict.fromkeys(row.method for row in found.rows))
+    shares = evaluation.settings["shares"]
+    names = list(dict.fromkeys(row.method for row in evaluation.rows))
     width = max(map(len, names))
     for place, metric in enumerate(("f1_micro", "f1_macro")):
         if place:
             print_line()
         rows = []
         for name in names:
-            by_share = [found.row(name, share) for share in shares]
+            by_share = [evaluation.row(name, share) for share in shares]
             if by_share[0].figures:
                 rows.append([name, *(_cell(row, metric) for row in by_share), _seconds(by_share[0])])
         header = [
@@ -170,7 +171,7 @@ def _show_classes(found: Evaluation) -> None:
             "seconds",
         ]
         table(header, rows)
-        _show_missing(((name, found.row(name, shares[0])) for name in names), width)
+        _show_missing(((name, evaluation.row(name, shares[0])) for name in names), width)
 
 
 def _show_missing(rows: Iterable[tuple[str, Row]], width: int) -> None:
@@ -196,22 +197,24 @@ def _seconds(row: Row) -> str:
     return format_seconds(sum(row.seconds) / len(row.seconds))
 
 
-def _draw(found: Evaluation, path: Path) -> None:
+def _draw(evaluation: Evaluation, path: Path) -> None:
     from heat_neo4j import plots
 
-    if found.task == "classes":
-        shares = found.settings["shares"]
-        names = dict.fromkeys(row.method for row in found.rows if row.figures)
-        scores = {name: _spread([found.row(name, share) for share in shares], "f1_macro") for name in names}
+    if evaluation.task == "classes":
+        shares = evaluation.settings["shares"]
+        names = dict.fromkeys(row.method for row in evaluation.rows if row.figures)
+        scores = {
+            name: _spread([evaluation.row(name, share) for share in shares], "f1_macro") for name in names
+        }
         axes = plots.plot_label_share(shares, scores, metric="F1 macro")
-    elif found.task == "alpha":
-        alphas = [float(row.at or 0.0) for row in found.rows]
-        axes = plots.plot_alpha(alphas, {"link prediction": _spread(found.rows, "auroc")})
-    elif found.task == "links":
-        axes = plots.plot_roc(found.curves["roc"])
+    elif evaluation.task == "alpha":
+        alphas = [float(row.at or 0.0) for row in evaluation.rows]
+        axes = plots.plot_alpha(alphas, {"link prediction": _spread(evaluation.rows, "auroc")})
+    elif evaluation.task == "links":
+        axes = plots.plot_roc(evaluation.curves["roc"])
     else:
-        axes = plots.plot_precision_recall(found.curves["precision_recall"])
-    plots.add_title(axes, TITLES[found.task])
+        axes = plots.plot_precision_recall(evaluation.curves["precision_recall"])
+    plots.add_title(axes, TITLES[evaluation.task])
     plots.save_picture(axes, path)
 
 

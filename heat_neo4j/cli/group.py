@@ -13,12 +13,16 @@ import click
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli import interrupts
 from heat_neo4j.cli.output import log_lines, print_line, print_lines
+from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
 
 __all__ = ["VERBOSITY", "Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
 
 VERBOSITY = "heat.verbosity"
 """Key of the ``-v`` count in the context's meta, which nested contexts share."""
+
+HELP_ALL = "heat.help_all"
+"""Key of whether the help lists all options, in the context's meta."""
 
 INTERRUPTED = 130
 """The shell's exit code for a program that Ctrl-C ended: 128 + SIGINT."""
@@ -37,20 +41,50 @@ class Failure(click.ClickException):
 
 
 class Option(click.Option):
-    """An option with a heading in the help and, mostly, a key in heat.toml.
+    """An option with a heading and a level.
 
     Parameters
     ----------
     heading : str
-        Under which heading ``--help`` lists the option.
+        Under which heading the help lists the option.
+    level : {"common", "more", "file"}
+        Whether ``--help`` lists it, only ``--help-all``, or nothing, as only heat.toml can set it.
     key : str, optional
         Dotted name in heat.toml, such as ``"heat.alpha"``.
     """
 
-    def __init__(self, *args: Any, heading: str = "General", key: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        heading: str = "General",
+        level: Level = "common",
+        key: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.hidden = level == "file"
         self.heading = heading
+        self.level = level
         self.key = key
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the command line set the option, unless only heat.toml can."""
+        if self.level != "file":
+            super().add_to_parser(parser, ctx)
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return what an error calls the option."""
+        if self.level == "file" and self.key is not None:
+            section, name = self.key.split(".")
+            return f"[{section}] {name} of heat.toml"
+        return super().get_error_hint(ctx)  # type: ignore[arg-type,unused-ignore]
+
+
+def _show_all(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set and not context.resilient_parsing:
+        context.meta[HELP_ALL] = True
+        print_lines(context.get_help())
+        context.exit()
 
 
 class HeatCommand(click.Command):
@@ -65,21 +99,48 @@ class HeatCommand(click.Command):
     def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.example = example
+        self.n_more = sum(getattr(parameter, "level", "") == "more" for parameter in self.params)
+        if self.n_more:
+            self.params.append(
+                Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_show_all,
+                    help="Show this message with all options and exit.",
+                )
+            )
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help, in which defaults come from heat.toml."""
         return "\n".join(map(printable, super().get_help(ctx).split("\n")))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line; an option that only heat.toml can set is named."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            for parameter in self.params:
+                if isinstance(parameter, Option) and parameter.hidden and error.option_name in parameter.opts:
+                    hint = parameter.get_error_hint(ctx)
+                    raise click.UsageError(f"No such option: {error.option_name}; set {hint}", ctx) from error
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading, in the order in which the headings first appear."""
         headings: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None and isinstance(parameter, click.Option):
+            is_listed = ctx.meta.get(HELP_ALL) or getattr(parameter, "level", "common") == "common"
+            if record is not None and is_listed and isinstance(parameter, click.Option):
                 headings.setdefault(getattr(parameter, "heading", "General"), []).append(record)
         for heading in sorted(headings, key="General".__eq__):  # stable: only General moves, to the end
             with formatter.section(heading):
                 formatter.write_dl(headings[heading])
+        if self.n_more and not ctx.meta.get(HELP_ALL):
+            formatter.write_paragraph()
+            formatter.write_text(f"{self.n_more} more options: {ctx.command_path} --help-all")
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the worked example."""

@@ -84,11 +84,7 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
 def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
     if run.status == "rejected":
         return
-    verb = {
-        "dry run": "Would write",
-        "complete": "Published",
-        "superseded": "Was",
-    }.get(run.status, "Wrote")
+    verb = {"dry run": "Would write", "complete": "Published", "superseded": "Was"}.get(run.status, "Wrote")
     if "embedding" in run.parts:
         where = f"{run.embedding_property}, {run.radius_property}, {run.run_property}"
         what = f"{run.coordinates} coordinates" if run.coordinates else "coordinates"

@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--walks-per-node", type=int, default=HEAT().walks_per_node, help="fewer for a look")
     chosen = parser.parse_args(arguments)
     model = HEAT(walks_per_node=chosen.walks_per_node, random_state=chosen.seed)
-    options = ["--walks-per-node", str(chosen.walks_per_node), "--seed", str(chosen.seed)]
+    options = ["--walks-per-node", str(chosen.walks_per_node), "--random-state", str(chosen.seed)]
     began = perf_counter()
     classes = class_graph()
     graph = classes.to_graph()
@@ -174,9 +174,9 @@ def trip(settings: Settings, options: Sequence[str]) -> float:
 def projection(types: Iterable[str]) -> list[str]:
     """Return the options of `heat` that read the classes by relationships of some types."""
     repeated = {
-        "--labels": PROJECTION.labels or (),
-        "--relationships": types,
-        "--attributes": PROJECTION.attributes,
+        "--label": PROJECTION.labels or (),
+        "--relationship": types,
+        "--attribute": PROJECTION.attributes,
     }
     options = [word for option, names in repeated.items() for name in names for word in (option, name)]
     return [*options, "--weight", str(PROJECTION.weight), "--key", str(PROJECTION.key)]

@@ -115,9 +115,9 @@ def grow(driver: neo4j.Driver, settings: tuple[str, str, str], n_nodes: int, k: 
     """Load, estimate and embed a graph of so many nodes."""
     split = split_edges(hyperbolic_graph(n_nodes), HELD_OUT)
     began = perf_counter()
-    options = ["--links-k", str(k), "--source-label", ASKED, "--target-label", ASKED, "--no-probability"]
-    options += ["--seed", "0"]
-    options += ["--labels", LABEL, "--relationships", TYPE, "--attributes", "topics", "--key", "key"]
+    options = ["--k", str(k), "--source-label", ASKED, "--target-label", ASKED, "--no-probability"]
+    options += ["--random-state", "0"]
+    options += ["--label", LABEL, "--relationship", TYPE, "--attribute", "topics", "--key", "key"]
     with loaded(driver, split.train):
         print(f"{n_nodes} nodes loaded in {perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         needed, _ = heat("estimate", *options, settings=settings)

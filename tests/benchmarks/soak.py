@@ -88,7 +88,7 @@ def counts(cypher: Cypher) -> dict[str, int]:
 def soak(server: LiveServer, refreshes: int) -> bool:
     """Ask for so many refreshes, print what grew; return whether every bar is reached."""
     environment = {**os.environ, **server.environment}
-    command = [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, "--poll-seconds", "0.02"]
+    command = [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS]
     done: Counter[str] = Counter()
     memory, added = [], list[int]()
     with (

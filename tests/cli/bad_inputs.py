@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 # Two papers that cite each other and one that cites nothing; every case starts from them.
 GRAPH = """
@@ -17,7 +18,7 @@ CREATE (a:BadPaper {key: 1, year: 2001, words: ['x', 'y'], same: 1}),
        (:BadPaper {key: 3, year: 2003, words: ['z'], same: 1}),
        (a)-[:BAD_CITES {weight: 1.5}]->(b), (b)-[:BAD_CITES {weight: 2}]->(a)
 """
-PAPERS = ("--labels", "BadPaper", "--relationships", "BAD_CITES")
+PAPERS = ("--label", "BadPaper", "--relationship", "BAD_CITES")
 SMALL = ("--n-components", "2", "--walks-per-node", "1", "--walk-length", "4", "--model", "bad")
 EMBED = ("embed", *PAPERS, *SMALL)
 WEIGHTED = (*EMBED, "--weight", "weight")
@@ -96,37 +97,37 @@ CASES = [
     ),
     Case(
         "unknown label",
-        ("embed", "--labels", "BadPapers"),
+        ("embed", "--label", "BadPapers"),
         4,
         "no node label 'BadPapers' in database 'neo4j': did you mean 'BadPaper'?",
     ),
     Case(
         "hostile label",
-        ("embed", "--labels", HOSTILE),
+        ("embed", "--label", HOSTILE),
         4,
         "no node label 'BadPaper`)//\"\\'' in database 'neo4j': did you mean 'BadPaper'?",
     ),
     Case(
         "unknown type",
-        ("embed", "--labels", "BadPaper", "--relationships", "BAD_CITE"),
+        ("embed", "--label", "BadPaper", "--relationship", "BAD_CITE"),
         4,
         "no relationship type 'BAD_CITE' in database 'neo4j': did you mean 'BAD_CITES'?",
     ),
     Case(
         "hostile type",
-        ("embed", "--labels", "BadPaper", "--relationships", "BAD_CITES`]//"),
+        ("embed", "--label", "BadPaper", "--relationship", "BAD_CITES`]//"),
         4,
         "no relationship type 'BAD_CITES`]//' in database 'neo4j': did you mean 'BAD_CITES'?",
     ),
     Case(
         "unknown attribute",
-        (*EMBED, "--attributes", "yaer"),
+        (*EMBED, "--attribute", "yaer"),
         4,
         "no attribute property 'yaer' in database 'neo4j': did you mean 'year'?",
     ),
     Case(
         "hostile attribute",
-        (*EMBED, "--attributes", "year`//"),
+        (*EMBED, "--attribute", "year`//"),
         4,
         "no attribute property 'year`//' in database 'neo4j': did you mean 'year'?",
     ),
@@ -144,7 +145,7 @@ CASES = [
     ),
     Case(
         "name that cannot be quoted",
-        (*EMBED, "--write-property", "a\\u0060b"),
+        (*EMBED, "--config", str(Path(__file__).with_name("unquotable.toml"))),
         2,
         "embedding: the name 'a\\\\u0060b' holds the characters \\u, which cannot be quoted safely in Cypher (see `heat embed --help`)",
     ),
@@ -227,34 +228,34 @@ CASES = [
     ),
     Case(
         "no relationships, equal attributes",
-        (*EMBED, "--relationship-filter", "false", "--attributes", "same"),
+        (*EMBED, "--relationship-filter", "false", "--attribute", "same"),
         4,
         "the projection cannot be embedded: the graph offers no pair to learn from: no node has a neighbour or a node with similar attributes: `heat check` shows what the projection matches",
     ),
     Case(
         "mixed attribute",
-        (*EMBED, "--attributes", "year"),
+        (*EMBED, "--attribute", "year"),
         4,
         "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind in Neo4j, or leave the attribute out",
         graph="MATCH (n:BadPaper {key: 2}) SET n.year = 'MMII'",
     ),
     Case(
         "ragged attribute",
-        (*EMBED, "--attributes", "vector"),
+        (*EMBED, "--attribute", "vector"),
         4,
         "attribute 'vector' has lists of 2 and of 3 numbers: give all nodes lists of one length, or leave the attribute out",
         graph="MATCH (n:BadPaper) SET n.vector = [x IN range(0, n.key) | 0.5]",
     ),
     Case(
         "NaN attribute",
-        (*EMBED, "--attributes", "year"),
+        (*EMBED, "--attribute", "year"),
         4,
         "attribute 'year' has a value that is NaN, infinite or too large (nan): set or remove the value in Neo4j, or leave the attribute out",
         graph="MATCH (n:BadPaper {key: 2}) SET n.year = 0.0 / 0.0",
     ),
     Case(
         "attribute of dates in lists",
-        (*EMBED, "--attributes", "day"),
+        (*EMBED, "--attribute", "day"),
         4,
         "attribute 'day' holds lists of Date values ([neo4j.time.Date(2001, 1, 1)]): only numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings can be read; convert it in Neo4j, or leave it out",
         graph="MATCH (n:BadPaper) SET n.day = [date('2001-01-01')]",
@@ -296,7 +297,7 @@ CASES = [
     ),
     Case(
         "writing over the input",
-        (*EMBED, "--attributes", "badRadius1"),
+        (*EMBED, "--attribute", "badRadius1"),
         5,
         "the node property 'badRadius1' is read by the projection: write to another name",
         graph="MATCH (n:BadPaper) SET n.badRadius1 = n.year",

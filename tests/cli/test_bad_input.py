@@ -66,7 +66,7 @@ def test_there_are_enough_cases_and_none_twice():
     assert {case.code for case in CASES} == {2, 3, 4, 5}
 
 
-def test_hostile_names_that_exist_are_just_names(server, cypher):
+def test_hostile_names_that_exist_are_just_names(server, cypher, tmp_path):
     """Backticks, quotes, spaces and Cypher in every name: the run works and touches nothing else."""
     label, kind, weight, words = "Bad `) //", "A`]->() \"'", "w` //", "x\"'`{}"
     cypher(f"UNWIND range(1, 12) AS i CREATE (:{quoted(label)} {{key: i, {quoted(words)}: ['a', 't' + i]}})")
@@ -75,8 +75,10 @@ def test_hostile_names_that_exist_are_just_names(server, cypher):
         f"CREATE (a)-[:{quoted(kind)} {{{quoted(weight)}: 2.0}}]->(b)"
     )
     before = held(cypher)
-    arguments = [*("--labels", label, "--relationships", kind, "--weight", weight, "--attributes", words)]
-    arguments += ["--model", "m`'\"\\", "--write-property", "p` //", "--link-type", "L`'\""]
+    config = tmp_path / "names.toml"
+    config.write_text('[write]\nwrite_property = \'p` //\'\nlink_type = """L`\'\\""""\n')
+    arguments = [*("--label", label, "--relationship", kind, "--weight", weight, "--attribute", words)]
+    arguments += ["--model", "m`'\"\\", "--config", str(config)]
     result = command(server, "embed", *arguments, *SMALL[:-2], "--k", "1", "--no-probability")
     assert (result.exit_code, result.stderr) == (0, "")
     assert len(cypher(f"MATCH ()-[r:{quoted('L`' + chr(39) + chr(34))}]->() RETURN r")) > 0
@@ -90,7 +92,7 @@ def quoted(name):
 
 
 def test_equal_attributes_beside_relationships_are_no_mistake(server, cypher):
-    result = command(server, *EMBED, "--attributes", "same")
+    result = command(server, *EMBED, "--attribute", "same")
     assert (result.exit_code, result.stderr) == (0, "")
     assert command(server, "clear", "--model", "bad", "--yes").exit_code == 0
 
@@ -116,7 +118,7 @@ def doomed(throwaway_server, monkeypatch):
     server = SimpleNamespace(uri=uri, user=user, password=password, database=None, environment=environment)
     with open_cypher(server) as run:
         run(GRAPH)
-    assert command(server, *EMBED, "--seed", "1").exit_code == 0
+    assert command(server, *EMBED, "--random-state", "1").exit_code == 0
 
     def kill_at(stage):
         import psutil
@@ -139,7 +141,7 @@ def whole(server):
 def test_a_server_killed_while_it_is_read(doomed):
     before = whole(doomed)
     doomed.kill_at("reading nodes")
-    result = command(doomed, *EMBED, "--seed", "2")
+    result = command(doomed, *EMBED, "--random-state", "2")
     assert re.fullmatch(
         r"heat: Neo4j at URI was lost while reading \w+( \([^)]*\))?: see that it runs, then repeat\n",
         line_of(result, doomed),
@@ -153,7 +155,7 @@ def test_a_server_killed_while_it_is_read(doomed):
 def test_a_server_killed_while_it_is_written_to(doomed):
     before = whole(doomed)
     doomed.kill_at("write coordinates")
-    result = command(doomed, *EMBED, "--seed", "2")
+    result = command(doomed, *EMBED, "--random-state", "2")
     line = line_of(result, doomed)
     run_id = re.search(r"heat clear --run (\S+)`", line)[1]
     assert re.fullmatch(

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from heat_neo4j.cli import connection
 from heat_neo4j.cli.group import HeatCommand, HeatGroup
-from heat_neo4j.cli.options import common_options, connection_options
+from heat_neo4j.cli.options import common_options, setting_options
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.local_server import server as local_server
 
@@ -26,7 +26,7 @@ def opened(monkeypatch):
 
 def run(*given, **environment):
     @click.command(cls=HeatCommand, example="heat go")
-    @connection_options
+    @setting_options("connection")
     @common_options
     def go(verbose, **options):
         connection.open_store(options)

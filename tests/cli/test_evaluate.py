@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from heat_neo4j.cli import heat
 from heat_neo4j.linkpred import baselines
 
-QUICK = ("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1")
+QUICK = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,8 @@ def run(*arguments, code=0):
 
 
 def named(files, *names):
-    return [part for name in names for part in (f"--{name}", str(files / f"{name}.csv"))]
+    flags = {"edges": "--edges", "attributes": "--attribute-file", "labels": "--class-file"}
+    return [part for name in names for part in (flags[name], str(files / f"{name}.csv"))]
 
 
 def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
@@ -112,7 +113,7 @@ def test_a_run_that_loses_says_so(files):
 
 
 def test_json_is_one_document_with_every_seed(files):
-    arguments = ("links", *named(files, "edges"), *QUICK, "--seeds", "2", "--seed", "5", "--json")
+    arguments = ("links", *named(files, "edges"), *QUICK, "--seeds", "2", "--random-state", "5", "--json")
     result = run(*arguments)
     assert result.stderr == ""
     document = json.loads(result.stdout)
@@ -166,7 +167,7 @@ def test_classes(files):
         "2",
         "--gensim",
     )
-    result = run(*arguments, "--label-shares", "0.1", "--label-shares", "0.3", "--picture", str(picture))
+    result = run(*arguments, "--label-share", "0.1", "--label-share", "0.3", "--picture", str(picture))
     assert "node classification: 3 classes, one for each of 60 nodes" in result.stdout
     assert "F1 micro                 10 % " in result.stdout
     assert "F1 macro                 10 % " in result.stdout
@@ -180,7 +181,7 @@ def test_classes(files):
 def test_alpha(files):
     picture = files / "a.png"
     arguments = ("alpha", *named(files, "edges", "attributes"), *QUICK, "--seeds", "1")
-    result = run(*arguments, "--alphas", "0", "--alphas", "0.5", "--picture", str(picture))
+    result = run(*arguments, "--alpha", "0", "--alpha", "0.5", "--picture", str(picture))
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[5:8]] == ["alpha", "0", "0.5"]
     assert "best alpha by AUROC: " in result.stdout
@@ -194,12 +195,12 @@ def test_alpha(files):
     [
         (("links", "--picture", "x.txt"), 2, "--picture must end in .png, .svg, .pdf, got 'x.txt'"),
         (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
-        (("links", "--attributes", "a", "--attributes", "b"), 2, "with --edges, --attributes names one file"),
-        (("links", "--attributes", "none.csv"), 2, "names a file, and 'none.csv' is none"),
-        (("classes",), 2, "with --edges, name the file of classes with --labels"),
-        (("classes", "--classes", "x"), 2, "with --edges, classes are in the file --labels"),
+        (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file in the place of --attribute"),
+        (("links", "--label", "A"), 2, "with --edges, give --class-file in the place of --label"),
+        (("links", "--attribute-file", "none.csv"), 2, "'--attribute-file': File 'none.csv' does not exist"),
+        (("classes",), 2, "with --edges, name the file of classes with --class-file"),
+        (("classes", "--classes", "x"), 2, "with --edges, classes are in the --class-file"),
         (("links", "--share", "1"), 2, "--share"),
-        (("alpha", "--alpha", "0.5"), 2, "--alpha: this command tries --alphas, one after the other"),
     ],
 )
 def test_what_contradicts_itself_is_refused_at_once(files, arguments, code, words):
@@ -212,9 +213,11 @@ def test_without_files_it_asks_for_classes_and_a_server(files):
     assert "give either --classes PROPERTY or --classes-from-labels" in run("classes", code=2).stderr
     both = run("classes", "--classes", "x", "--classes-from-labels", code=2)
     assert "give either --classes PROPERTY" in both.stderr
-    told = run("classes", "--classes", "x", "--attributes", "x", code=2)
+    told = run("classes", "--classes", "x", "--attribute", "x", code=2)
     assert "'x' is both the class and an attribute" in told.stderr
     assert run("links", code=2).stderr.startswith("heat: no server given")
+    told = run("links", "--class-file", str(files / "labels.csv"), code=2)
+    assert "--class-file goes with --edges only" in told.stderr
 
 
 def test_a_graph_that_cannot_be_cut_is_one_line(files):

@@ -17,8 +17,18 @@ from tests.support.live_graph import apart_from_versions, open_cypher, snapshot
 pytestmark = pytest.mark.live
 
 EMBED = (
-    *("embed", "--labels", "CliNear", "--relationships", "CLI_NEXT", "--model", "cli near", "--seed", "3"),
-    *("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1", "--no-links"),
+    *(
+        "embed",
+        "--label",
+        "CliNear",
+        "--relationship",
+        "CLI_NEXT",
+        "--model",
+        "cli near",
+        "--random-state",
+        "3",
+    ),
+    *("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1", "--no-links"),
     *("--key", "code"),
 )
 INDEX = "cliNearVector1_CliNear"
@@ -116,7 +126,7 @@ def test_embedding_without_index(invoke):
 def test_embedding_nodes_without_labels_says_that_there_is_no_index(server, invoke, cypher):
     """In a process of its own, as a user sees it: tests collect warnings before they reach stderr."""
     cypher("CREATE ({code: 'cb', bare: true})-[:CLI_NEXT]->({code: 'cc', bare: true})")
-    any_label = [part for part in EMBED if part not in ("--labels", "CliNear")]
+    any_label = [part for part in EMBED if part not in ("--label", "CliNear")]
     filtered = ["--model", "cli bare", "--node-filter", "n:CliNear OR n.bare"]
     done = subprocess.run(
         [sys.executable, "-m", "heat_neo4j", *any_label, *filtered],

@@ -17,8 +17,8 @@ from tests.support.live_graph import open_cypher, snapshot
 pytestmark = pytest.mark.live
 
 EMBED = (
-    *("embed", "--labels", "CliPaper", "--relationships", "CLI_CITES", "--model", "cli", "--seed", "3"),
-    *("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--k", "2", "--threads", "1"),
+    *("embed", "--label", "CliPaper", "--relationship", "CLI_CITES", "--model", "cli", "--random-state", "3"),
+    *("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--k", "2", "--n-threads", "1"),
 )
 
 
@@ -88,8 +88,8 @@ def test_json_is_one_document_and_nothing_else(invoke, cypher):
     document = documents(invoke(*EMBED, "--json"))
     assert (document["status"], document["model"], document["nodes_written"]) == ("complete", "cli", 40)
     assert document["stage_seconds"]["train"] >= 0
-    assert documents(invoke("check", "--labels", "CliPaper", "--json"))["nodes"] == 40
-    assert documents(invoke("estimate", "--labels", "CliPaper", "--json"))["peak_memory"] > 0
+    assert documents(invoke("check", "--label", "CliPaper", "--json"))["nodes"] == 40
+    assert documents(invoke("estimate", "--label", "CliPaper", "--json"))["peak_memory"] > 0
     assert documents(invoke("links", "--model", "cli", "--k", "1", "--json"))["parts"] == ["links"]
     listed = documents(invoke("runs", "--model", "cli", "--json"))
     assert [run["parts"] for run in listed] == [["links"], ["embedding", "links"]]
@@ -119,7 +119,7 @@ def test_a_time_limit_ends_the_training_and_publishes_what_there_is(invoke, cyph
 
 
 def test_check_lists_what_matches(invoke, cypher):
-    result = invoke("check", "--labels", "CliPaper", "--attributes", "year")
+    result = invoke("check", "--label", "CliPaper", "--attribute", "year")
     assert "Nodes         40: CliPaper 40\n" in result.stdout
     assert "Relationships 80: CLI_CITES 80\n" in result.stdout
     assert "Attributes    year: number, 1 column\n" in result.stdout
@@ -127,7 +127,7 @@ def test_check_lists_what_matches(invoke, cypher):
 
 
 def test_check_says_that_texts_are_dates_and_what_to_do(invoke, cypher):
-    asked = ("check", "--labels", "CliPaper", "--attributes", "the day", "--attributes", "since")
+    asked = ("check", "--label", "CliPaper", "--attribute", "the day", "--attribute", "since")
     cypher("MATCH (n:CliPaper) SET n.`the day` = '2024-05-1' + n.year % 10, n.since = '2024-05-17T08:30'")
     shown = invoke(*asked).stdout
     what = "holds texts that are written as dates, each a category of its own: make them dates in Cypher with"
@@ -142,7 +142,7 @@ def test_check_says_that_texts_are_dates_and_what_to_do(invoke, cypher):
 
 
 def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cypher):
-    asked = ("check", "--labels", "CliPaper", "--attributes", "title", "--attributes", "venue")
+    asked = ("check", "--label", "CliPaper", "--attribute", "title", "--attribute", "venue")
     cypher("MATCH (n:CliPaper) SET n.title = 'on paper ' + n.key, n.venue = 'venue ' + n.key % 20")
     (line,) = documents(invoke(*asked, "--json"))["advice"]
     assert line == (
@@ -157,8 +157,8 @@ def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cyp
 
 def test_check_shows_the_recipe_and_whose_it_is(invoke, cypher):
     cypher("MATCH (n:CliPaper) SET n.title = 'word' + (n.key % 3) + ' paper'")
-    asked = ("--label-attributes", "CliPaper=year", "--text", "title")
-    check = ("check", "--labels", "CliPaper", "--model", "cli", *asked)
+    asked = ("--label-attribute", "CliPaper=year", "--text", "title")
+    check = ("check", "--label", "CliPaper", "--model", "cli", *asked)
     embed = (*EMBED, "--no-links", *asked, "--json")
     shown = invoke(*check).stdout
     assert (
@@ -188,7 +188,7 @@ def test_check_lists_all_problems_and_fails(invoke, cypher):
     cypher("MATCH (n:CliPaper {key: 3}) SET n.year = 'none'")
     cypher("MATCH (:CliPaper {key: 3})-[r]->() SET r.weight = -1.0")
     before = snapshot(cypher)
-    result = invoke("check", "--labels", "CliPaper", "--attributes", "year", "--weight", "weight", code=4)
+    result = invoke("check", "--label", "CliPaper", "--attribute", "year", "--weight", "weight", code=4)
     assert snapshot(cypher) == before
     problems = result.stdout.split("Problems      ")[1].splitlines()
     assert len(problems) == 2
@@ -199,7 +199,7 @@ def test_check_lists_all_problems_and_fails(invoke, cypher):
 
 
 def test_estimate_asks_for_counts_only(invoke, cypher):
-    result = invoke("estimate", "--labels", "CliPaper", "--relationships", "CLI_CITES", "--no-links")
+    result = invoke("estimate", "--label", "CliPaper", "--relationship", "CLI_CITES", "--no-links")
     assert result.stdout.startswith("Graph         40 nodes, 80 relationships, about 0 attribute columns\n")
     assert re.search(
         r"^Memory +\d+\.\d MiB at the peak, of [\d.]+ \wiB free now$", result.stdout, re.MULTILINE
@@ -257,7 +257,7 @@ def test_ctrl_c_while_writing_leaves_the_published_version(invoke, cypher, monke
     invoke(*EMBED)
     before = snapshot(cypher)
     monkeypatch.setattr(embed_module, "Reporter", _Interrupted)
-    line = invoke(*EMBED, "--seed", "4", "--json", code=130).stderr
+    line = invoke(*EMBED, "--random-state", "4", "--json", code=130).stderr
     run_id = re.search(r"run (\S+) is incomplete", line)[1]
     assert line == (
         f"heat: interrupted: run {run_id} is incomplete and what was published before is untouched: "

@@ -35,7 +35,7 @@ def cypher(server):
 def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_path):
     (tmp_path / "f.csv").write_text(",x,y\na,1,0\nb,0,1\n")
     (tmp_path / "l.csv").write_text(",class\na,one\nb,two\nc,two\n")
-    files = (edges, "--attributes", str(tmp_path / "f.csv"), "--labels", str(tmp_path / "l.csv"))
+    files = (edges, "--attribute-file", str(tmp_path / "f.csv"), "--class-file", str(tmp_path / "l.csv"))
     names = ("--label", "LoadedByCli", "--relationship", "CLI_TIE", "--key", "name")
     result = invoke(*files, *names, **server.environment)
     assert result.stdout.splitlines() == [
@@ -43,8 +43,8 @@ def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_
         "              2 relationships of type CLI_TIE, 2 of them new",
         "              1 lines repeat a source and target: weights were summed",
         "              1 nodes have no line of attributes",
-        "Next          heat embed --labels LoadedByCli --relationships CLI_TIE --weight weight --key name "
-        "--attributes features",
+        "Next          heat embed --label LoadedByCli --relationship CLI_TIE --weight weight --key name "
+        "--attribute features",
     ]
     rows = cypher("MATCH (a:LoadedByCli)-[r:CLI_TIE]->(b) RETURN a.name + b.name AS ends, r.weight AS weight")
     assert {row["ends"]: row["weight"] for row in rows} == {"ab": 4.0, "bc": 2.0}

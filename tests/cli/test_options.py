@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 
 import click
 import pytest
@@ -10,15 +11,19 @@ from click.testing import CliRunner
 from heat_neo4j.cli import COMMANDS, arguments, heat
 from heat_neo4j.cli.config import SECTIONS
 from heat_neo4j.cli.group import Option
-from heat_neo4j.cli.options import CHOOSABLE
+from heat_neo4j.cli.settings import SETTINGS
+from heat_neo4j.cli.values import OrAuto
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.linkpred.tuning import GRIDS
 from heat_neo4j.pipeline.embed import LinkOptions
+from heat_neo4j.pipeline.gate import Gate
+from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.plan import Limits
 from heat_neo4j.pipeline.publishing import SCORES
 
-OF_ONE = {"type_weights": "type_weight"}  # the option is given once for each
+OF_ONE = {setting.name: setting.flag for setting in SETTINGS if setting.multiple}  # given once for each
 ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter
 
 
@@ -50,7 +55,7 @@ def test_heat_toml_and_the_commands_know_the_same_keys():
 
 
 def test_auto_and_scores_are_those_of_the_python_api():
-    assert set(CHOOSABLE) == set(GRIDS)
+    assert {setting.name for setting in SETTINGS if isinstance(setting.type, OrAuto)} == set(GRIDS)
     for key, parameter in options_by_key("embed").items():
         takes_auto = key.startswith("heat.") and parsed_or_none(parameter, "auto") == "auto"
         assert takes_auto == (key.removeprefix("heat.") in GRIDS), key
@@ -73,27 +78,42 @@ def test_names_and_defaults_are_those_of_the_python_api(section, api):
     for key, parameter in options_by_key("embed").items():
         if key.startswith(f"{section}.") and key not in ELSEWHERE:
             name = key.split(".")[1]
-            flag = f"--{OF_ONE.get(name, name).replace('_', '-')}"
+            flag = OF_ONE.get(name, f"--{name.replace('_', '-')}")
             assert flag in (*parameter.opts, *parameter.secondary_opts)
             assert name in signature
             assert (defaults[parameter.name] or None) == (getattr(made, name) or None), key
 
 
-def test_the_options_make_the_objects_they_describe():
+def test_the_options_make_the_objects_they_describe(tmp_path):
+    config = tmp_path / "heat.toml"
+    config.write_text(
+        "[projection]\nmax_categories = 5\n[heat]\nbatch_size = 7\n[write]\nwrite_property = 'p'\n"
+        "radius_property = 'q'\nrun_property = 'u'\nlink_type = 'MAYBE'\nvector_property = 'v'\n"
+    )
     given = parsed(
-        *("--labels", "A", "--labels", 'b `c` "d"', "--relationships", "R", "--weight", "w"),
-        *("--text", "t", "--text", "z", "--label-attributes", "A=x=y", "--label-attributes", "B=z"),
-        *("--label-attributes", "A=t", "--type-weight", "R=0.5"),
-        *("--attributes", "x, y", "--aggregation", "max", "--max-categories", "5", "--key", "id"),
+        *("--label", "A", "--label", 'b `c` "d"', "--relationship", "R", "--weight", "w"),
+        *("--text", "t", "--text", "z", "--label-attribute", "A=x=y", "--label-attribute", "B=z"),
+        *("--label-attribute", "A=t", "--type-weight", "R=0.5"),
+        *("--attribute", "x, y", "--aggregation", "max", "--key", "id"),
         *("--node-filter", "n.x > 1", "--relationship-filter", "r.w > 2", "--default-weight", "0.5"),
-        *("--dimension", "3", "--alpha", "0", "--sigma", "2", "--walks-per-node", "4", "--walk-length", "5"),
+        *(
+            "--n-components",
+            "3",
+            "--alpha",
+            "0",
+            "--sigma",
+            "2",
+            "--walks-per-node",
+            "4",
+            "--walk-length",
+            "5",
+        ),
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
-        *("--batch-size", "7", "--n-epochs", "2", "--no-refine", "--threads", "1", "--seed", "9"),
+        *("--n-epochs", "2", "--no-refine", "--n-threads", "1", "--random-state", "9"),
         *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
-        *("--links-k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
+        *("--k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
-        *("--model", "papers", "--write-property", "p", "--radius-property", "q", "--run-property", "u"),
-        *("--link-type", "MAYBE", "--vector-property", "v"),
+        *("--model", "papers", "--config", str(config)),
     )
     assert arguments.projection_from(given) == Projection(
         ["A", 'b `c` "d"'], ["R"], weight="w", default_weight=0.5, aggregation="max", attributes=["x, y"],
@@ -132,7 +152,8 @@ def test_nothing_given_is_the_api_with_nothing_given():
     assert arguments.heat_from(given).get_params() == HEAT().get_params()
     assert arguments.links_from(given) == LinkOptions()
     assert arguments.names_from(given) == WriteNames()
-    assert len(dataclasses.fields(LinkOptions)) == len(arguments.LINK_FIELDS)
+    in_file = {setting.name for setting in SETTINGS if setting.section == "links"} - {"enabled"}
+    assert {field.name for field in dataclasses.fields(LinkOptions)} == in_file
     assert set(arguments.HEAT_FIELDS) == set(HEAT().get_params())
 
 
@@ -145,7 +166,7 @@ def test_flags_go_before_environment_and_that_before_heat_toml(tmp_path, monkeyp
     given = parsed("--uri", "bolt://flag", "--alpha", "0.1", NEO4J_URI="bolt://env", NEO4J_USERNAME="env")
     assert (given["uri"], given["username"], given["database"]) == ("bolt://flag", "env", "file")
     assert (given["labels"], given["alpha"], given["sigma"], given["k"]) == (("File", "Other"), 0.1, 3.0, 4)
-    assert parsed("--labels", "Flag")["labels"] == ("Flag",)
+    assert parsed("--label", "Flag")["labels"] == ("Flag",)
 
 
 def test_tables_of_heat_toml_are_taken_and_flags_go_before_them(tmp_path, monkeypatch):
@@ -158,7 +179,7 @@ def test_tables_of_heat_toml_are_taken_and_flags_go_before_them(tmp_path, monkey
     expected = {"text": ["abstract"], "label_attributes": {"A": ["year", "abstract"], "B": ["country"]}}
     made = arguments.projection_from(parsed())
     assert made == Projection(["A"], ["R"], type_weights={"R": 2.0}, **expected)
-    made = arguments.projection_from(parsed("--type-weight", "R=3", "--label-attributes", "B=city"))
+    made = arguments.projection_from(parsed("--type-weight", "R=3", "--label-attribute", "B=city"))
     assert (made.type_weights, made.label_attributes) == ({"R": 3.0}, {"B": ("city",)})
     (tmp_path / "heat.toml").write_text('[projection]\ntype_weights = {R = "2"}\n')
     result = CliRunner().invoke(heat, ["embed"], prog_name="heat")
@@ -169,13 +190,13 @@ def test_tables_of_heat_toml_are_taken_and_flags_go_before_them(tmp_path, monkey
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        (("--label-attributes", "A"), "'A' is not a name and a value with = between them"),
-        (("--label-attributes", "=x"), "'=x' is not a name and a value"),
+        (("--label-attribute", "A"), "'A' is not a name and a value with = between them"),
+        (("--label-attribute", "=x"), "'=x' is not a name and a value"),
         (("--type-weight", "R="), "'R=' is not a name and a value"),
         (("--type-weight", "R=0"), "0.0 is not in the range x>0"),
         (("--type-weight", "R=two"), "'two' is not a valid float"),
         (("--type-weight", "R=1", "--type-weight", "R=2"), "--type-weight: a type is named twice"),
-        (("--text", "x", "--attributes", "x"), "text and attributes both name 'x'"),
+        (("--text", "x", "--attribute", "x"), "text and attributes both name 'x'"),
     ],
 )
 def test_pairs_that_cannot_be_read_are_refused(given, complaint):
@@ -219,13 +240,12 @@ def test_a_value_out_of_range_in_heat_toml_names_its_option(tmp_path):
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        (("--labels", "A", "--labels", "A"), "labels has a name twice: ['A', 'A']"),
+        (("--label", "A", "--label", "A"), "labels has a name twice: ['A', 'A']"),
         (
             ("--weight", "w", "--aggregation", "count"),
             "aggregation 'count' ignores weights",
         ),
         (("--min-degree", "3", "--max-degree", "2"), "max_degree must be at least 3, got 2"),
-        (("--write-property", "x", "--radius-property", "x"), "the property names must differ"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(given, complaint):
@@ -240,3 +260,74 @@ def test_a_combined_score_cannot_be_had_without_its_probabilities():
         LinkOptions(score="combined", probability=False)
     with pytest.raises(ValueError, match="score must be one of distance, combined"):
         LinkOptions(score="cosine")
+
+
+def test_names_of_heat_toml_that_do_not_go_together_are_refused(tmp_path):
+    config = tmp_path / "heat.toml"
+    config.write_text("[write]\nwrite_property = 'x'\nradius_property = 'x'\n")
+    result = CliRunner().invoke(heat, ["embed", "--config", str(config)], prog_name="heat")
+    assert result.exit_code == 2
+    assert "the property names must differ" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_defaults_of_a_refresh_are_those_of_the_python_api():
+    with command("refresh").make_context("refresh", []) as context:
+        job = arguments.job_from(context.params)
+    assert (job.gate, job.limits) == (Gate(), Limits())
+    usual = Job(Projection(), HEAT())
+    for name in ("coordinates", "index", "lease_seconds", "records"):
+        assert getattr(job, name) == getattr(usual, name)
+
+
+FILE_ONLY = [setting for setting in SETTINGS if setting.level == "file"]
+
+
+@pytest.mark.parametrize("name", ["embed", "refresh", "serve", "estimate", "check"])
+def test_help_is_short_and_help_all_is_whole(name):
+    short, whole = (
+        set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", CliRunner().invoke(heat, [name, flag]).output, re.M))
+        for flag in ("--help", "--help-all")
+    )
+    assert len(short) <= 20
+    assert short < whole
+    assert whole == {"--help"} | {option.opts[-1] for option in command(name).params if not option.hidden}
+    assert not whole & {setting.flag for setting in FILE_ONLY}
+
+
+@pytest.mark.parametrize("setting", FILE_ONLY, ids=lambda setting: setting.key)
+def test_an_expert_setting_is_set_in_heat_toml_only(setting):
+    result = CliRunner().invoke(heat, ["serve", setting.flag, "1"], prog_name="heat")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"heat: No such option: {setting.flag}; set [{setting.section}] {setting.name} of heat.toml "
+        "(see `heat serve --help`)\n"
+    )
+
+
+def test_a_value_out_of_range_of_an_expert_setting_names_its_key(tmp_path):
+    config = tmp_path / "heat.toml"
+    config.write_text("[refresh]\nmin_overlap = 2\n")
+    result = CliRunner().invoke(heat, ["refresh", "--config", str(config)], prog_name="heat")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("heat: Invalid value for [refresh] min_overlap of heat.toml: 2.0 is not")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[heat]\nalpha = 1.4\n", "[heat] alpha of heat.toml: 1.4 is not in the range"),
+        ("[links]\nmin_degree = 3\nmax_degree = 2\n", "max_degree must be at least 3, got 2"),
+        ("[write]\nradius_property = 'x'\nrun_property = 'x'\n", "the property names must differ"),
+        ("[limits]\nmemory = 'much'\n", "'much' is not a size"),
+    ],
+)
+def test_check_refuses_what_embed_would_refuse_in_heat_toml(text, complaint, tmp_path):
+    config = tmp_path / "heat.toml"
+    config.write_text(text)
+    given = ["--uri", "bolt://127.0.0.1:1", "--config", str(config)]
+    for name in ("embed", "check"):
+        result = CliRunner().invoke(heat, [name, *given], prog_name="heat", env={"NEO4J_PASSWORD": "x"})
+        assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.live
 
 LABEL, TYPE = "EvaluateNode", "EVALUATE_LINK"
 PROJECTION = Projection([LABEL], [TYPE], key="key", time="since")
-QUICK = ("--dimension", "2", "--walks-per-node", "2", "--walk-length", "8", "--threads", "1")
-NAMES = ("--labels", LABEL, "--relationships", TYPE, "--key", "key")
+QUICK = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")
+NAMES = ("--label", LABEL, "--relationship", TYPE, "--key", "key")
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_the_latest_relationships_are_held_out(invoke, cypher):
 
 def test_classes_come_from_a_property_a_list_or_labels(invoke, cypher, store):
     before = snapshot(cypher)
-    base = ("classes", *NAMES, *QUICK, "--seeds", "1", "--no-baselines", "--label-shares", "0.2")
+    base = ("classes", *NAMES, *QUICK, "--seeds", "1", "--no-baselines", "--label-share", "0.2")
     document = json.loads(invoke(*base, "--classes", "field", "--json").stdout)
     settings = document["settings"]
     assert (settings["classes"], settings["nodes_with_a_class"]) == (3, 59)

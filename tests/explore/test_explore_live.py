@@ -109,7 +109,17 @@ def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
 def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):
     publish(4)
     target = tmp_path / "page.html"
-    arguments = ["explore", "--model", MODEL, "--caption", "title", "--output", str(target), "--threads", "1"]
+    arguments = [
+        "explore",
+        "--model",
+        MODEL,
+        "--caption",
+        "title",
+        "--output",
+        str(target),
+        "--n-threads",
+        "1",
+    ]
     result = CliRunner().invoke(heat, arguments, prog_name="heat", env=server.environment)
     assert result.exit_code == 0, result.output
     assert f"{target} (" in result.stdout

@@ -71,7 +71,7 @@ def test_from_files_to_published_links_on_the_lowest_versions(lowest, server, tm
         "source,target,weight\n" + "".join(f"{i},{(i + step) % 60},1\n" for i in range(60) for step in (1, 5))
     )
     names = ("--label", "LowestNode", "--relationship", "LOWEST_LINK")
-    graph = ("--labels", "LowestNode", "--relationships", "LOWEST_LINK", "--model", "lowest")
+    graph = ("--label", "LowestNode", "--relationship", "LOWEST_LINK", "--model", "lowest")
     cheap = ("--walks-per-node", "2", "--walk-length", "20", "--n-threads", "1", "--random-state", "0")
     variables = {**server.environment, "HEAT_HOME": str(tmp_path)}
 

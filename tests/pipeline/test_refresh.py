@@ -17,7 +17,7 @@ from heat_neo4j.pipeline.refresh import refresh
 from tests.support.commands import invoker
 from tests.support.live_graph import before_first, snapshot
 from tests.support.query_toy import ask
-from tests.support.refresh_toy import LABEL, MODEL, TYPE, N, make_job, small_model
+from tests.support.refresh_toy import CONFIG, LABEL, MODEL, OPTIONS, TYPE, N, make_job, small_model
 
 pytestmark = pytest.mark.live
 
@@ -320,15 +320,10 @@ def test_a_lease_that_was_lost_publishes_nothing(store, cypher, papers):
 
 # --- the command -------------------------------------------------------------------------------------------
 
-OPTIONS = (
-    "--labels", LABEL, "--relationships", TYPE, "--weight", "weight", "--attributes", "words", "--key", "key",
-    "--n-components", "3", "--walks-per-node", "4", "--walk-length", "20", "--n-negatives", "4",
-    "--n-threads", "1", "--random-state", "4", "--model", MODEL, "--k", "2",
-    "--max-auroc-drop", "1", "--max-below-degree", "1", "--min-overlap", "0",
-)  # fmt: skip
 
-
-def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers):
+def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers, tmp_path):
+    strict = tmp_path / "strict.toml"
+    strict.write_text(CONFIG.read_text().replace("[refresh]", "[refresh]\nmax_move = 1e-9"))
     run = invoker(server)
     before = snapshot(cypher)
     plan = json.loads(run("refresh", *OPTIONS, "--dry-run", "--json").stdout)
@@ -342,7 +337,7 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     assert "nothing: the graph is as it was" in result.stderr
     papers.rewire()
     published = papers.seen()
-    failed = run("refresh", *OPTIONS, "--max-move", "1e-9", code=10)
+    failed = run("refresh", *OPTIONS, "--config", str(strict), code=10)
     assert failed.stderr.splitlines()[-1].startswith("heat: run ")
     assert "was rejected and recorded, what was published stays: nodes moved by" in failed.stderr
     assert papers.seen() == published

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from heat_neo4j import HEAT
@@ -11,27 +12,16 @@ from heat_neo4j.pipeline.embed import LinkOptions
 from heat_neo4j.pipeline.job import Job
 from tests.support.live_graph import Cypher, published_node
 
-__all__ = ["LABEL", "MODEL", "OPTIONS", "TYPE", "N", "Papers", "make_job", "small_model"]
+__all__ = ["CONFIG", "LABEL", "MODEL", "OPTIONS", "TYPE", "N", "Papers", "make_job", "small_model"]
 
 N = 80
 LABEL, TYPE, MODEL = "RefreshPaper", "REFRESH_CITES", "fresh"
+CONFIG = Path(__file__).with_suffix(".toml")
 OPTIONS = (
-    *(
-        "--labels",
-        LABEL,
-        "--relationships",
-        TYPE,
-        "--weight",
-        "weight",
-        "--attributes",
-        "words",
-        "--key",
-        "key",
-    ),
-    *("--model", MODEL, "--dimension", "3", "--walks-per-node", "4", "--walk-length", "20"),
-    *("--n-negatives", "4", "--threads", "1", "--seed", "4", "--links-k", "2", "--lease-seconds", "1"),
-    *("--max-auroc-drop", "1", "--max-below-degree", "1", "--min-overlap", "0"),
-)
+    "--label", LABEL, "--relationship", TYPE, "--weight", "weight", "--attribute", "words", "--key", "key",
+    "--model", MODEL, "--n-components", "3", "--walks-per-node", "4", "--walk-length", "20",
+    "--n-negatives", "4", "--n-threads", "1", "--random-state", "4", "--k", "2", "--config", str(CONFIG),
+)  # fmt: skip
 """The job on the command line, with a gate that everything passes."""
 
 

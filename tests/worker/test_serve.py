@@ -71,7 +71,7 @@ def working(server, job=JOB, schedule=None, **options):
 def serving(server, *options):
     """Have ``heat serve`` at work in a process; give the process."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, "--poll-seconds", "0.2", *options],
+        [sys.executable, "-m", "heat_neo4j", "serve", *OPTIONS, *options],
         env={**os.environ, **server.environment},
         stderr=subprocess.PIPE,
         text=True,

@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j.cli.arguments import projection_from
+from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    projection_options,
-)
+from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
 from heat_neo4j.cli.report import COUNTS
+from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
@@ -26,31 +21,32 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
+OF_EMBED = ("heat", "choose", "limits", "links", *[s.key for s in settings_of("write") if s.name != "model"])
 EXAMPLE = """
-heat check --labels Paper --relationships CITES --weight weight --attributes year
+heat check --label Paper --relationship CITES --weight weight --attribute year
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@projection_options
-@model_option
-@connection_options
-@json_option
-@common_options
+@setting_options("projection", "write.model")
+@setting_options(*OF_EMBED, level="file")
+@database_options
 def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Say what a projection matches and what would go wrong.
 
-    Reads all that `heat embed` with the same options would read, and writes nothing. Ends with exit code 4
-    if `heat embed` would stop.
+    Reads all that `heat embed` with the same options and the same heat.toml would read, and writes nothing.
+    Ends with exit code 4 if `heat embed` would stop.
     """
     from heat_neo4j.pipeline.settings import known_recipe
 
     projection = projection_from(options)
+    for make in (heat_from, links_from, names_from):  # heat.toml may hold what `heat embed` refuses
+        make({**options, "model": model})
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        known = known_recipe(store.published_run(model), projection)
-        report = store.check(projection, known.entries, on_progress=progress)
-    why = report.recipe_problem or next(iter(known.notes), "")
-    recipe = f"new: {why}" if why else "new" if known.run is None else f"as in run {known.run}"
+        published = known_recipe(store.published_run(model), projection)
+        report = store.check(projection, published.entries, on_progress=progress)
+    why = report.recipe_problem or next(iter(published.notes), "")
+    recipe = f"new: {why}" if why else "new" if published.run is None else f"as in run {published.run}"
     if as_json:
         print_json({**report.to_dict(), "recipe": recipe})
     else:

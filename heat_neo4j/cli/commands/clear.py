@@ -9,7 +9,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import database_options, option
 from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
 
 if TYPE_CHECKING:
@@ -25,35 +25,12 @@ heat clear --model heat --yes
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@option(
-    "--run",
-    "run_id",
-    key=None,
-    heading=WHAT,
-    metavar="RUN",
-    help="Clear one run; `heat runs` lists them.",
-)
-@option(
-    "--model",
-    "of_model",
-    key=None,
-    heading=WHAT,
-    metavar="NAME",
-    help="Clear all runs of a model.",
-)
-@option(
-    "--all",
-    "everything",
-    key=None,
-    heading=WHAT,
-    is_flag=True,
-    help="Clear all runs of all models.",
-)
-@option("--yes", key=None, heading=WHAT, is_flag=True, help="Do not ask.")
-@option("--dry-run", key=None, heading=WHAT, is_flag=True, help="Only say what would be removed.")
-@connection_options
-@json_option
-@common_options
+@option("--run", "run_id", heading=WHAT, metavar="RUN", help="Clear one run; `heat runs` lists them.")
+@option("--model", "of_model", heading=WHAT, metavar="NAME", help="Clear all runs of a model.")
+@option("--all", "everything", heading=WHAT, is_flag=True, help="Clear all runs of all models.")
+@option("--yes", heading=WHAT, is_flag=True, help="Do not ask.")
+@option("--dry-run", heading=WHAT, is_flag=True, help="Only say what would be removed.")
+@database_options
 def clear(
     run_id: str | None,
     of_model: str | None,

@@ -10,7 +10,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import Decorator, common_options, database_options, json_option, option
 from heat_neo4j.cli.output import plural, print_json, print_line, print_lines, table
 
 __all__ = ["cypher"]
@@ -23,12 +23,11 @@ heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
 """
 
 label_option: Decorator[Any] = option(
-    "--label", key=None, metavar="LABEL", help="Label by which the query finds nodes, where it has one."
+    "--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."
 )
 property_option: Decorator[Any] = option(
     "--property",
     "key",
-    key=None,
     metavar="PROPERTY",
     help="Property by which it finds and shows nodes; an index of yours over both is used.",
 )
@@ -75,20 +74,17 @@ def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
 @option(
     "-p",
     "--param",
-    "given",
-    key=None,
+    "parameters",
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
 )
-@connection_options
-@json_option
-@common_options
+@database_options
 def run(
     name: str,
     label: str | None,
     key: str | None,
-    given: Sequence[str],
+    parameters: Sequence[str],
     as_json: bool,
     verbose: int,
     **options: Any,
@@ -101,7 +97,7 @@ def run(
     from heat_neo4j.database.query_files import load_query
 
     query = load_query(name)
-    values = dict(map(_parameter, given)) | _names(label, key)
+    values = dict(map(_parameter, parameters)) | _names(label, key)
     query.divide(values)  # refuses before a connection is made
     with open_store(options) as store:
         rows = store.query(name, **values)
@@ -118,7 +114,7 @@ def run(
 
 
 def _names(label: str | None, key: str | None) -> dict[str, str]:
-    """Return those of the names that were given."""
+    """Return those of the names that were parameters."""
     return {name: value for name, value in (("label", label), ("property", key)) if value is not None}
 
 

@@ -12,7 +12,7 @@ import click
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import database_options, option
 from heat_neo4j.cli.output import (
     Reporter,
     check_picture,
@@ -54,7 +54,6 @@ heat demo --picture library.svg
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @option(
     "--picture",
-    key=None,
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     default="heat-demo.png",
     show_default=True,
@@ -62,13 +61,10 @@ heat demo --picture library.svg
 )
 @option(
     "--version",
-    key=None,
     type=click.Choice(list(RELEASES)),
     help=f"Neo4j release of the demo's own server.  [default: {DEFAULT_SERIES}]",
 )
-@connection_options
-@json_option
-@common_options
+@database_options
 def demo(picture: Path, version: str | None, as_json: bool, verbose: int, **options: Any) -> None:
     """See it work: the imports of Python's own standard library.
 
@@ -86,9 +82,9 @@ def demo(picture: Path, version: str | None, as_json: bool, verbose: int, **opti
         with _server(version, options, progress) as (store, status):
             report, answers = _run(store, imports, picture, progress, quiet=as_json)
     if as_json:
-        given = [answer.to_dict() for answer in answers]
+        documents = [answer.to_dict() for answer in answers]
         server = None if status is None else status.to_dict()
-        print_json({"run": report.to_dict(), "answers": given, "picture": picture, "server": server})
+        print_json({"run": report.to_dict(), "answers": documents, "picture": picture, "server": server})
     else:
         _show_end(picture, status)
 

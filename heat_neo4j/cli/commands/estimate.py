@@ -10,15 +10,7 @@ from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    common_options,
-    connection_options,
-    heat_options,
-    json_option,
-    link_options,
-    links_switch,
-    projection_options,
-)
+from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import Reporter, facts, format_seconds, free_memory, plural, print_json
 
 if TYPE_CHECKING:
@@ -27,18 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["estimate"]
 
 EXAMPLE = """
-heat estimate --labels Paper --relationships CITES --attributes words --n-components 50
+heat estimate --label Paper --relationship CITES --attribute words --n-components 50
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@projection_options
-@heat_options
-@links_switch
-@link_options
-@connection_options
-@json_option
-@common_options
+@setting_options("projection", "heat", "links")
+@database_options
 def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     """Say what a run would need: memory, time, bytes written.
 
@@ -50,9 +37,9 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     from heat_neo4j.pipeline.estimate import rates_here, run_size
 
     projection, model = projection_from(options), heat_from(options)
-    wanted = links_from(options) if links else None
+    link_options = links_from(options) if links else None
     with open_store(options) as store:
-        size = run_size(store, projection, model, wanted)
+        size = run_size(store, projection, model, link_options)
     with Reporter(quiet=as_json and not verbose) as progress:
         needed = estimate_run(size, rates_here(size.threads, progress))
     if as_json:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_from
 from heat_neo4j.cli.evaluation_input import (
@@ -23,8 +22,10 @@ from heat_neo4j.cli.evaluation_input import (
 )
 from heat_neo4j.cli.evaluation_tables import RowPrinter, show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Number, choose_option, option
+from heat_neo4j.cli.options import option, setting_options
 from heat_neo4j.cli.output import Reporter
+from heat_neo4j.cli.settings import settings_of
+from heat_neo4j.cli.values import Number
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
@@ -33,25 +34,26 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 SHARE = Number(0, 1, min_open=True, max_open=True)
+ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
 GROUP_EXAMPLE = """
-heat evaluate links --labels Paper --relationships CITES --attributes words
-heat evaluate classes --labels Paper --relationships CITES --classes field
-heat evaluate links --edges edges.csv --attributes attributes.csv
+heat evaluate links --label Paper --relationship CITES --attribute words
+heat evaluate classes --label Paper --relationship CITES --classes field
+heat evaluate links --edges edges.csv --attribute-file attributes.csv
 """
 RECONSTRUCTION_EXAMPLE = """
-heat evaluate reconstruction --labels Paper --relationships CITES --attributes words --seeds 3
+heat evaluate reconstruction --label Paper --relationship CITES --attribute words --seeds 3
 """
 LINKS_EXAMPLE = """
-heat evaluate links --labels Paper --relationships CITES --attributes words --picture links.png
-heat evaluate links --labels Paper --relationships CITES --time published --temporal
-heat evaluate links --edges edges.csv --attributes attributes.csv --no-baselines
+heat evaluate links --label Paper --relationship CITES --attribute words --picture links.png
+heat evaluate links --label Paper --relationship CITES --time published --temporal
+heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-baselines
 """
 CLASSES_EXAMPLE = """
-heat evaluate classes --labels Paper --relationships CITES --attributes words --classes field
-heat evaluate classes --edges edges.csv --attributes attributes.csv --labels labels.csv
+heat evaluate classes --label Paper --relationship CITES --attribute words --classes field
+heat evaluate classes --edges edges.csv --attribute-file attributes.csv --class-file labels.csv
 """
 ALPHA_EXAMPLE = """
-heat evaluate alpha --labels Paper --relationships CITES --attributes words --alphas 0 --alphas 0.2
+heat evaluate alpha --label Paper --relationship CITES --attribute words --alpha 0 --alpha 0.2
 """
 
 
@@ -67,6 +69,7 @@ def evaluate() -> None:
 
 @evaluate.command(cls=HeatCommand, example=RECONSTRUCTION_EXAMPLE)
 @baselines_option
+@setting_options("heat")
 @options_of_all
 def reconstruction(
     baselines: bool, gensim: bool, picture: Path | None, as_json: bool, verbose: int, **options: Any
@@ -80,28 +83,25 @@ def reconstruction(
         from heat_neo4j.evaluation import evaluate_reconstruction
 
         methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
-        found = evaluate_reconstruction(
-            source.graph,
-            model,
-            seeds=seeds_of(options),
-            methods=methods,
-            on_progress=progress,
+        evaluation = evaluate_reconstruction(
+            source.graph, model, seeds=seeds_of(options), methods=methods, on_progress=progress
         )
-    show(found, as_json=as_json, picture=picture)
+    show(evaluation, as_json=as_json, picture=picture)
 
 
 @evaluate.command(cls=HeatCommand, example=LINKS_EXAMPLE)
 @split_options
 @option(
     "--combined/--no-combined",
-    key=None,
+    level="more",
     heading="Evaluation",
     default=True,
     show_default=True,
     help="Show the combined score too, and how well probabilities hold; one more training a seed.",
 )
-@choose_option
+@setting_options("choose")
 @baselines_option
+@setting_options("heat")
 @options_of_all
 def links(
     share: float,
@@ -127,7 +127,7 @@ def links(
         from heat_neo4j.evaluation import evaluate_links
 
         methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
-        found = evaluate_links(
+        evaluation = evaluate_links(
             source.graph,
             model,
             share=share,
@@ -140,14 +140,15 @@ def links(
             on_progress=progress,
             on_row=(lambda table: None) if as_json else RowPrinter(methods),
         )
-    show(found, as_json=as_json, picture=picture, rows_shown=True)
+    show(evaluation, as_json=as_json, picture=picture, rows_shown=True)
 
 
 @evaluate.command(cls=HeatCommand, example=CLASSES_EXAMPLE)
 @classes_options
 @option(
-    "--label-shares",
-    key=None,
+    "--label-share",
+    "label_shares",
+    level="more",
     heading="Evaluation",
     type=SHARE,
     multiple=True,
@@ -157,6 +158,7 @@ def links(
     help="Share of the nodes with a class to learn from; repeat for more.",
 )
 @baselines_option
+@setting_options("heat")
 @options_of_all
 def classes(
     label_shares: tuple[float, ...],
@@ -170,7 +172,7 @@ def classes(
     """Tell the classes of nodes from those of a few, by their coordinates.
 
     Logistic regression on Klein coordinates, which know the classes of no node. Where nodes have several
-    classes, each is given as many as it truly has. With --edges the classes are in the file --labels.
+    classes, each is given as many as it truly has. With --edges the classes are in the --class-file.
     """
     _check_classes(options)
     model, picture = _model(options), picture_checked(picture)
@@ -178,7 +180,7 @@ def classes(
         from heat_neo4j.evaluation import evaluate_classes
         from heat_neo4j.evaluation.methods import feature_methods
 
-        found = evaluate_classes(
+        evaluation = evaluate_classes(
             source.graph,
             model,
             source.classes(options),
@@ -187,22 +189,23 @@ def classes(
             methods=feature_methods(model.n_components, progress, gensim=gensim) if baselines else {},
             on_progress=progress,
         )
-    show(found, as_json=as_json, picture=picture)
+    show(evaluation, as_json=as_json, picture=picture)
 
 
 @evaluate.command(cls=HeatCommand, example=ALPHA_EXAMPLE)
 @option(
-    "--alphas",
-    key=None,
+    "--alpha",
+    "alphas",
     heading="Evaluation",
     type=Number(0, 1),
     multiple=True,
     default=(0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     show_default=True,
     metavar="X",
-    help="Share of steps that follow attributes, to be tried in the place of --alpha; repeat for more.",
+    help="Share of steps that follow attributes, to be tried; repeat for more.",
 )
 @split_options
+@setting_options(*ALL_BUT_ALPHA)
 @options_of_all
 def alpha(
     alphas: tuple[float, ...],
@@ -217,14 +220,11 @@ def alpha(
 
     The same splits for each; figures as for `heat evaluate links`.
     """
-    context = click.get_current_context()
-    if context.get_parameter_source("alpha") is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--alpha: this command tries --alphas, one after the other", context)
-    model, picture = _model(options), picture_checked(picture)
+    model, picture = _model({**options, "alpha": alphas[0]}), picture_checked(picture)
     with _working(as_json, verbose) as progress, opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_alpha
 
-        found = evaluate_alpha(
+        evaluation = evaluate_alpha(
             source.graph,
             model,
             tuple(dict.fromkeys(alphas)),
@@ -233,7 +233,7 @@ def alpha(
             splitter=splitter_of(source.graph, temporal=temporal),
             on_progress=progress,
         )
-    show(found, as_json=as_json, picture=picture)
+    show(evaluation, as_json=as_json, picture=picture)
 
 
 def _model(options: dict[str, Any]) -> HEAT:
@@ -265,9 +265,9 @@ def _check_classes(options: dict[str, Any]) -> None:
     context, name = click.get_current_context(), options["classes"]
     if options["edges"] is not None:
         if name is not None or options["classes_from_labels"]:
-            raise click.UsageError("with --edges, classes are in the file --labels", context)
-        if not options["labels"]:
-            raise click.UsageError("with --edges, name the file of classes with --labels", context)
+            raise click.UsageError("with --edges, classes are in the --class-file", context)
+        if options["class_file"] is None:
+            raise click.UsageError("with --edges, name the file of classes with --class-file", context)
     elif (name is None) != options["classes_from_labels"]:
         raise click.UsageError("give either --classes PROPERTY or --classes-from-labels", context)
     if name is not None and name in options["attributes"]:

@@ -11,14 +11,7 @@ from heat_neo4j._utils.display import format_bytes
 from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    option,
-    threads_option,
-)
+from heat_neo4j.cli.options import database_options, option, setting_options
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
 
 if TYPE_CHECKING:
@@ -32,42 +25,27 @@ heat explore --caption title --color-by field --show year --show authors --open
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@model_option
+@setting_options("write.model")
 @option(
     "--output",
-    key=None,
     type=click.Path(dir_okay=False, writable=True, path_type=Path),
     default="heat-explore.html",
     show_default=True,
     help="Where to save the page.",
 )
 @option(
-    "--caption",
-    key=None,
-    metavar="PROPERTY",
-    help="Node property to name nodes by.  [default: the projection's key]",
+    "--caption", metavar="PROPERTY", help="Node property to name nodes by.  [default: the projection's key]"
 )
 @option(
     "--color-by",
-    key=None,
     metavar="PROPERTY",
     help="Node property whose values get a colour each, ten at most.  [default: the labels]",
 )
-@option(
-    "--show",
-    key=None,
-    multiple=True,
-    metavar="PROPERTY",
-    help="Property to show of each node; repeat for more.",
-)
-@option("--title", key=None, metavar="TEXT", default="", help="Heading of the page.  [default: the model]")
-@option(
-    "--open/--no-open", "open_it", key=None, default=False, show_default=True, help="Open it in a browser."
-)
-@threads_option
-@connection_options
-@json_option
-@common_options
+@option("--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more.")
+@option("--title", metavar="TEXT", default="", help="Heading of the page.  [default: the model]")
+@option("--open/--no-open", "open_it", default=False, show_default=True, help="Open it in a browser.")
+@setting_options("heat.n_threads")
+@database_options
 def explore(
     model: str,
     output: Path,

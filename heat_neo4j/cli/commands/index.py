@@ -8,14 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import (
-    Decorator,
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    stack,
-)
+from heat_neo4j.cli.options import Decorator, database_options, setting_options, stack
 from heat_neo4j.cli.output import Reporter, print_json, print_line, table
 
 if TYPE_CHECKING:
@@ -25,7 +18,7 @@ __all__ = ["index"]
 
 HEADER = ("INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT")
 
-index_options: Decorator[Any] = stack(model_option, connection_options, json_option, common_options)
+index_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 
 
 @click.group(cls=HeatSubgroup, example="heat index status")
@@ -65,11 +58,11 @@ def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
         print_line(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
 
 
-def _show(found: IndexStatus, *, as_json: bool) -> None:
+def _show(index_status: IndexStatus, *, as_json: bool) -> None:
     if as_json:
-        print_json(found.to_dict())
+        print_json(index_status.to_dict())
         return
-    if found.indexes:
+    if index_status.indexes:
         rows = [
             (
                 each.name,
@@ -79,8 +72,8 @@ def _show(found: IndexStatus, *, as_json: bool) -> None:
                 each.state.lower(),
                 f"{each.percent:.0f} %",
             )
-            for each in found.indexes
+            for each in index_status.indexes
         ]
         table(HEADER, rows)
-    for problem in found.problems:
+    for problem in index_status.problems:
         print_line(problem)

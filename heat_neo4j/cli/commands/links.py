@@ -6,45 +6,31 @@ from typing import Any
 
 import click
 
-from heat_neo4j.cli.arguments import links_from
+from heat_neo4j.cli.arguments import links_from, memory_limit
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    common_options,
-    connection_options,
-    json_option,
-    link_options,
-    link_type_option,
-    memory_option,
-    model_option,
-    threads_option,
-    write_options,
-)
-from heat_neo4j.cli.output import Reporter, free_memory
+from heat_neo4j.cli.options import database_options, dry_run_option, overwrite_option, setting_options
+from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.settings import settings_of
 
 __all__ = ["links"]
 
+LINKS = [setting.key for setting in settings_of("links") if setting.name != "enabled"]
 EXAMPLE = """
 heat links --k 20 --source-label Author --target-label Paper
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@link_options
-@threads_option
-@memory_option
-@model_option
-@link_type_option
-@write_options
-@connection_options
-@json_option
-@common_options
+@setting_options(*LINKS, "heat.n_threads", "limits", "write.model", "write.link_type")
+@dry_run_option
+@overwrite_option
+@database_options
 def links(
     model: str,
     link_type: str | None,
     n_threads: int | None,
-    memory_limit: int | None,
     dry_run: bool,
     overwrite: bool,
     as_json: bool,
@@ -59,15 +45,15 @@ def links(
     """
     from heat_neo4j.pipeline.embed import predict
 
-    wanted = links_from(options)
+    link_options = links_from(options)
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
         report = predict(
             store,
             model,
-            links=wanted,
+            links=link_options,
             link_type=link_type,
             n_threads=n_threads,
-            memory_limit=free_memory() if memory_limit is None else memory_limit,
+            memory_limit=memory_limit(options),
             overwrite=overwrite,
             dry_run=dry_run,
             on_progress=progress,

@@ -13,7 +13,7 @@ import click
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import Decorator, database_options, option
 from heat_neo4j.cli.output import Reporter, facts, plural, print_json
 
 if TYPE_CHECKING:
@@ -24,22 +24,21 @@ __all__ = ["load"]
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 EXAMPLE = """
-heat load cora_ml/edgelist.tsv.gz --attributes cora_ml/feats.csv.gz \\
-          --labels cora_ml/labels.csv.gz --label Paper --relationship CITES
+heat load cora_ml/edgelist.tsv.gz --attribute-file cora_ml/feats.csv.gz \\
+          --class-file cora_ml/labels.csv.gz --label Paper --relationship CITES
 """
 
 
 def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
-    return option(flag, key=None, default=default, show_default=True, metavar="NAME", help=text)
+    return option(flag, default=default, show_default=True, metavar="NAME", help=text)
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("edges", type=FILE)
-@option("--attributes", key=None, type=FILE, help="Numbers for each node: node, then one column for each.")
-@option("--labels", key=None, type=FILE, help="Classes: node and class; or node, then a 0/1 column for each.")
+@option("--attribute-file", type=FILE, help="Numbers for each node: node, then one column for each.")
+@option("--class-file", type=FILE, help="Classes: node and class; or node, then a 0/1 column for each.")
 @option(
     "--as-columns",
-    key=None,
     is_flag=True,
     help="Make each attribute column a property of its own, dates and text too, not one list 'features'.",
 )
@@ -47,16 +46,12 @@ def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
 @_name_option("--relationship", "LINK", "Type of the relationships.")
 @_name_option("--key", "id", "Node property for a node's name in the files; made unique.")
 @_name_option("--weight", "weight", "Relationship property for the weight; 1 where the file gives none.")
-@option(
-    "--overwrite", key=None, is_flag=True, help="Replace values that nodes or relationships have already."
-)
-@connection_options
-@json_option
-@common_options
+@option("--overwrite", is_flag=True, help="Replace values that nodes or relationships have already.")
+@database_options
 def load(
     edges: Path,
-    attributes: Path | None,
-    labels: Path | None,
+    attribute_file: Path | None,
+    class_file: Path | None,
     as_columns: bool,
     overwrite: bool,
     as_json: bool,
@@ -72,13 +67,13 @@ def load(
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.files import read_graph_files
 
-    given = {field: options[field] for field in ("label", "relationship", "key", "weight")}
-    names: LoadNames = made(LoadNames, **given)
-    graph = read_graph_files(edges, attributes, labels, as_columns=as_columns)
+    fields = {field: options[field] for field in ("label", "relationship", "key", "weight")}
+    names: LoadNames = made(LoadNames, **fields)
+    graph = read_graph_files(edges, attribute_file, class_file, as_columns=as_columns)
     with open_store(options) as store, Reporter(quiet=as_json) as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
     if as_json:
-        print_json({**asdict(report), **graph.counts, "names": given})
+        print_json({**asdict(report), **graph.counts, "names": fields})
     else:
         facts(_lines(report, graph, names))
 
@@ -97,7 +92,7 @@ def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[t
         if graph.counts.get(key):
             yield "", f"{graph.counts[key]:,} {meaning}"
     columns = ["features"] if graph.features is not None else list(graph.columns)
-    words = ["heat", "embed", "--labels", names.label, "--relationships", names.relationship]
+    words = ["heat", "embed", "--label", names.label, "--relationship", names.relationship]
     words += ["--weight", names.weight, "--key", names.key]
-    words += [word for column in columns for word in ("--attributes", column)]
+    words += [word for column in columns for word in ("--attribute", column)]
     yield "Next", shlex.join(words)

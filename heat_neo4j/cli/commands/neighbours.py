@@ -9,15 +9,9 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    Count,
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    option,
-)
+from heat_neo4j.cli.options import database_options, option, setting_options
 from heat_neo4j.cli.output import print_json, print_line, table
+from heat_neo4j.cli.values import Count
 
 if TYPE_CHECKING:
     from heat_neo4j.database.index.nearest import Neighbours
@@ -33,20 +27,10 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("node", metavar="NODE")
-@option(
-    "--k",
-    key=None,
-    heading=WHICH,
-    type=Count(min=1),
-    metavar="N",
-    default=10,
-    show_default=True,
-    help="How many.",
-)
+@option("--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, show_default=True, help="How many.")
 @option(
     "--label",
     "labels",
-    key=None,
     heading=WHICH,
     multiple=True,
     metavar="LABEL",
@@ -55,31 +39,26 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 @option(
     "--property",
     "key",
-    key=None,
     heading=WHICH,
     metavar="PROPERTY",
     help="NODE is the value of this property.  [default: the key of the run]",
 )
 @option(
     "--node-filter",
-    key=None,
     heading=WHICH,
     metavar="CYPHER",
     help="Keep neighbours n for which this holds, such as 'n.year > 2000'.",
 )
 @option(
     "--show",
-    key=None,
     heading=WHICH,
     multiple=True,
     metavar="PROPERTY",
     help="Property to show; repeat for more.  [default: the one that NODE is found by]",
 )
-@option("--exact", key=None, heading=WHICH, is_flag=True, help="Look at every node, not into the index.")
-@model_option
-@connection_options
-@json_option
-@common_options
+@option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index.")
+@setting_options("write.model")
+@database_options
 def neighbours(
     node: str,
     k: int,
@@ -100,7 +79,7 @@ def neighbours(
     --exact it is not asked.
     """
     with open_store(options) as store:
-        found = store.neighbours(
+        nearest = store.neighbours(
             node,
             k=k,
             model=model,
@@ -111,23 +90,23 @@ def neighbours(
             exact=exact,
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(nearest.to_dict())
     else:
-        _print(found)
+        _print(nearest)
 
 
-def _print(found: Neighbours) -> None:
+def _print(nearest: Neighbours) -> None:
     from heat_neo4j._utils.display import display_text
 
-    if not found.nodes:
+    if not nearest.nodes:
         print_line("no node fits", err=True)
         return
-    shown = list(found.nodes[0].properties)
+    shown = list(nearest.nodes[0].properties)
     header = (*(name.upper() for name in shown or ["element id"]), "DISTANCE", "RADIUS", "LABELS")
     rows = []
-    for each in found.nodes:
+    for each in nearest.nodes:
         names = [display_text(each.properties[name]) for name in shown] or [each.element_id]
         rows.append((*names, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
-    how = "every node was looked at" if found.fetch is None else "from the vector index, certified"
+    how = "every node was looked at" if nearest.fetch is None else "from the vector index, certified"
     print_line(how, err=True)

@@ -10,18 +10,9 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import (
-    Count,
-    Decorator,
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    option,
-    stack,
-    threads_option,
-)
+from heat_neo4j.cli.options import Decorator, database_options, option, setting_options, stack
 from heat_neo4j.cli.output import Reporter, check_picture, facts, plural, print_json
+from heat_neo4j.cli.values import Count
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
@@ -49,7 +40,6 @@ def _picture_options(name: str) -> Decorator[Any]:
     return stack(
         option(
             "--output",
-            key=None,
             heading="Picture",
             type=click.Path(dir_okay=False, writable=True, path_type=Path),
             default=f"heat-{name}.png",
@@ -57,14 +47,8 @@ def _picture_options(name: str) -> Decorator[Any]:
             callback=_checked_output,
             help="Where to save the picture: .png, .svg or .pdf.",
         ),
-        option(
-            "--title",
-            key=None,
-            heading="Picture",
-            metavar="TEXT",
-            help="Line above the picture; '' for none.",
-        ),
-        model_option,
+        option("--title", heading="Picture", metavar="TEXT", help="Line above the picture; '' for none."),
+        setting_options("write.model"),
     )
 
 
@@ -82,21 +66,18 @@ def plot() -> None:
 @plot.command(cls=HeatCommand, example="heat plot disk --caption name --color-by field --links 50")
 @option(
     "--caption",
-    key=None,
     heading="Picture",
     metavar="PROPERTY",
     help="Node property to write beside nodes.  [default: none]",
 )
 @option(
     "--color-by",
-    key=None,
     heading="Picture",
     metavar="PROPERTY",
     help="Node property that decides about colours.  [default: the nodes' labels]",
 )
 @option(
     "--links",
-    key=None,
     heading="Picture",
     type=Count(min=0),
     metavar="N",
@@ -105,10 +86,8 @@ def plot() -> None:
     help="Draw so many predicted links, dashed: the nearest pairs.",
 )
 @_picture_options("disk")
-@threads_option
-@connection_options
-@json_option
-@common_options
+@setting_options("heat.n_threads")
+@database_options
 def disk(
     caption: str | None,
     color_by: str | None,
@@ -159,9 +138,7 @@ def disk(
 
 @plot.command(cls=HeatCommand, example="heat plot loss --output loss.svg")
 @_picture_options("loss")
-@connection_options
-@json_option
-@common_options
+@database_options
 def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Draw the loss of the training, round by round."""
     from heat_neo4j import plots
@@ -182,10 +159,8 @@ def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: in
 
 @plot.command(cls=HeatCommand, example="heat plot distances --model papers")
 @_picture_options("distances")
-@threads_option
-@connection_options
-@json_option
-@common_options
+@setting_options("heat.n_threads")
+@database_options
 def distances(
     output: Path,
     title: str | None,
@@ -210,10 +185,8 @@ def distances(
 
 @plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
 @_picture_options("reliability")
-@threads_option
-@connection_options
-@json_option
-@common_options
+@setting_options("heat.n_threads")
+@database_options
 def reliability(
     output: Path,
     title: str | None,
@@ -244,9 +217,7 @@ def reliability(
 
 @plot.command(cls=HeatCommand, example="heat plot degree --output degree.pdf")
 @_picture_options("degree")
-@connection_options
-@json_option
-@common_options
+@database_options
 def degree(output: Path, title: str | None, model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Draw the distance from the centre by number of neighbours."""
     from heat_neo4j import plots

@@ -8,14 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import (
-    common_options,
-    connection_options,
-    json_option,
-    model_option,
-    option,
-    records_option,
-)
+from heat_neo4j.cli.options import database_options, option, setting_options
 from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
 
 __all__ = ["prune"]
@@ -24,18 +17,15 @@ WHAT = "What to remove"
 
 
 @click.command(cls=HeatCommand, example="heat prune --model heat --records 20")
-@records_option
+@setting_options("refresh.records")
 @option(
     "--previous",
-    key=None,
     heading=WHAT,
     is_flag=True,
     help="Also the version before the published one; there is no rollback then.",
 )
-@model_option
-@connection_options
-@json_option
-@common_options
+@setting_options("write.model")
+@database_options
 def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int, **options: Any) -> None:
     """Remove what no reader needs: dead runs, old versions, records.
 

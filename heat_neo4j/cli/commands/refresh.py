@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, connection_options, job_options, json_option, mode_options
+from heat_neo4j.cli.options import database_options, job_options, option
 from heat_neo4j.cli.output import Reporter, facts, print_json, print_line
 from heat_neo4j.cli.report import show_run
 from heat_neo4j.errors import QualityRejected
@@ -20,17 +20,23 @@ if TYPE_CHECKING:
 __all__ = ["refresh"]
 
 EXAMPLE = """
-heat refresh --labels Paper --relationships CITES --attributes words
+heat refresh --label Paper --relationship CITES --attribute words
 heat refresh --config /etc/heat.toml --json
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@mode_options
+@option(
+    "--mode",
+    heading="Refreshing",
+    type=click.Choice(("auto", "local", "warm", "full")),
+    default="auto",
+    show_default=True,
+    help="What to do; auto decides by what has changed.",
+)
+@option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and say what would be done.")
 @job_options
-@connection_options
-@json_option
-@common_options
+@database_options
 def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: Any) -> None:
     """Bring a model up to date, with no more work than that needs.
 

@@ -8,17 +8,15 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, connection_options, json_option, model_option
+from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import print_json, print_line
 
 __all__ = ["rollback"]
 
 
 @click.command(cls=HeatCommand, example="heat rollback --model heat")
-@model_option
-@connection_options
-@json_option
-@common_options
+@setting_options("write.model")
+@database_options
 def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Publish the version before the published one again.
 

@@ -8,7 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import common_options, connection_options, json_option, option
+from heat_neo4j.cli.options import database_options, option
 from heat_neo4j.cli.output import facts, format_seconds, print_json, print_line, table
 from heat_neo4j.cli.report import describe
 from heat_neo4j.errors import ConfigError
@@ -35,10 +35,8 @@ HEADER = (
 
 
 @click.group(cls=HeatSubgroup, example="heat runs --model heat", invoke_without_command=True)
-@option("--model", "of_model", key=None, metavar="NAME", help="Runs of this model only.")
-@connection_options
-@json_option
-@common_options
+@option("--model", "of_model", metavar="NAME", help="Runs of this model only.")
+@database_options
 def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> None:
     """List the runs in the database, or show one.
 
@@ -48,32 +46,30 @@ def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> N
     if click.get_current_context().invoked_subcommand is not None:
         return
     with open_store(options) as store:
-        found = store.runs(of_model)
+        records = store.runs(of_model)
     if as_json:
-        print_json([run.to_dict() for run in found])
-    elif found:
-        table(HEADER, [_row(run) for run in found])
+        print_json([run.to_dict() for run in records])
+    elif records:
+        table(HEADER, [_row(run) for run in records])
     else:
         print_line("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
 
 
 @runs.command(cls=HeatCommand, example="heat runs show 20260801T060000Z-5f3a9c1e7b24")
 @click.argument("run_id", metavar="RUN")
-@connection_options
-@json_option
-@common_options
+@database_options
 def show(run_id: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Show one run: its graph, its training, what it wrote."""
     with open_store(options) as store:
-        found = [run for run in store.runs() if run.run_id == run_id]
-    if not found:
+        records = [run for run in store.runs() if run.run_id == run_id]
+    if not records:
         raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
     if as_json:
-        print_json(found[0].to_dict())
+        print_json(records[0].to_dict())
         return
-    facts(describe(found[0], stages=True))
+    facts(describe(records[0], stages=True))
     for title in ("projection", "parameters", "versions"):
-        values = getattr(found[0], title)
+        values = getattr(records[0], title)
         lines = [f"{name} = {value}" for name, value in values.items() if value not in (None, [], {})]
         facts((title.capitalize() if place == 0 else "", line) for place, line in enumerate(lines))
 

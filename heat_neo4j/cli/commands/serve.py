@@ -16,7 +16,7 @@ from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.cli.arguments import job_from, made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Duration, Number, common_options, connection_options, job_options, option
+from heat_neo4j.cli.options import common_options, job_options, setting_options
 from heat_neo4j.cli.output import Reporter, log_lines, print_line
 
 if TYPE_CHECKING:
@@ -26,52 +26,15 @@ if TYPE_CHECKING:
 __all__ = ["serve"]
 
 EXAMPLE = """
-heat serve --every 15m --labels Paper --relationships CITES
+heat serve --every 15m --label Paper --relationship CITES
 heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/health
 """
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@option(
-    "--every",
-    key="serve.every",
-    type=Duration(),
-    metavar="TIME",
-    help="Refresh now, and so often: 90s, 15m, 2h, 1d.",
-)
-@option(
-    "--cron",
-    key="serve.cron",
-    metavar="EXPRESSION",
-    help="Refresh by a cron expression of five fields, in local time (TZ).  [default: by request only]",
-)
-@option(
-    "--poll-seconds",
-    key="serve.poll_seconds",
-    type=Number(min=0, min_open=True),
-    metavar="X",
-    default=5.0,
-    show_default=True,
-    help="How often to look for requests.",
-)
-@option(
-    "--give-up-after",
-    key="serve.give_up_after",
-    type=Duration(),
-    metavar="TIME",
-    default="1d",
-    show_default=True,
-    help="How long to wait for a server that is away.",
-)
-@option(
-    "--health-file",
-    key="serve.health_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write a sign of life there every few seconds.",
-)
+@setting_options("serve")
 @job_options
-@connection_options
+@setting_options("connection")
 @common_options
 def serve(
     every: float | None,

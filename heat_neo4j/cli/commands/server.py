@@ -10,8 +10,9 @@ import click
 
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Count, Decorator, common_options, json_option, option
+from heat_neo4j.cli.options import Decorator, common_options, json_option, option
 from heat_neo4j.cli.output import Reporter, facts, print_json, print_line, table
+from heat_neo4j.cli.values import Count
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
 
@@ -26,15 +27,10 @@ OUTCOMES = {
 }
 
 name_option: Decorator[Any] = option(
-    "--name",
-    key=None,
-    metavar="NAME",
-    default="default",
-    show_default=True,
-    help="Which server, to have several.",
+    "--name", metavar="NAME", default="default", show_default=True, help="Which server, to have several."
 )
 any_version_option: Decorator[Any] = option(
-    "--version", key=None, type=click.Choice(list(RELEASES)), help="This release only.  [default: all]"
+    "--version", type=click.Choice(list(RELEASES)), help="This release only.  [default: all]"
 )
 
 
@@ -53,23 +49,16 @@ def server() -> None:
 )
 @option(
     "--version",
-    key=None,
     type=click.Choice(list(RELEASES)),
     default=DEFAULT_SERIES,
     show_default=True,
     help="Release to run; each keeps its own data.",
 )
 @name_option
-@option(
-    "--bolt-port", key=None, type=PORT, help="Port for drivers.  [default: as last time, else a free one]"
-)
-@option(
-    "--http-port", key=None, type=PORT, help="Port for the Browser.  [default: as last time, else a free one]"
-)
-@option(
-    "--heap", key=None, metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]"
-)
-@option("--page-cache", key=None, metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
+@option("--bolt-port", type=PORT, help="Port for drivers.  [default: as last time, else a free one]")
+@option("--http-port", type=PORT, help="Port for the Browser.  [default: as last time, else a free one]")
+@option("--heap", metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]")
+@option("--page-cache", metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
 @json_option
 @common_options
 def start(as_json: bool, verbose: int, **options: Any) -> None:
@@ -101,11 +90,11 @@ def start(as_json: bool, verbose: int, **options: Any) -> None:
 @common_options
 def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
     """Stop the local server; its data stays."""
-    found = {local.release.version: local.stop() for local in _servers(name, version)}
+    outcomes = {local.release.version: local.stop() for local in _servers(name, version)}
     if as_json:
-        print_json({"name": name, "stopped": found})
+        print_json({"name": name, "stopped": outcomes})
         return
-    worth_saying = {release: what for release, what in found.items() if what != "not running"} or found
+    worth_saying = {release: what for release, what in outcomes.items() if what != "not running"} or outcomes
     for release, what in worth_saying.items():
         print_line(f"local server {name!r}, Neo4j {release}: {OUTCOMES[what]}")
 
@@ -117,13 +106,13 @@ def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
 @common_options
 def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
     """Say whether the local server runs, where, and how to connect to it."""
-    found = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
+    statuses = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
     if as_json:
-        print_json([status.to_dict() for status in found])
+        print_json([status.to_dict() for status in statuses])
         return
-    if not found:
+    if not statuses:
         print_line(f"there is no local server {name!r} yet: heat server start")
-    for place, status in enumerate(found):
+    for place, status in enumerate(statuses):
         if place:
             print_line()
         _show(status)
@@ -136,12 +125,12 @@ def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
 @common_options
 def list_servers(as_json: bool, verbose: int) -> None:
     """List every local server: release, state, address, size and folder of its data."""
-    found = [(local.status(), local.folder.size) for local in local_servers()]
+    servers = [(local.status(), local.folder.size) for local in local_servers()]
     if as_json:
-        print_json([{**status.to_dict(), "bytes": size} for status, size in found])
-    elif found:
+        print_json([{**status.to_dict(), "bytes": size} for status, size in servers])
+    elif servers:
         header = ("Name", "Release", "State", "Address", "Size", "Data")
-        table(header, [_row(status, size) for status, size in found])
+        table(header, [_row(status, size) for status, size in servers])
     else:
         print_line("there is no local server yet: heat server start")
 

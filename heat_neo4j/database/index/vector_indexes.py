@@ -271,7 +271,7 @@ def drop_indexes(connection: Connection, record: RunRecord) -> None:
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     return WriteRefused(
         f"the index {index.name!r} over {index.property!r} is not one of model {model!r}: "
-        "drop it, or give --vector-property (vector=...) another name"
+        "drop it, or give vector_property of heat.toml (vector=...) another name"
     )
 
 

@@ -145,7 +145,7 @@ def _refuse_foreign_vectors(connection: Connection, record: RunRecord, names: Sl
     if found["found"]:
         raise WriteRefused(
             f"{found['found']} nodes (e.g. {found['example']}) have {names.vector!r} from elsewhere: "
-            "remove it, or run `heat embed` with --vector-property"
+            "remove it, or run `heat embed` with another [write] vector_property in heat.toml"
         )
 
 

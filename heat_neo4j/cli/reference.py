@@ -1,0 +1,69 @@
+"""The reference of all settings: ``python -m heat_neo4j.cli.reference > docs/settings.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from heat_neo4j.cli.output import print_lines
+from heat_neo4j.cli.settings import HEADINGS, Setting, settings_of
+from heat_neo4j.cli.values import OrAuto, Pair
+
+__all__ = ["reference"]
+
+INTRODUCTION = """\
+# Settings
+
+This page is made by `python -m heat_neo4j.cli.reference > docs/settings.md`.
+
+A setting is a key of `heat.toml` and, where the table names one, an option of the commands that use it. An
+option wins over an environment variable, and that over `heat.toml`. A setting without
+an option is for experts.
+"""
+
+
+def reference() -> str:
+    """Return the page in Markdown."""
+    return "\n".join([INTRODUCTION, *_sections()]).rstrip("\n") + "\n"
+
+
+def _sections() -> Iterator[str]:
+    for section, heading in HEADINGS.items():
+        yield f"## [{section}]\n\n{heading}.\n"
+        yield "| key | option | value | default | |\n|---|---|---|---|---|"
+        yield from map(_row, settings_of(section))
+        yield ""
+
+
+def _row(setting: Setting) -> str:
+    option = "" if setting.level == "file" else f"`{setting.flag}`"
+    if option and setting.type is click.BOOL:
+        option += f", `--no-{setting.flag[2:]}`"
+    default = setting.default
+    if isinstance(default, bool):
+        default = str(default).lower()
+    cells = (
+        f"`{setting.name}`", option, f"{setting.kind}{_range(setting.type)}",
+        "" if default is None else f"`{default}`", setting.help,
+    )  # fmt: skip
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |"
+
+
+def _range(values: click.ParamType) -> str:  # type: ignore[type-arg]  # generic from click 8.4 on only
+    """Return which values are allowed, as the end of a phrase."""
+    if isinstance(values, Pair):
+        return _range(values.value_type)
+    if isinstance(values, OrAuto):
+        return _range(values.numbers)
+    if isinstance(values, click.Choice):
+        return f": {', '.join(values.choices)}"
+    if not isinstance(values, click.IntRange | click.FloatRange):
+        return ""
+    if values.max is not None:
+        return f", {values.min:g} to {values.max:g}"
+    return f", above {values.min:g}" if values.min_open else f", at least {values.min:g}"
+
+
+if __name__ == "__main__":
+    print_lines(reference())

@@ -1,0 +1,349 @@
+"""Every setting, declared once: options, heat.toml and the reference in docs/settings.md come from here.
+
+The name of a setting is its key in heat.toml and its parameter in Python. Tests hold that names and defaults
+are those of `Projection`, `HEAT`, `LinkOptions`, `Gate` and `Limits`, which the record of a run keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from heat_neo4j.cli.values import Count, Duration, Number, OrAuto, Pair, Size
+
+__all__ = ["HEADINGS", "SETTINGS", "Level", "Setting", "settings_of"]
+
+Level = Literal["common", "more", "file"]
+"""Where a setting is shown: by --help, by --help-all only, or nowhere, as only heat.toml sets it."""
+
+HEADINGS = {
+    "connection": "Connection",
+    "projection": "Projection",
+    "heat": "Embedding",
+    "choose": "Embedding",
+    "refresh": "Refreshing",
+    "serve": "Serving",
+    "limits": "Embedding",
+    "write": "Writing",
+    "links": "Predicted links",
+}
+"""The sections of heat.toml, each with its heading in the help."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting.
+
+    Parameters
+    ----------
+    key : str
+        Section and name in heat.toml, such as ``"heat.alpha"``.
+    type : click.ParamType
+        What values it takes.
+    level : {"common", "more", "file"}
+        Where it is shown.
+    help : str
+        What it does, and what its default is if `default` does not say so.
+    default : object
+        Its value if nobody sets it.
+    flag : str, optional
+        The option, if it is not ``--`` and the name.
+    parameter : str, optional
+        What a command calls the value, if not by the name.
+    multiple : bool
+        Whether the option is repeated, and heat.toml has a list or a table.
+    metavar : str, optional
+        What stands for the value in the help.
+    envvar : str, optional
+        The environment variable that sets it too.
+    """
+
+    key: str
+    type: click.ParamType[Any]
+    level: Level
+    help: str
+    default: Any = None
+    flag: str = ""
+    parameter: str = ""
+    multiple: bool = False
+    metavar: str | None = None
+    envvar: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameter", self.parameter or self.name)
+        object.__setattr__(self, "flag", self.flag or f"--{self.name.replace('_', '-')}")
+
+    @property
+    def section(self) -> str:
+        """The section of heat.toml."""
+        return self.key.split(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The key within the section."""
+        return self.key.split(".")[1]
+
+    @property
+    def kind(self) -> str:
+        """What heat.toml must have for it."""
+        if isinstance(self.type, OrAuto):
+            return f'{_kind(self.type.numbers)} or "auto"'
+        if isinstance(self.type, Pair):
+            return f"a table of {'numbers' if isinstance(self.type.value_type, Number) else 'lists of texts'}"
+        return "a list of texts" if self.multiple else _kind(self.type)
+
+
+def _kind(values: click.ParamType[Any]) -> str:
+    if isinstance(values, Count):
+        return "a whole number"
+    if isinstance(values, Number):
+        return "a number"
+    return "true or false" if values is click.BOOL else "text"
+
+
+_TEXT = click.STRING
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_COUNT = Count(min=1)
+_NATURAL = Count(min=0)
+_ABOVE_0 = Number(min=0, min_open=True)
+_SHARE = Number(0, 1)
+
+
+def _number(
+    key: str, values: click.ParamType[Any], level: Level, text: str, default: Any = None, flag: str = ""
+) -> Setting:
+    inner = values.numbers if isinstance(values, OrAuto) else values
+    text = f"{text} Or auto." if isinstance(values, OrAuto) else text
+    return Setting(key, values, level, text, default, flag, metavar="N" if isinstance(inner, Count) else "X")
+
+
+def _property(name: str, text: str) -> Setting:
+    return Setting(f"write.{name}", _TEXT, "file", text, metavar="PROPERTY")
+
+
+SETTINGS = (
+    Setting(
+        "connection.uri", _TEXT, "common", metavar="URI", envvar="NEO4J_URI",
+        help="Address, such as neo4j://localhost:7687.  [env: NEO4J_URI; default: the local server]",
+    ),
+    Setting(
+        "connection.username", _TEXT, "more", metavar="NAME", envvar="NEO4J_USERNAME",
+        help="Database user.  [env: NEO4J_USERNAME; default: neo4j]",
+    ),
+    Setting(
+        "connection.password_file", _FILE, "more",
+        help="File that holds the password, and nothing else.  [env: NEO4J_PASSWORD, the password itself]",
+    ),
+    Setting(
+        "connection.database", _TEXT, "more", metavar="NAME", envvar="NEO4J_DATABASE",
+        help="Database name.  [env: NEO4J_DATABASE; default: the user's home database]",
+    ),
+    Setting(
+        "projection.labels", _TEXT, "common", flag="--label", multiple=True, metavar="LABEL",
+        help="Nodes with this label; repeat for more.  [default: all nodes]",
+    ),
+    Setting(
+        "projection.relationships", _TEXT, "common", flag="--relationship", multiple=True, metavar="TYPE",
+        help="Relationships of this type; repeat for more.  [default: all but predicted links]",
+    ),
+    Setting(
+        "projection.weight", _TEXT, "common", metavar="PROPERTY",
+        help="Relationship property that holds the weight.  [default: every relationship weighs 1]",
+    ),
+    _number(
+        "projection.default_weight", Number(min=0), "more",
+        "Weight of a relationship that lacks the weight property.", 1.0,
+    ),
+    Setting(
+        "projection.aggregation", click.Choice(("sum", "min", "max", "count", "single")), "more",
+        "What parallel relationships make together.", "sum",
+    ),
+    Setting(
+        "projection.time", _TEXT, "more", metavar="PROPERTY",
+        help="Relationship property with a date, datetime or number, for evaluation on the latest edges.",
+    ),
+    Setting(
+        "projection.attributes", _TEXT, "common", flag="--attribute", multiple=True, metavar="PROPERTY",
+        help="Node property to use as attribute; repeat for more.",
+    ),
+    Setting(
+        "projection.text", _TEXT, "common", multiple=True, metavar="PROPERTY",
+        help="Node property that holds text, to use the words of; repeat for more.",
+    ),
+    Setting(
+        "projection.label_attributes", Pair(_TEXT), "more", flag="--label-attribute", multiple=True,
+        metavar="LABEL=PROPERTY",
+        help="Property that is an attribute of the nodes with this label only; repeat for more.",
+    ),
+    Setting(
+        "projection.type_weights", Pair(_ABOVE_0), "more", flag="--type-weight", multiple=True,
+        metavar="TYPE=X",
+        help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]",
+    ),
+    _number(
+        "projection.max_categories", _COUNT, "file",
+        "Most columns that one property of strings may become; rarer values share one.", 10_000,
+    ),
+    Setting(
+        "projection.key", _TEXT, "common", metavar="PROPERTY",
+        help="Unique node property to order nodes by, so that a re-imported graph gives the same bits.",
+    ),
+    Setting(
+        "projection.node_filter", _TEXT, "more", metavar="CYPHER",
+        help="Keep nodes n for which this holds, such as 'n.year > 2000'.",
+    ),
+    Setting(
+        "projection.relationship_filter", _TEXT, "more", metavar="CYPHER",
+        help="Keep relationships r for which this holds, such as 'r.score > 0.5'.",
+    ),
+    _number("heat.n_components", _COUNT, "common", "Dimension of the space.", 10),
+    _number(
+        "heat.alpha", OrAuto(_SHARE), "common",
+        "Share of steps that follow attributes; 0 is topology only.", 0.2,
+    ),
+    _number(
+        "heat.attribute_neighbours", _COUNT, "more",
+        "Teleport only to so many most similar nodes, found approximately (needs pynndescent).  "
+        "[default: to all, exactly]",
+    ),
+    _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Gaussian width on the hyperbolic distance.", 1.0),
+    _number("heat.walks_per_node", _COUNT, "more", "Walks from every node.", 10),
+    _number("heat.walk_length", Count(min=2), "more", "Nodes in a walk.", 80),
+    _number("heat.window_size", OrAuto(_COUNT), "more", "Most steps between the nodes of a pair.", 3),
+    _number("heat.n_negatives", _COUNT, "more", "Negative samples for a pair.", 10),
+    _number(
+        "heat.negative_exponent", OrAuto(_SHARE), "more",
+        "Exponent on counts when negatives are drawn.", 0.5,
+    ),
+    _number("heat.learning_rate", OrAuto(_ABOVE_0), "more", "First learning rate; falls to 0.", 0.05),
+    _number(
+        "heat.batch_size", _COUNT, "file",
+        "Source positions in a batch.  [default: 320, or N / 96 up to 1,280]",
+    ),
+    _number("heat.n_epochs", _COUNT, "more", "Passes over the walks.", 1),
+    Setting(
+        "heat.refine", click.BOOL, "more",
+        "Move trained points a little towards their neighbours, and to radii by degree.", True,
+    ),
+    _number(
+        "heat.time_limit", _ABOVE_0, "more",
+        "Seconds after which a training ends with what it has learnt.  [default: none]",
+    ),
+    _number("heat.n_threads", _COUNT, "more", "Threads to use.  [default: the processors it may use]"),
+    _number(
+        "heat.random_state", Count(min=0, largest=None), "common",
+        "Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]",
+    ),
+    Setting(
+        "choose.seconds", _ABOVE_0, "more", flag="--choose-seconds", parameter="choose_seconds", metavar="X",
+        help="Time for choosing what is auto.  [default: about 5 trainings for each]",
+    ),
+    _number(
+        "refresh.local_limit", _ABOVE_0, "file",
+        "Train only new nodes and those at changes while they are at most this share.", 0.2,
+    ),
+    _number(
+        "refresh.warm_limit", _ABOVE_0, "file",
+        "Start warm while at most this share has changed, counted since the last full run.", 0.3,
+    ),
+    _number(
+        "refresh.max_auroc_drop", _SHARE, "file",
+        "Reject a version whose held-out AUROC is lower than the last run's by more.", 0.02,
+    ),
+    _number(
+        "refresh.max_below_degree", _SHARE, "file",
+        "Reject one whose held-out AUROC is lower than that of degrees by more.", 0.1,
+    ),
+    _number(
+        "refresh.min_overlap", _SHARE, "file",
+        "Reject one in which a smaller share of the 10 nearest nodes stayed the same.", 0.05,
+    ),
+    _number(
+        "refresh.max_move", _ABOVE_0, "file",
+        "Reject one in which nodes moved by more in the mean, in hyperbolic distance.  [default: none]",
+    ),
+    _number(
+        "refresh.lease_seconds", Number(min=1), "file",
+        "After so long without a sign of life another process may take over.", 60.0,
+    ),
+    _number("refresh.records", _NATURAL, "more", "Nodes of earlier runs to keep.", 100),
+    Setting(
+        "serve.every", Duration(), "common", metavar="TIME",
+        help="Refresh now, and so often: 90s, 15m, 2h, 1d.",
+    ),
+    Setting(
+        "serve.cron", _TEXT, "common", metavar="EXPRESSION",
+        help="Refresh by a cron expression of five fields, in local time (TZ).  "
+        "[default: by request only]",
+    ),
+    _number("serve.poll_seconds", _ABOVE_0, "file", "How often to look for requests.", 5.0),
+    Setting("serve.give_up_after", Duration(), "file", "How long to wait for a server that is away.", "1d"),
+    Setting(
+        "serve.health_file", _FILE, "common", metavar="FILE",
+        help="Write a sign of life there every few seconds.",
+    ),
+    Setting(
+        "limits.memory", Size(), "more", flag="--memory-limit", parameter="memory_limit", metavar="SIZE",
+        help="Refuse a run that would need more, such as 4GB or 500MB.  [default: what is free]",
+    ),
+    Setting(
+        "write.model", _TEXT, "common", "Name under which the embedding is published.", "heat",
+        metavar="NAME",
+    ),
+    Setting(
+        "write.coordinates", click.Choice(("poincare", "hyperboloid", "klein")), "more",
+        "What to store as coordinates.", "poincare",
+    ),
+    _property("write_property", "Node property for coordinates.  [default: <model>Embedding]"),
+    _property("radius_property", "Node property for the radius.  [default: <model>Radius]"),
+    _property("run_property", "Node property for the run's id.  [default: <model>Run]"),
+    _property(
+        "vector_property", "Node property for what the vector index holds.  [default: <model>Vector]"
+    ),
+    Setting(
+        "write.index", click.BOOL, "more",
+        "Make a vector index over the coordinates, for nearest nodes.", True,
+    ),
+    Setting(
+        "write.link_type", _TEXT, "file", metavar="TYPE",
+        help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]",
+    ),
+    Setting(
+        "links.enabled", click.BOOL, "common", "Predict links and write them too.", True, "--links", "links"
+    ),
+    _number("links.k", _COUNT, "common", "Predicted links for each node.", 10),
+    _number("links.top", _COUNT, "more", "Keep only so many, the nearest pairs."),
+    Setting("links.source_label", _TEXT, "more", "One end has this label.", metavar="LABEL"),
+    Setting("links.target_label", _TEXT, "more", "The other end has this label.", metavar="LABEL"),
+    _number("links.min_degree", _NATURAL, "more", "Both ends have at least so many neighbours.", 0),
+    _number("links.max_degree", _COUNT, "more", "And at most so many."),
+    Setting(
+        "links.probability", click.BOOL, "more",
+        "Give each link a probability; it takes a second training without a tenth of the edges.", True,
+    ),
+    Setting(
+        "links.score", click.Choice(("distance", "combined")), "more",
+        "What ranks the links: distance alone, or together with degrees, common neighbours, attributes. "
+        "[default: distance; `heat links`: as the run]",
+    ),
+)  # fmt: skip
+"""All settings, in the order of the help."""
+
+
+def settings_of(*names: str) -> list[Setting]:
+    """Return the settings of the sections or keys, in the order given.
+
+    Raises
+    ------
+    KeyError
+        If there is no such section or key.
+    """
+    chosen = [
+        (name, setting) for name in names for setting in SETTINGS if name in (setting.section, setting.key)
+    ]
+    if missing := set(names) - {name for name, _ in chosen}:
+        raise KeyError(*missing)
+    return [setting for _, setting in chosen]

@@ -184,7 +184,7 @@ SETTINGS = (
         help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]",
     ),
     _number(
-        "projection.max_categories", _COUNT, "file",
+        "projection.max_categories", _COUNT, "more",
         "Most columns that one property of strings may become; rarer values share one.", 10_000,
     ),
     Setting(

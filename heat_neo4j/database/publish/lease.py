@@ -93,7 +93,7 @@ class Lease:
 
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
         self._connection, self.model, self._seconds = connection, model, seconds
-        self.holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+        self.holder = f"{socket.gethostname()}:{os.getpid()}:{_processes_seen()}{secrets.token_hex(4)}"
         self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
@@ -203,18 +203,28 @@ _ours: set[str] = set()  # holders of this process whose leases are held now
 
 def _is_dead(holder: object) -> bool:
     """Return whether a holder was a process of this machine, or a lease of this process, that is no more."""
-    host, _, rest = str(holder).rpartition(":")[0].rpartition(":")
-    if host != socket.gethostname() or not rest.isdecimal():
+    rest, _, token = str(holder).rpartition(":")
+    host, _, process = rest.rpartition(":")
+    here = host == socket.gethostname() and token.startswith(_processes_seen())
+    if not here or not process.isdecimal():
         return False
-    if int(rest) == os.getpid():
+    if int(process) == os.getpid():
         return holder not in _ours
     try:
-        os.kill(int(rest), 0)
+        os.kill(int(process), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
-        return False
+        pass
     return False
+
+
+def _processes_seen() -> str:
+    """Return which processes this one can see: containers may share a host's name, but not its processes."""
+    try:
+        return os.readlink("/proc/self/ns/pid").removeprefix("pid:[").removesuffix("]") + "-"
+    except OSError:  # not Linux
+        return ""
 
 
 def _make_model(connection: Connection, model: str) -> None:

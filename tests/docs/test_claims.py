@@ -8,10 +8,10 @@ from importlib.util import find_spec
 
 import click
 import pytest
-from heat_neo4j.attributes.texts import HASHED
 
 import heat_neo4j
 from heat_neo4j import errors
+from heat_neo4j.attributes.strings import HASHED
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.index.vector_indexes import CORE_SIZE

@@ -81,6 +81,8 @@ def test_what_is_typed_in_a_shell_of_your_own_is_there(page):
         elif program == "pip":
             (named,) = re.findall(r"^\.\[(.*)\]$", arguments[-1])
             assert set(named.split(",")) == set(extras)
+        elif "_HEAT_COMPLETE" in line:
+            assert re.search(r"_HEAT_COMPLETE=(bash|zsh|fish)_source heat\b", line)  # run by tests/cli
         else:
             assert program == "export"
             assert arguments[0].split("=")[0] in CONNECTION

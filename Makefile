@@ -1,6 +1,6 @@
 # Two commands do all the set-up on a machine with Python 3.11 or newer and make:
 #   make demo    environment, install, local Neo4j, main job
-#   make test    environment, linters, types, the tests: 12 minutes on 2 cores
+#   make test    environment, linters, types, the tests
 
 PYTHON ?= python3
 VENV := .venv

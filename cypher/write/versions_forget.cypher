@@ -1,5 +1,5 @@
-// Delete the nodes of versions that the (locked) model was never turned to, and of those before the last two: readers who
-// asked just before a flip still find what they were sent to.
+// Delete the nodes of versions to which readers of the (locked) model were never switched, and of those before the last
+// two: readers who asked just before a switch still find what they were sent to.
 // Parameters: node (the model's).
 MATCH (m:HeatModel) WHERE elementId(m) = $node
 MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j'})

@@ -141,7 +141,7 @@ def test_readers_go_by_one_property_that_changes():
             if names:
                 found[path.stem, label] = names
     assert found == {
-        ("version_turn", "HeatModel"): {"version"},
+        ("version_switch", "HeatModel"): {"version"},
         ("version_create", "HeatVersion"): {"*"},
     }
 

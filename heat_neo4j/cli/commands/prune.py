@@ -29,8 +29,8 @@ WHAT = "What to remove"
 def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int, **options: Any) -> None:
     """Remove what no reader needs: dead runs, old versions, records.
 
-    That is: what runs left that died more than an hour ago, versions that nobody can go back to, and the
-    oldest records of runs. The published version stays, and so does the one before it.
+    That is: what dead runs left, versions that nobody can go back to, and the oldest records of runs. The
+    published version stays, and so does the one before it.
     """
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
         forgotten = store.prune(model, records=records, previous=previous, on_progress=progress)

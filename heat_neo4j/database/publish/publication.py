@@ -189,7 +189,7 @@ def switch_version(
         work(transaction, node)
         if change(version) != version_of(version):
             made = {"node": node, "token": token}
-            if not transaction.run(load_statement("write/version_turn"), made).records:
+            if not transaction.run(load_statement("write/version_switch"), made).records:
                 raise lease_lost(lease.model)
         for statement in ("write/runs_supersede", "write/published_unlink", "write/published_link"):
             transaction.run(load_statement(statement), {"node": node})

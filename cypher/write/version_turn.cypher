@@ -1,7 +1,0 @@
-// The flip: the (locked) model points to the version that was made for it. No row if that is gone, since others made one
-// meanwhile. One property changes that readers go by, as they could see some of several: Neo4j reads
-// properties one by one, and keeps no snapshot. Parameters: node (the model's), token.
-MATCH (m:HeatModel) WHERE elementId(m) = $node
-MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j', token: $token})
-SET m.version = v.number
-RETURN m.version AS version

@@ -86,9 +86,10 @@ class Vectors(Numbers):
         width = self.width or len(values[0])
         other = next((len(value) for value in values if len(value) != width), width)
         if other != width:
+            fewer, more = sorted((width, other))
             advice = "give all nodes lists of one length, or leave the attribute out"
             raise ProjectionError(
-                f"attribute {self.name!r} has lists of {width} and of {other} numbers: {advice}"
+                f"attribute {self.name!r} has lists of {fewer} and of {more} numbers: {advice}"
             )
         return finite(self.name, chain.from_iterable(values), len(values) * width).reshape(-1, width)
 

@@ -218,9 +218,9 @@ BAD = {
     ),
     "ragged": (
         [[1, 2], [1]],
-        "attribute 'p' has lists of 2 and of 1 numbers: give all nodes lists of one length",
+        "attribute 'p' has lists of 1 and of 2 numbers: give all nodes lists of one length",
     ),
-    "empty vector": ([[1, 2], []], "attribute 'p' has lists of 2 and of 0 numbers"),
+    "empty vector": ([[1, 2], []], "attribute 'p' has lists of 0 and of 2 numbers"),
     "nan": ([1.0, math.nan], "attribute 'p' has a value that is NaN, infinite or too large (nan)"),
     "infinite": ([math.inf], "attribute 'p' has a value that is NaN, infinite or too large (inf)"),
     "too large": ([-1e200], "attribute 'p' has a value that is NaN, infinite or too large (-1e+200)"),

@@ -244,7 +244,7 @@ CASES = [
         (*EMBED, "--attribute", "vector"),
         4,
         "attribute 'vector' has lists of 2 and of 3 numbers: give all nodes lists of one length, or leave the attribute out",
-        graph="MATCH (n:BadPaper) SET n.vector = [x IN range(0, n.key) | 0.5]",
+        graph="MATCH (n:BadPaper) SET n.vector = [x IN range(1, CASE n.key WHEN 2 THEN 3 ELSE 2 END) | 0.5]",
     ),
     Case(
         "NaN attribute",

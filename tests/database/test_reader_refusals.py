@@ -144,7 +144,7 @@ BAD = {
     ),
     "ragged lists": (
         *attributed("[1, 2]", "[1]"),
-        "attribute 'x' has lists of 2 and of 1 numbers: give all nodes",
+        "attribute 'x' has lists of 1 and of 2 numbers: give all nodes",
     ),
     "NaN attribute": (
         *attributed("1", "0.0 / 0.0"),

@@ -126,8 +126,9 @@ class Lease:
         try:
             write(self._connection, self._release, doing="giving the lease back")
         except HeatError as failure:
-            # It expires by itself; the error that ended the work says more.
-            _log.warning("the lease of model %r lasts until it expires: %s", self.model, failure)
+            # It expires by itself; an error that ended the work says more.
+            level = logging.WARNING if error is None else logging.DEBUG
+            _log.log(level, "the lease of model %r lasts until it expires: %s", self.model, failure)
 
     def check(self) -> None:
         """See that the lease is still held, and renew it.

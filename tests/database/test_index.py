@@ -23,6 +23,7 @@ from heat_neo4j.graph import Provenance
 from tests.support.live_graph import (
     apart_from_versions,
     before_first,
+    expire_lease,
     lose_first_answers,
     make_ring,
     nearest_keys,
@@ -674,11 +675,14 @@ def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store,
         store.start_run(graph, names=NAMES) as earlier,
     ):
         earlier.write_embedding(random_points(N, 1))
+
+        def overtake():
+            expire_lease(cypher, NAMES.model)
+            second.write_embedding(graph, later, names=NAMES)
+
         with (
-            before_first(store, words, lambda: second.write_embedding(graph, later, names=NAMES)) as acted,
-            pytest.raises(
-                WriteFailed, match=r"run .* is incomplete and what was published before is untouched"
-            ),
+            before_first(store, words, overtake) as acted,
+            pytest.raises(LeaseHeld, match="was taken over: nothing was published"),
         ):
             earlier.publish()
         assert acted

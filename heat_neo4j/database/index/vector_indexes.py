@@ -19,6 +19,7 @@ from heat_neo4j.database.naming import SLOTS, SlotNames, WriteNames
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
+from heat_neo4j.database.write.batches import lease_lost
 from heat_neo4j.database.write.payload import VECTOR_SCALE
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
@@ -205,8 +206,10 @@ def build_indexes(
     WriteRefused
         If the user may not make indexes, a node has no label, an index of others is in the way, or the
         dimension is above 4096.
+    LeaseHeld
+        If another process took the lease meanwhile.
     WriteFailed
-        If the run was taken over, or an index failed.
+        If an index failed.
     """
     if dimension > LARGEST_DIMENSION:
         raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {dimension}")
@@ -242,7 +245,7 @@ def note_indexes(
 
     Raises
     ------
-    WriteFailed
+    LeaseHeld
         If the run has not the `status` any more.
     """
     asked = {"run": record.run_id, "status": status, "vector": vector, "indexes": list(indexes)}
@@ -252,7 +255,7 @@ def note_indexes(
         doing="noting the indexes",
     )
     if not noted:
-        raise WriteFailed(f"a later run of model {record.model!r}, or `heat clear`, took over")
+        raise lease_lost(record.model)
 
 
 def drop_indexes(connection: Connection, record: RunRecord) -> None:

@@ -78,7 +78,6 @@ def clear(
         kept = {run.model for run in book.runs if run not in chosen}
         return _report(chosen, names - kept, counts, dry_run=True)
     progress = _Counter(on_progress, "remove", sum(counts.values()))
-    gone = set()
     for name in sorted(names):
         with Lease(connection, name) as lease:
             of_model = [run for run in chosen if run.model == name]
@@ -87,9 +86,9 @@ def clear(
                 for part in run.stored:
                     counts[run.run_id, part] = _remove(connection, lease, run, part, progress)
                 _delete_run(connection, run)
-            if _delete_model(connection, lease):
-                gone.add(name)
     progress.finish()
+    # With its lease went the node of a model of which no run is left.
+    gone = names - {node["name"] for node in read_bookkeeping(connection).models}
     return _report(chosen, gone, counts, dry_run=False)
 
 
@@ -234,16 +233,6 @@ def _delete_run(connection: Connection, run: RunRecord) -> None:
         lambda deleted: deleted.run(load_statement("write/run_delete"), parameters),
         doing="clearing",
     )
-
-
-def _delete_model(connection: Connection, lease: Lease) -> bool:
-    """Delete the node of a model of which no run is left; return whether it was."""
-
-    def work(transaction: Transaction) -> bool:
-        parameters = {"node": lease.lock(transaction), "holder": lease.holder}
-        return bool(transaction.run(load_statement("write/model_delete_empty"), parameters).records)
-
-    return write(connection, work, doing="clearing")
 
 
 def _report(

@@ -665,9 +665,21 @@ def test_an_index_takes_published_coordinates(store, graph):
 
 
 @pytest.mark.parametrize(
-    "words", ["RETURN labels(n) AS labels", "r.indexes = $indexes", "CREATE VECTOR INDEX", "LIMIT $limit"]
+    ("words", "error", "message"),
+    [
+        ("RETURN labels(n) AS labels", LeaseHeld, "was taken over: nothing was published"),
+        ("r.indexes = $indexes", LeaseHeld, "was taken over: nothing was published"),
+        (
+            "CREATE VECTOR INDEX",
+            WriteFailed,
+            "what was published before is untouched",
+        ),  # no lock guards those
+        ("LIMIT $limit", LeaseHeld, "was taken over: nothing was published"),
+    ],
 )
-def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store, cypher, graph, words):
+def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(
+    server, store, cypher, graph, words, error, message
+):
     later = random_points(N, 2, d=4)
     auth = (server.user, server.password)
     with (
@@ -682,7 +694,7 @@ def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store,
 
         with (
             before_first(store, words, overtake) as acted,
-            pytest.raises(LeaseHeld, match="was taken over: nothing was published"),
+            pytest.raises(error, match=message),
         ):
             earlier.publish()
         assert acted

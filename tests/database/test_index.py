@@ -673,7 +673,7 @@ def test_an_index_takes_published_coordinates(store, graph):
             "CREATE VECTOR INDEX",
             WriteFailed,
             "what was published before is untouched",
-        ),  # no lock guards those
+        ),  # unguarded
         ("LIMIT $limit", LeaseHeld, "was taken over: nothing was published"),
     ],
 )

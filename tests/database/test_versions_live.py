@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j._utils.progress import no_progress
+from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import show_indexes
 from heat_neo4j.database.naming import SLOTS, WriteNames
 from heat_neo4j.database.publish.publication import note_rejected
@@ -792,6 +793,23 @@ def test_of_many_at_once_one_gets_the_lease(store, cypher, _):
     assert (len(got), len(refused)) == (1, 5)
     assert len(set(refused)) == 1
     assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
+
+
+def test_a_lease_is_not_dead_in_the_moment_that_it_is_taken(store, second, monkeypatch):
+    plain, refused = Connection.write_transaction, []
+
+    def then_try(self, work, *, doing="writing"):
+        result = plain(self, work, doing=doing)
+        if self is store._connection and isinstance(result, dict) and not refused:
+            with pytest.raises(LeaseHeld) as caught, second.lease(MODEL):
+                pass
+            refused.append(caught.value)
+        return result
+
+    monkeypatch.setattr(Connection, "write_transaction", then_try)
+    with store.lease(MODEL) as lease:
+        lease.check()
+    assert len(refused) == 1
 
 
 def test_a_lease_that_was_not_heard_of_is_held_and_given_back(store, second, cypher, monkeypatch):

@@ -97,24 +97,12 @@ class Lease:
         self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
-        dead: str | None = None
-        for _ in range(_ATTEMPTS):
-            _make_model(self._connection, self.model)
-            row = write(self._connection, partial(self._take, dead=dead), doing=_TAKING)
-            if row is None:
-                continue
-            if row["free"]:
-                break
-            if not _is_dead(row["holder"]):
-                until = f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
-                raise LeaseHeld(
-                    f"model {self.model!r} is being written by {row['holder']}, whose lease lasts until "
-                    f"{until} unless it is renewed: nothing was done"
-                )
-            dead = row["holder"]
-        else:
-            raise WriteFailed(f"model {self.model!r} was removed by others, again and again: repeat later")
-        _ours.add(self.holder)
+        _ours.add(self.holder)  # first: other threads of this process must not take it for dead
+        try:
+            self._take_over()
+        except BaseException:
+            _ours.discard(self.holder)
+            raise
         self._renewal.__enter__()
         return self
 
@@ -122,13 +110,14 @@ class Lease:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._renewal.__exit__(kind, error, traceback)
-        _ours.discard(self.holder)
         try:
             write(self._connection, self._release, doing="giving the lease back")
         except HeatError as failure:
             # It expires by itself; an error that ended the work says more.
             level = logging.WARNING if error is None else logging.DEBUG
             _log.log(level, "the lease of model %r lasts until it expires: %s", self.model, failure)
+        finally:
+            _ours.discard(self.holder)
 
     def check(self) -> None:
         """See that the lease is still held, and renew it.
@@ -160,6 +149,25 @@ class Lease:
         if row is None or row["model"].get("leaseHolder") != self.holder:
             raise lease_lost(self.model)
         return str(row["id"])
+
+    def _take_over(self) -> None:
+        """Take the lease, from a dead holder if need be."""
+        dead: str | None = None
+        for _ in range(_ATTEMPTS):
+            _make_model(self._connection, self.model)
+            row = write(self._connection, partial(self._take, dead=dead), doing=_TAKING)
+            if row is None:
+                continue
+            if row["free"]:
+                return
+            if not _is_dead(row["holder"]):
+                until = f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
+                raise LeaseHeld(
+                    f"model {self.model!r} is being written by {row['holder']}, whose lease lasts until "
+                    f"{until} unless it is renewed: nothing was done"
+                )
+            dead = row["holder"]
+        raise WriteFailed(f"model {self.model!r} was removed by others, again and again: repeat later")
 
     def _hold(self) -> bool:
         """Renew the lease; False if it is not ours any more."""

@@ -187,7 +187,6 @@ def _versions(server: ServerInfo) -> dict[str, str]:
 
 _BATCH_FLOATS = 1_000_000
 _DEFAULT_NAMES = WriteNames()
-_NOT_STARTED = "the run has not started: use it as a context manager"
 _STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
 _log = logging.getLogger(__name__)
 
@@ -531,15 +530,14 @@ class Run:
 
     @property
     def _held_lease(self) -> Lease:
-        if self._lease is None:
-            raise ValueError(_NOT_STARTED)
+        assert self._lease is not None, "what is written was written after entering"
         return self._lease
 
     def _require(self, part: str) -> None:
         if part not in self._parts:
             raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
         if not self._record.slot:
-            raise ValueError(_NOT_STARTED)
+            raise ValueError("the run has not started: use it as a context manager")
 
 
 def _lanes(total: int, rows: int) -> int:

@@ -7,21 +7,17 @@
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the node whose ancestors are wanted
 // :param margin => 0.25             by how much the radius of an ancestor is smaller, at least
 // :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-WITH m, a, a[m.embeddingProperty] AS u, a[m.radiusProperty] AS r
-WITH m, a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+WITH a, a.`heatEmbedding` AS u, a.`heatRadius` AS r
+WITH a, u, r, 4.0 / (2.0 + exp(r) + exp(-r)) AS gapU,
      sqrt(reduce(sum = 0.0, x IN u | sum + x * x)) AS normU
-MATCH (b) WHERE b[m.runProperty] = m.run AND b <> a AND b[m.radiusProperty] <= r - $margin
-WITH b, u, r, gapU, normU, b[m.embeddingProperty] AS v, b[m.radiusProperty] AS radius
+MATCH (b) WHERE b.`heatEmbedding` IS NOT NULL AND b <> a AND b.`heatRadius` <= r - $margin
+WITH b, u, r, gapU, normU, b.`heatEmbedding` AS v, b.`heatRadius` AS radius
 WITH b, r, radius, gapU, 4.0 / (2.0 + exp(radius) + exp(-radius)) AS gapV,
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square,
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + u[i] * v[i]) AS dot,

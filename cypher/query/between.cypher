@@ -6,25 +6,21 @@
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the one node
 // :param other => "threading"       required: the value of the other
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-MATCH (b:`Module` {`name`: $other}) WHERE b[m.runProperty] = m.run
-WITH m, a, b, a[m.embeddingProperty] AS u, b[m.embeddingProperty] AS v,
-     4.0 / (2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty])) AS gapU,
-     4.0 / (2.0 + exp(b[m.radiusProperty]) + exp(-b[m.radiusProperty])) AS gapV
-WITH m, a, b, u, v, gapU, gapV, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL
+WITH a, b, a.`heatEmbedding` AS u, b.`heatEmbedding` AS v,
+     4.0 / (2.0 + exp(a.`heatRadius`) + exp(-a.`heatRadius`)) AS gapU,
+     4.0 / (2.0 + exp(b.`heatRadius`) + exp(-b.`heatRadius`)) AS gapV
+WITH a, b, u, v, gapU, gapV, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
        sum + (u[i] - v[i]) * (u[i] - v[i])) / (gapU * gapV) AS z
-WITH m, a, b, u, v, gapU, gapV, log(1.0 + z + sqrt(z * (z + 2.0))) AS direct
-MATCH (c) WHERE c[m.runProperty] = m.run AND c <> a AND c <> b
-WITH c, u, v, gapU, gapV, direct, c[m.embeddingProperty] AS w, c[m.radiusProperty] AS radius,
-     4.0 / (2.0 + exp(c[m.radiusProperty]) + exp(-c[m.radiusProperty])) AS gapW
+WITH a, b, u, v, gapU, gapV, log(1.0 + z + sqrt(z * (z + 2.0))) AS direct
+MATCH (c) WHERE c.`heatEmbedding` IS NOT NULL AND c <> a AND c <> b
+WITH c, u, v, gapU, gapV, direct, c.`heatEmbedding` AS w, c.`heatRadius` AS radius,
+     4.0 / (2.0 + exp(c.`heatRadius`) + exp(-c.`heatRadius`)) AS gapW
 WITH c, direct, radius,
      2.0 * reduce(sum = 0.0, i IN range(0, size(w) - 1) |
        sum + (u[i] - w[i]) * (u[i] - w[i])) / (gapU * gapW) AS y,

@@ -7,16 +7,12 @@
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
 // Put the property to show in the place of `name`.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param group => "package"         required: the property whose values are the groups
 // :param k => 10                    how many, the largest first
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (n) WHERE n[m.runProperty] = m.run
+MATCH (n) WHERE n.`heatEmbedding` IS NOT NULL
 UNWIND n[$group] AS value
-WITH DISTINCT value, n, n[m.embeddingProperty] AS u, n[m.radiusProperty] AS r
+WITH DISTINCT value, n, n.`heatEmbedding` AS u, n.`heatRadius` AS r
 WITH value, count(*) AS nodes,
      collect({node: n.`name`, u: u, gap: 4.0 / (2.0 + exp(r) + exp(-r))}) AS members
 ORDER BY nodes DESC, value

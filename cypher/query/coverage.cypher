@@ -13,7 +13,7 @@ MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (h:HeatRun {runId: m.run})
 MATCH (n) WHERE NOT n:HeatModel AND NOT n:HeatVersion AND NOT n:HeatRun AND NOT n:HeatRequest
 UNWIND CASE WHEN size(labels(n)) = 0 THEN [''] ELSE labels(n) END AS label
-WITH label, n.`name` AS name, coalesce(n[m.runProperty] = m.run, false) AS embedded
+WITH label, n.`name` AS name, coalesce(coalesce(n[m.stagedRun], n[m.runProperty]) = m.space, false) AS embedded
 WHERE size(h.labels) = 0 OR label IN h.labels
 ORDER BY name
 RETURN label, count(*) AS nodes, count(CASE WHEN embedded THEN 1 END) AS embedded,

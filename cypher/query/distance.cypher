@@ -4,17 +4,13 @@
 // loses its digits, so the gap is taken from the radius r: gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)).
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the one node
 // :param other => "threading"       required: the value of the other
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-MATCH (b:`Module` {`name`: $other}) WHERE b[m.runProperty] = m.run
-WITH a, b, a[m.embeddingProperty] AS u, b[m.embeddingProperty] AS v,
-     a[m.radiusProperty] AS radius, b[m.radiusProperty] AS otherRadius
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL
+WITH a, b, a.`heatEmbedding` AS u, b.`heatEmbedding` AS v,
+     a.`heatRadius` AS radius, b.`heatRadius` AS otherRadius
 WITH a, b, radius, otherRadius, 4.0 / (2.0 + exp(radius) + exp(-radius)) AS gapU,
      4.0 / (2.0 + exp(otherRadius) + exp(-otherRadius)) AS gapV,
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square

@@ -5,15 +5,11 @@
 //
 // Put the property to show in the place of `name`.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
-// :param model => "heat"            name of the published embedding
 // :param types => []                types of relationship that count; none named: all but predicted links
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version})
-WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
-MATCH (a)-[p:`HEAT_PREDICTED`]->(b) WHERE p.run = m.linkRun
+WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
+  UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted
+MATCH (a)-[p:`HEAT_PREDICTED`]->(b)
 WITH predicted, a, p, b
 ORDER BY p.rank
 LIMIT $k

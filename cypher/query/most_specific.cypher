@@ -3,13 +3,9 @@
 // Looks at all nodes once.
 //
 // Put the property to show in the place of `name`.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (n) WHERE n[m.runProperty] = m.run
-RETURN n.`name` AS node, n[m.radiusProperty] AS radius
+MATCH (n) WHERE n.`heatEmbedding` IS NOT NULL
+RETURN n.`name` AS node, n.`heatRadius` AS radius
 ORDER BY radius DESC, node
 LIMIT $k

@@ -19,8 +19,9 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
+MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProperty]) = m.space
+WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
+WITH m, a, u, 2.0 + exp(r) + exp(-r) AS c
 CALL (m, a, u, c) {
   CALL (m, u) {
     UNWIND m.indexes AS index
@@ -28,19 +29,20 @@ CALL (m, a, u, c) {
     RETURN b
     UNION
     UNWIND m.core AS id
-    MATCH (b) WHERE elementId(b) = id AND b[m.runProperty] = m.run
+    MATCH (b) WHERE elementId(b) = id
     RETURN b
   }
-  WITH m, a, u, c, b WHERE b <> a
-  WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+  WITH m, a, u, c, b WHERE b <> a AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space
+  WITH m, u, c, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS r,
+       coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
+  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
   ORDER BY z LIMIT $k
   RETURN collect(b) AS near, coalesce(max(z), 0.0) AS reach
 }
 // The ball of hyperbolic radius arcosh(1 + reach) about u, as a Euclidean ball; a little wider for single precision.
 WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
-     m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
+     2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7 AS radius
 CALL (m, near, centre, radius) {
   UNWIND m.indexes AS index
   CALL (index, centre) {
@@ -53,9 +55,10 @@ CALL (m, near, centre, radius) {
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b
-WITH DISTINCT m, a, u, c, certified, b WHERE b <> a
-WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+WITH DISTINCT m, a, u, c, certified, b WHERE b <> a AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space
+WITH m, u, c, certified, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS r,
+     coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
+WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
 ORDER BY distance, node

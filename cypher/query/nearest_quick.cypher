@@ -16,13 +16,15 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
+MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProperty]) = m.space
+WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
+WITH m, a, u, 2.0 + exp(r) + exp(-r) AS c
 UNWIND m.indexes AS index
 CALL db.index.vector.queryNodes(index, $fetch, u) YIELD node AS b
-WITH DISTINCT m, a, u, c, b WHERE b <> a
-WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+WITH DISTINCT m, a, u, c, b WHERE b <> a AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space
+WITH m, u, c, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS r,
+     coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
+WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
 ORDER BY distance, node

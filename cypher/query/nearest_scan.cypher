@@ -4,17 +4,13 @@
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r. Looks at all nodes once.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-WITH m, a, a[m.embeddingProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
-MATCH (b) WHERE b[m.runProperty] = m.run AND b <> a
-WITH b, b[m.radiusProperty] AS r, b[m.embeddingProperty] AS v, u, c
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+WITH a, a.`heatEmbedding` AS u, 2.0 + exp(a.`heatRadius`) + exp(-a.`heatRadius`) AS c
+MATCH (b) WHERE b.`heatEmbedding` IS NOT NULL AND b <> a
+WITH b, b.`heatRadius` AS r, b.`heatEmbedding` AS v, u, c
 WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius

@@ -16,13 +16,14 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:`Module`) WHERE a.`name` IN $values AND a[m.runProperty] = m.run
-WITH m, a, (2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty])) / 2.0 AS half
-WITH m, collect(a) AS members, collect([x IN a[m.vectorProperty] | x / m.vectorScale * half]) AS points,
+MATCH (a:`Module`) WHERE a.`name` IN $values AND coalesce(a[m.stagedRun], a[m.runProperty]) = m.space
+WITH m, a, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
+WITH m, a, (2.0 + exp(r) + exp(-r)) / 2.0 AS half
+WITH m, collect(a) AS members, collect([x IN coalesce(a[m.stagedVector], a[m.vectorProperty]) | x * half]) AS points,
      sum(half - 1.0) AS time
 WITH m, members, time, [i IN range(0, size(points[0]) - 1) | reduce(sum = 0.0, x IN points | sum + x[i])] AS space
 WITH m, members, time, space, sqrt(time ^ 2 - reduce(sum = 0.0, x IN space | sum + x * x)) AS norm
-WITH m, members, [x IN space | m.vectorScale * x / (norm + time)] AS u, 2.0 * (1.0 + time / norm) AS c
+WITH m, members, [x IN space | x / (norm + time)] AS u, 2.0 * (1.0 + time / norm) AS c
 CALL (m, members, u, c) {
   CALL (m, u) {
     UNWIND m.indexes AS index
@@ -30,19 +31,20 @@ CALL (m, members, u, c) {
     RETURN b
     UNION
     UNWIND m.core AS id
-    MATCH (b) WHERE elementId(b) = id AND b[m.runProperty] = m.run
+    MATCH (b) WHERE elementId(b) = id
     RETURN b
   }
-  WITH m, members, u, c, b WHERE NOT b IN members
-  WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+  WITH m, members, u, c, b WHERE NOT b IN members AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space
+  WITH m, u, c, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS r,
+       coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
+  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
   ORDER BY z LIMIT $k
   RETURN collect(b) AS near, coalesce(max(z), 0.0) AS reach
 }
 // The ball of hyperbolic radius arcosh(1 + reach) about u, as a Euclidean ball; a little wider for single precision.
 WITH m, members, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
-     m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
+     2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7 AS radius
 CALL (m, near, centre, radius) {
   UNWIND m.indexes AS index
   CALL (index, centre) {
@@ -55,9 +57,11 @@ CALL (m, near, centre, radius) {
 }
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS b
-WITH DISTINCT m, members, u, c, certified, b WHERE NOT b IN members
-WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+WITH DISTINCT m, members, u, c, certified, b
+WHERE NOT b IN members AND coalesce(b[m.stagedRun], b[m.runProperty]) = m.space
+WITH m, u, c, certified, b, coalesce(b[m.stagedRadius], b[m.radiusProperty]) AS r,
+     coalesce(b[m.stagedVector], b[m.vectorProperty]) AS v
+WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
 ORDER BY distance, node

@@ -4,22 +4,19 @@
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes and relationships once.
 //
 // Put the property to show in the place of `name`.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param minDegree => 3             fewest relationships of a node (predicted ones do not count)
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
-MATCH (n) WHERE n[m.runProperty] = m.run
-WITH m, predicted, n, COUNT { (n)-[t]-() WHERE NOT type(t) IN predicted } AS degree
+WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
+  UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted
+MATCH (n) WHERE n.`heatEmbedding` IS NOT NULL
+WITH predicted, n, COUNT { (n)-[t]-() WHERE NOT type(t) IN predicted } AS degree
 WHERE degree >= $minDegree
-MATCH (n)-[r]-(c) WHERE NOT type(r) IN predicted AND c[m.runProperty] = m.run AND c <> n
-WITH DISTINCT m, n, degree, c
-WITH n, degree, n[m.radiusProperty] AS radius, n[m.embeddingProperty] AS u, c[m.embeddingProperty] AS v,
-     4.0 / (2.0 + exp(n[m.radiusProperty]) + exp(-n[m.radiusProperty])) AS gapU,
-     4.0 / (2.0 + exp(c[m.radiusProperty]) + exp(-c[m.radiusProperty])) AS gapV
+MATCH (n)-[r]-(c) WHERE NOT type(r) IN predicted AND c.`heatEmbedding` IS NOT NULL AND c <> n
+WITH DISTINCT n, degree, c
+WITH n, degree, n.`heatRadius` AS radius, n.`heatEmbedding` AS u, c.`heatEmbedding` AS v,
+     4.0 / (2.0 + exp(n.`heatRadius`) + exp(-n.`heatRadius`)) AS gapU,
+     4.0 / (2.0 + exp(c.`heatRadius`) + exp(-c.`heatRadius`)) AS gapV
 WITH n, degree, radius, 2.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) |
        sum + (u[i] - v[i]) * (u[i] - v[i])) / (gapU * gapV) AS z
 WITH n, degree, radius, avg(log(1.0 + z + sqrt(z * (z + 2.0)))) AS meanDistance

@@ -7,23 +7,20 @@
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param value => "asyncio"         required: the value of the one node
 // :param other => "threading"       required: the value of the other
 // :param hops => 6                  the most relationships of a path; 10 is the limit
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-MATCH (b:`Module` {`name`: $other}) WHERE b[m.runProperty] = m.run AND b <> a
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL AND b <> a
 // Only with both ends known here does the server search from both.
-WITH m, a, b, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
+WITH a, b, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
+  UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted
 MATCH path = ALL SHORTEST (a)-[r WHERE NOT type(r) IN predicted]-{1,10}(b)
-WHERE length(path) <= $hops AND all(n IN nodes(path) WHERE n[m.runProperty] = m.run)
-WITH m, [n IN nodes(path) | n.`name`] AS path, nodes(path) AS way
-WITH path, [n IN way | n[m.embeddingProperty]] AS points,
-     [n IN way | 4.0 / (2.0 + exp(n[m.radiusProperty]) + exp(-n[m.radiusProperty]))] AS gaps
+WHERE length(path) <= $hops AND all(n IN nodes(path) WHERE n.`heatEmbedding` IS NOT NULL)
+WITH [n IN nodes(path) | n.`name`] AS path, nodes(path) AS way
+WITH path, [n IN way | n.`heatEmbedding`] AS points,
+     [n IN way | 4.0 / (2.0 + exp(n.`heatRadius`) + exp(-n.`heatRadius`))] AS gaps
 // Pairs of places on the path: its two ends, then each step.
 WITH path, points, gaps, [[0, size(points) - 1]] + [i IN range(1, size(points) - 1) | [i - 1, i]] AS pairs
 WITH path, [p IN pairs | 2.0 * reduce(sum = 0.0, i IN range(0, size(points[0]) - 1) |

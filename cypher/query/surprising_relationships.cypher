@@ -4,18 +4,15 @@
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all relationships once.
 //
 // Put the property to show in the place of `name`.
-// :param model => "heat"            name of the published embedding
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param k => 10                    how many
-MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
-WITH model.version AS version
-MATCH (m:HeatVersion {model: $model, number: version, coordinates: 'poincare'})
-WITH m, COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL RETURN DISTINCT h.linkType } AS predicted
+WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL
+  UNWIND [h.linkType, h.linkType + '_STAGED', h.linkType + '_PREVIOUS'] AS type RETURN DISTINCT type } AS predicted
 MATCH (a)-[r]->(b)
-WHERE NOT type(r) IN predicted AND a[m.runProperty] = m.run AND b[m.runProperty] = m.run AND a <> b
-WITH DISTINCT m, a, b, type(r) AS type
-WITH a, b, type, a[m.embeddingProperty] AS u, b[m.embeddingProperty] AS v,
-     a[m.radiusProperty] AS radius, b[m.radiusProperty] AS otherRadius
+WHERE NOT type(r) IN predicted AND a.`heatEmbedding` IS NOT NULL AND b.`heatEmbedding` IS NOT NULL AND a <> b
+WITH DISTINCT a, b, type(r) AS type
+WITH a, b, type, a.`heatEmbedding` AS u, b.`heatEmbedding` AS v,
+     a.`heatRadius` AS radius, b.`heatRadius` AS otherRadius
 WITH a, b, type, radius, otherRadius, 4.0 / (2.0 + exp(radius) + exp(-radius)) AS gapU,
      4.0 / (2.0 + exp(otherRadius) + exp(-otherRadius)) AS gapV,
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) * (u[i] - v[i])) AS square

@@ -5,5 +5,5 @@ MATCH (model:HeatModel {name: $model, createdBy: 'heat_neo4j'})
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, createdBy: 'heat_neo4j', number: version})
 MATCH (n) WHERE elementId(n) = $node
-RETURN coalesce(n[m.runProperty] = m.run, false) AS embedded, coalesce(size(m.indexes), 0) AS indexes,
-       coalesce(n[m.vectorProperty] IS NOT NULL, false) AS vector, m.coordinates AS coordinates, m.run AS run
+RETURN coalesce(coalesce(n[m.stagedRun], n[m.runProperty]) = m.space, false) AS embedded,
+       coalesce(size(m.indexes), 0) AS indexes, m.run AS run

@@ -5,8 +5,9 @@ MATCH (model:HeatModel {name: $heat_model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $heat_model, number: version})
-MATCH (a) WHERE elementId(a) = $heat_node AND a[m.runProperty] = m.run
-WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
+MATCH (a) WHERE elementId(a) = $heat_node AND coalesce(a[m.stagedRun], a[m.runProperty]) = m.space
+WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
+WITH m, a, u, 2.0 + exp(r) + exp(-r) AS c
 CALL (m, a, u, c) {
   CALL (m, u) {
     UNWIND m.indexes AS index
@@ -14,21 +15,22 @@ CALL (m, a, u, c) {
     RETURN n
     UNION
     UNWIND m.core AS id
-    MATCH (n) WHERE elementId(n) = id AND n[m.runProperty] = m.run
+    MATCH (n) WHERE elementId(n) = id
     RETURN n
   }
   WITH m, a, u, c, n
-  WHERE n <> a AND (
+  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
     @node_filter
   )
-  WITH m, u, c, n, n[m.radiusProperty] AS r, n[m.vectorProperty] AS v
-  WITH n, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+  WITH m, u, c, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
+       coalesce(n[m.stagedVector], n[m.vectorProperty]) AS v
+  WITH n, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
   ORDER BY z LIMIT $heat_k
   RETURN collect(n) AS near, coalesce(max(z), 0.0) AS reach
 }
 WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
-     m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
+     2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7 AS radius
 CALL (m, near, centre, radius) {
   UNWIND m.indexes AS index
   CALL (index, centre) {
@@ -43,11 +45,12 @@ CALL (m, near, centre, radius) {
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS n
 WITH DISTINCT m, a, u, c, certified, n
-WHERE n <> a AND (
+WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
   @node_filter
 )
-WITH m, u, c, certified, n, n[m.radiusProperty] AS r, n[m.vectorProperty] AS v
-WITH n, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+WITH m, u, c, certified, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
+     coalesce(n[m.stagedVector], n[m.vectorProperty]) AS v
+WITH n, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN elementId(n) AS id, labels(n) AS labels, [key IN $heat_show | n[key]] AS shown,
        log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified

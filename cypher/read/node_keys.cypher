@@ -1,8 +1,9 @@
 // Property keys of some nodes, without what runs of this package wrote there. Parameters: limit.
 CALL () {
   MATCH (run:HeatRun {createdBy: 'heat_neo4j'})
-  RETURN reduce(all = [], names IN collect([run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty])
-                | all + names) AS written
+  UNWIND [run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty] AS name
+  UNWIND ['', 'Staged', 'Previous'] AS copy
+  RETURN collect(DISTINCT name + copy) AS written
 }
 MATCH (n:@labels)
 WITH n, written LIMIT $limit

@@ -1,4 +1,5 @@
-// Types of the relationships that runs of this package have written as predicted links.
+// Types of the relationships that runs of this package write as predicted links, and of their copies.
 MATCH (run:HeatRun {createdBy: 'heat_neo4j'})
 WHERE run.linkType IS NOT NULL
-RETURN collect(DISTINCT run.linkType) AS types
+UNWIND [run.linkType, run.linkType + '_STAGED', run.linkType + '_PREVIOUS'] AS type
+RETURN collect(DISTINCT type) AS types

@@ -1,4 +1,13 @@
-// Remove one batch of a run's coordinates, only where they are still that run's. Parameters: run, ids.
-MATCH (n) WHERE elementId(n) IN $ids AND n.@run = $run
-REMOVE n.@embedding, n.@radius, n.@run, n.@vector
-RETURN count(n) AS removed
+// Remove one copy of the coordinates from all nodes, in batches. Parameters: model, lane, holder, rows (in a batch),
+// spaces (only those of some runs, or null).
+MATCH (n) WHERE n.@run IS NOT NULL AND ($spaces IS NULL OR n.@run IN $spaces)
+WITH collect(n) AS nodes
+UNWIND range(0, size(nodes) - 1, $rows) AS begin
+WITH nodes[begin .. begin + $rows] AS batch
+CALL (batch) {
+  @lane
+  UNWIND batch AS n
+  REMOVE n.@embedding, n.@radius, n.@run, n.@vector
+  RETURN count(n) AS written
+} IN TRANSACTIONS OF 1 ROW
+RETURN written

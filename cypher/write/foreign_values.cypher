@@ -1,13 +1,10 @@
-// Nodes with a value in a property we want to write that no run of this model wrote, in any of the three slots.
+// Nodes with a value in a property we want to write that no run of this model wrote, in any of the three copies.
 // Parameters: runs (ids of the runs of this model whose coordinates are in the graph).
 MATCH (n)
-WHERE ((n.@embedding_one IS NOT NULL OR n.@radius_one IS NOT NULL OR n.@run_one IS NOT NULL
-        OR n.@vector_one IS NOT NULL)
-       AND NOT coalesce(n.@run_one IN $runs, false))
-   OR ((n.@embedding_two IS NOT NULL OR n.@radius_two IS NOT NULL OR n.@run_two IS NOT NULL
-        OR n.@vector_two IS NOT NULL)
-       AND NOT coalesce(n.@run_two IN $runs, false))
-   OR ((n.@embedding_three IS NOT NULL OR n.@radius_three IS NOT NULL OR n.@run_three IS NOT NULL
-        OR n.@vector_three IS NOT NULL)
-       AND NOT coalesce(n.@run_three IN $runs, false))
+WHERE ((n.@embedding IS NOT NULL OR n.@radius IS NOT NULL OR n.@run IS NOT NULL OR n.@vector IS NOT NULL)
+       AND NOT coalesce(n.@run IN $runs, false))
+   OR ((n.@staged_embedding IS NOT NULL OR n.@staged_radius IS NOT NULL OR n.@staged_vector IS NOT NULL)
+       AND n.@staged_run IS NULL)
+   OR ((n.@previous_embedding IS NOT NULL OR n.@previous_radius IS NOT NULL OR n.@previous_vector IS NOT NULL)
+       AND n.@previous_run IS NULL)
 RETURN count(n) AS found, min(elementId(n)) AS example

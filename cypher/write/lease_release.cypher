@@ -1,3 +1,15 @@
-// Give the lease of the (locked) model back, if it is ours. Parameters: node (the model's), holder.
-MATCH (m:HeatModel) WHERE elementId(m) = $node AND m.leaseHolder = $holder
+// Give the lease back, if it is ours. A model of which no run is left goes with its versions.
+// Parameters: node (the model's), holder.
+@lease
 SET m.leaseHolder = null, m.leaseUntil = null
+WITH m
+CALL (m) {
+  MATCH (m)-[lane:HEAT_LANE]->(m)
+  DELETE lane
+}
+WITH m WHERE NOT EXISTS { MATCH (:HeatRun {createdBy: 'heat_neo4j', model: m.name}) }
+CALL (m) {
+  MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j'})
+  DELETE v
+}
+DETACH DELETE m

@@ -1,4 +1,14 @@
-// Remove one batch of a run's links, only those that are still that run's. Parameters: run, ids.
-MATCH ()-[p:@type]->() WHERE elementId(p) IN $ids AND p.run = $run
-DELETE p
-RETURN count(*) AS removed
+// Remove predicted links of one type, in batches: those of some runs, or all but those of one.
+// Parameters: model, lane, holder, rows (in a batch), runs (null: all), kept (a run, or null).
+MATCH ()-[p:@type]->()
+WHERE p.run IN $runs OR ($runs IS NULL AND p.run IS NOT NULL AND ($kept IS NULL OR p.run <> $kept))
+WITH collect(p) AS links
+UNWIND range(0, size(links) - 1, $rows) AS begin
+WITH links[begin .. begin + $rows] AS batch
+CALL (batch) {
+  @lane
+  UNWIND batch AS p
+  DELETE p
+  RETURN count(*) AS written
+} IN TRANSACTIONS OF 1 ROW
+RETURN written

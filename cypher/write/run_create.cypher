@@ -1,9 +1,13 @@
-// The run's node, made before the first value of the run is written, so that a run that died can be found
-// and removed. Its lanes are relationships to itself: a batch locks one, so that as many go on at once; whoever
-// takes the run's right to write away deletes all, which waits for batches under way and stops those to come.
-// A repetition of the transaction makes nothing twice. Parameters: run, properties, lanes (how many).
+// The run's node, made before the first value of the run is written, so that a run that died can be found and what it
+// left removed. A repetition of the transaction makes nothing twice. No row if the lease is not ours any more.
+// Parameters: node (the model's), holder, run, properties.
+@lease
+SET m.staging = $run
 MERGE (r:HeatRun {runId: $run, createdBy: 'heat_neo4j'})
-ON CREATE SET r += $properties, r.status = 'incomplete', r.startedAt = datetime(), r.heartbeat = datetime()
+ON CREATE SET r += $properties, r.status = 'incomplete', r.startedAt = datetime()
 WITH r
-UNWIND range(0, $lanes - 1) AS lane
-MERGE (r)-[:HEAT_LANE {lane: lane}]->(r)
+CALL (r) {
+  MATCH (p:HeatRun {runId: r.previousRun, createdBy: 'heat_neo4j'})
+  MERGE (r)-[:HEAT_PREVIOUS]->(p)
+}
+RETURN r.runId AS run

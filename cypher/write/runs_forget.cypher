@@ -1,8 +1,12 @@
 // Delete the nodes of runs of which nothing is in the graph any more, but for the latest of a model.
-// Parameters: model, records (how many of them stay).
-MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: $model})
-WHERE r.status IN ['superseded', 'rejected'] AND size(r.stored) = 0
-WITH r ORDER BY r.startedAt DESC, r.runId DESC
-SKIP $records
-DETACH DELETE r
-RETURN count(*) AS forgotten
+// Parameters: node (the model's), holder, records (how many of them stay).
+@lease
+CALL (m) {
+  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
+  WHERE r.status IN ['superseded', 'rejected'] AND size(r.stored) = 0
+  WITH r ORDER BY r.startedAt DESC, r.runId DESC
+  SKIP $records
+  DETACH DELETE r
+  RETURN count(*) AS forgotten
+}
+RETURN forgotten

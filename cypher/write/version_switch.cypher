@@ -1,7 +1,36 @@
-// Switch readers of the (locked) model to the version that was made for it. No row if that is gone.
-// One property changes that readers go by, as they could see some of several: Neo4j reads properties one by one, and
-// keeps no snapshot. Parameters: node (the model's), token.
-MATCH (m:HeatModel) WHERE elementId(m) = $node
+// Switch readers of the model to the version that was made for it: this statement publishes. One property changes that
+// readers go by, as they could see some of several: Neo4j reads properties one by one, and keeps no snapshot. With it
+// runs change what they are: published ones are complete, others superseded, and of those whose values nobody can read
+// any more, large properties go. No row if the lease or the version is gone.
+// Parameters: node (the model's), holder, token, run (that is published, or null), outcome (its properties), stamps (which times
+// are noted on the model).
+@lease
 MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j', token: $token})
-SET m.version = v.number
+SET m.version = v.number,
+    m.publishedAt = CASE WHEN 'publishedAt' IN $stamps THEN datetime() ELSE m.publishedAt END,
+    m.rolledBackAt = CASE WHEN 'rolledBackAt' IN $stamps THEN datetime() ELSE m.rolledBackAt END
+WITH m, v
+CALL (m, v) {
+  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
+  WHERE r.status IN ['complete', 'superseded'] OR r.runId = $run
+  FOREACH (_ IN CASE WHEN r.runId = $run AND r.status = 'incomplete' THEN [1] ELSE [] END |
+    SET r += $outcome, r.finishedAt = datetime())
+  SET r.status = CASE WHEN r.runId IN [v.run, v.linkRun] THEN 'complete' ELSE 'superseded' END,
+      r.indexes = CASE WHEN r.runId = v.run THEN v.indexes END,
+      r.stored = [part IN r.parts WHERE
+        CASE part WHEN 'embedding' THEN r.runId IN [v.run, v.space, v.previousRun, v.previousSpace]
+                  ELSE r.runId IN [v.linkRun, v.previousLinkRun] END]
+  FOREACH (_ IN CASE WHEN size(r.stored) = 0 AND r.fingerprint IS NOT NULL THEN [1] ELSE [] END |
+    REMOVE r.attributeRecipe, r.fingerprint)
+}
+CALL (m, v) {
+  MATCH (m)-[p:HEAT_PUBLISHED]->(r:HeatRun)
+  WHERE NOT coalesce(r.runId IN [v.run, v.linkRun], false)
+  DELETE p
+}
+CALL (m, v) {
+  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
+  WHERE r.runId IN [v.run, v.linkRun]
+  MERGE (m)-[:HEAT_PUBLISHED]->(r)
+}
 RETURN m.version AS version

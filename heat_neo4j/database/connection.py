@@ -316,6 +316,29 @@ class Connection:
         """
         return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing)
 
+    def run_batches(
+        self, statement: str, parameters: Parameters, *, doing: str = "writing"
+    ) -> list[neo4j.Record]:
+        """Run a statement of ``CALL ... IN TRANSACTIONS``, which the server commits batch by batch.
+
+        Repeated from its beginning when that can help.
+
+        Raises
+        ------
+        ConnectionFailed, WriteFailed
+            As for `write_transaction`.
+        """
+        query = neo4j.Query(statement, metadata=_metadata(doing))
+
+        def attempt() -> list[neo4j.Record]:
+            if self.tracer is not None:
+                self.tracer(statement, parameters)
+            with self._driver_session(neo4j.WRITE_ACCESS, self.server.database) as session:
+                return list(session.run(query, dict(parameters)))
+
+        with self._translated(neo4j.WRITE_ACCESS, self.server.database, doing):
+            return self._patience.repeated(attempt, doing)
+
     def _transact(self, work: Callable[[Transaction], T], access: str, database: str | None, doing: str) -> T:
         @neo4j.unit_of_work(metadata=_metadata(doing))
         def run(inner: neo4j.ManagedTransaction) -> T:

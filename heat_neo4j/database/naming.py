@@ -1,40 +1,47 @@
-"""`WriteNames`: what the properties and the relationship type written into the graph are called."""
+"""`WriteNames`: what the properties, relationship types and indexes written into the graph are called."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from heat_neo4j.database.statements import quote_identifier
 
-__all__ = ["SLOTS", "SlotNames", "WriteNames"]
+__all__ = ["LinkTypes", "PropertyNames", "WriteNames"]
 
-SLOTS = (1, 2, 3)
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
 
 
-class SlotNames(NamedTuple):
-    """The node properties of one slot."""
+class PropertyNames(NamedTuple):
+    """The node properties of one copy of the coordinates."""
 
     embedding: str
     radius: str
     run: str
     vector: str
 
-    def index_of(self, label: str) -> str:
-        """Return the name of the vector index over the nodes of one label."""
-        return f"{self.vector}_{label}"
+    def indexed(self, coordinates: str) -> str:
+        """Return the property that holds points of the Poincare ball, which distances and indexes need."""
+        return self.embedding if coordinates == "poincare" else self.vector
+
+
+class LinkTypes(NamedTuple):
+    """The relationship types of the three copies of predicted links."""
+
+    plain: str
+    staged: str
+    previous: str
 
 
 @dataclass(frozen=True)
 class WriteNames:
     """Names of what a model writes into the graph.
 
-    Three versions of a model can be in the graph at once, the published one, the one before it and the one
-    being written, so every node property exists in three *slots*: its name here, followed by ``1``, ``2`` or
-    ``3``. Readers ask the model's published version, a ``HeatVersion`` node, which slot it is in.
+    The published version lies under the names given here. While a version is published it lies under the same
+    names with ``Staged`` at the end, too; what it replaced is kept under those with ``Previous``.
 
     Parameters
     ----------
@@ -45,11 +52,12 @@ class WriteNames:
     radius : str
         Node property with the hyperbolic distance from the origin; ``<model>Radius`` if empty.
     run : str
-        Node property with the id of the run that wrote the others; ``<model>Run`` if empty.
+        Node property with the id of the run whose training gave the others; ``<model>Run`` if empty.
     link_type : str
         Relationship type of predicted links; ``<MODEL>_PREDICTED`` if empty.
     vector : str
-        Node property that the vector index holds; ``<model>Vector`` if empty.
+        Node property with the point of the Poincare ball, where `embedding` holds other coordinates;
+        ``<model>Vector`` if empty.
 
     Raises
     ------
@@ -60,8 +68,8 @@ class WriteNames:
     --------
     >>> WriteNames().link_type
     'HEAT_PREDICTED'
-    >>> WriteNames(model="open papers").slot(2).embedding
-    'openPapersEmbedding2'
+    >>> WriteNames(model="open papers").previous.embedding
+    'openPapersEmbeddingPrevious'
     """
 
     model: str = "heat"
@@ -73,15 +81,13 @@ class WriteNames:
 
     def __post_init__(self) -> None:
         _check_name("model", self.model)
-        words = _WORDS.findall(_HUMPS.sub("_", self.model)) or ["heat"]
-        camel = words[0].lower() + "".join(word[:1].upper() + word[1:].lower() for word in words[1:])
-        upper = "_".join(word.upper() for word in words)
+        camel = self._prefix
         defaults = {
             "embedding": f"{camel}Embedding",
             "radius": f"{camel}Radius",
             "run": f"{camel}Run",
             "vector": f"{camel}Vector",
-            "link_type": f"{upper}_PREDICTED",
+            "link_type": "_".join(word.upper() for word in _words(self.model)) + "_PREDICTED",
         }
         for field, default in defaults.items():
             if getattr(self, field) == "":
@@ -89,27 +95,50 @@ class WriteNames:
             _check_name(field, getattr(self, field))
         if len(set(self.properties)) < len(self.properties):
             raise ValueError(
-                f"the property names must differ, also with 1, 2 or 3 at the end: {self.properties}"
+                f"the property names must differ, also with Staged or Previous at the end: {self.properties}"
             )
+
+    @cached_property
+    def _prefix(self) -> str:
+        first, *others = _words(self.model)
+        return first.lower() + "".join(word[:1].upper() + word[1:].lower() for word in others)
+
+    @property
+    def plain(self) -> PropertyNames:
+        """The properties of the published version."""
+        return PropertyNames(self.embedding, self.radius, self.run, self.vector)
+
+    @property
+    def staged(self) -> PropertyNames:
+        """The properties of the version that is being published."""
+        return PropertyNames(*(f"{name}Staged" for name in self.plain))
+
+    @property
+    def previous(self) -> PropertyNames:
+        """The properties of what the last publication replaced."""
+        return PropertyNames(*(f"{name}Previous" for name in self.plain))
 
     @property
     def properties(self) -> tuple[str, ...]:
-        """All node properties of all slots."""
-        return tuple(name for number in SLOTS for name in self.slot(number))
+        """All node properties."""
+        return (*self.plain, *self.staged, *self.previous)
 
-    def slot(self, number: int) -> SlotNames:
-        """Return the node properties of slot `number`, 1, 2 or 3.
+    @property
+    def links(self) -> LinkTypes:
+        """The relationship types of predicted links."""
+        return LinkTypes(self.link_type, f"{self.link_type}_STAGED", f"{self.link_type}_PREVIOUS")
 
-        Raises
-        ------
-        ValueError
-            If there is no such slot.
-        """
-        if number not in SLOTS:
-            raise ValueError(f"a slot is 1, 2 or 3, got {number!r}")
-        return SlotNames(
-            *(f"{name}{number}" for name in (self.embedding, self.radius, self.run, self.vector))
-        )
+    def index_of(self, label: str) -> str:
+        """Return the name of the vector index over the published coordinates of nodes of one label."""
+        return f"{self._prefix}_{label}"
+
+    def staged_index_of(self, label: str) -> str:
+        """Return the name of the index over the version that is being published."""
+        return f"{self._prefix}Staged_{label}"
+
+
+def _words(model: str) -> list[str]:
+    return _WORDS.findall(_HUMPS.sub("_", model)) or ["heat"]
 
 
 def _check_name(field: str, value: str) -> None:

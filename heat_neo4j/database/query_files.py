@@ -21,9 +21,16 @@ __all__ = ["LibraryQuery", "QueryParameter", "list_queries", "load_query"]
 _FOLDER = "query"
 _PARAMETER = re.compile(r"^// :param (\w+) => (.*?\S)  +(\S.*)$", re.MULTILINE)
 _REQUIRED = "required: "
-_EXAMPLES = {"label": "Module", "property": "name", "type": "HEAT_PREDICTED", "index": "heatVector1_Module"}
+_EXAMPLES = {
+    "label": "Module",
+    "property": "name",
+    "embedding": "heatEmbedding",
+    "radius": "heatRadius",
+    "type": "HEAT_PREDICTED",
+    "index": "heat_Module",
+}
 """What the files have in the place of each name: of the label and the property that users choose, and of the
-relationship type and the vector index that a model has."""
+properties, the relationship type and the vector index that a model has."""
 _CHOSEN = ("label", "property")
 _EXAMPLE = re.compile(f"`({'|'.join(_EXAMPLES.values())})`")
 
@@ -66,7 +73,7 @@ class LibraryQuery:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is written in the statement, of ``"label"``, ``"property"``, ``"type"`` and ``"index"``."""
+        """What is written in the statement, of the names that a file has examples of."""
         used = set(_EXAMPLE.findall(self.statement))
         return tuple(name for name, example in _EXAMPLES.items() if example in used)
 
@@ -108,6 +115,8 @@ class LibraryQuery:
         chosen = [name for name in self.names if name in _CHOSEN]
         required = [*chosen, *(each.name for each in self.parameters if each.required)]
         defaults = {each.name: each.default for each in self.parameters if not each.required}
+        if set(self.names) - {*_CHOSEN}:
+            defaults.setdefault("model", "heat")  # which says what the names stand for
         known = [*required, *defaults]
         for name in given:
             if name not in known:

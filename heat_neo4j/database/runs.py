@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import UnionType
@@ -12,10 +12,10 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 import numpy as np
 
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.naming import SLOTS
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import previous_address
+from heat_neo4j.database.versions import runs_of
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
@@ -25,10 +25,9 @@ __all__ = [
     "TYPES",
     "Bookkeeping",
     "RunRecord",
-    "is_kept",
     "nothing_published",
-    "read_address",
     "read_bookkeeping",
+    "read_version",
 ]
 
 EMBEDDING, LINKS = "embedding", "links"
@@ -61,7 +60,7 @@ class RunRecord:
     Parameters
     ----------
     run_id : str
-        Id that every value the run wrote carries; empty for a dry run.
+        Its id; empty for a dry run. Values of a run that trained carry it.
     model : str
         Name of the model it belongs to.
     parts : tuple of str
@@ -71,13 +70,11 @@ class RunRecord:
         its place; its values are removed, unless they are kept for a rollback. "removing": its values are
         being removed. "rejected": it did not pass the quality gate, and wrote none. "dry run": none were.
     stored : tuple of str
-        Parts of which values may still be in the graph.
-    slot : int
-        1, 2 or 3: the end of the names of the node properties.
+        Parts of which values are in the graph: published, or kept for a rollback.
     embedding_property, radius_property, run_property, vector_property, link_type : str or None
-        Where it wrote; None for a part it does not write.
+        The plain names under which it writes.
     indexes : tuple of str
-        Names of the vector indexes over `vector_property`; empty without.
+        Names of the vector indexes over its coordinates, while they are published.
     node_count, edge_count, attribute_count : int
         Size of the graph it was computed from.
     labels : tuple of str
@@ -91,7 +88,7 @@ class RunRecord:
     nodes_missing, links_missing : int
         Not written since a node had left the graph (or lost its label) by then.
     started_at, finished_at, heartbeat : datetime or None
-        By the server's clock; `heartbeat` is the time of the last batch.
+        By the server's clock; `heartbeat` is the time of the last batch of a run that is being written.
     seed, pair_count : int or None
         Of the training; a seed too large for Neo4j's integers is text.
     final_loss : float or None
@@ -131,7 +128,6 @@ class RunRecord:
     parts: tuple[str, ...]
     status: str
     stored: tuple[str, ...] = ()
-    slot: int = 0
     embedding_property: str | None = None
     radius_property: str | None = None
     run_property: str | None = None
@@ -180,6 +176,18 @@ class RunRecord:
     def kind(self) -> str:
         """The parts in one word: "embedding", "links" or "embedding+links"."""
         return "+".join(self.parts)
+
+    @property
+    def names(self) -> WriteNames:
+        """The names under which it writes."""
+        return WriteNames(
+            self.model,
+            embedding=self.embedding_property or "",
+            radius=self.radius_property or "",
+            run=self.run_property or "",
+            link_type=self.link_type or "",
+            vector=self.vector_property or "",
+        )
 
     @classmethod
     def from_node(cls, properties: Mapping[str, Any]) -> Self:
@@ -267,15 +275,6 @@ class Bookkeeping:
         """Return the properties of `model` and of its published version, without any if there is none."""
         return _node_of(self.models, model)
 
-    def previous(self, model: str) -> Mapping[str, Any]:
-        """Return what `model` sent readers to before, without anything if that is not kept."""
-        return previous_address(self.published(model))
-
-    def free_slot(self, model: str) -> int:
-        """Return a slot that neither the published coordinates of `model` nor those before them are in."""
-        taken = {self.published(model).get("slot"), self.previous(model).get("slot")}
-        return next(slot for slot in SLOTS if slot not in taken)
-
     def published_run(self, model: str) -> RunRecord | None:
         """Return the run of `model` whose coordinates are published; None if there is none.
 
@@ -295,20 +294,11 @@ class Bookkeeping:
         """Return the ids of the runs of `model` that may have values of `part` in the graph."""
         return [run.run_id for run in self.runs_of(model) if part in run.stored]
 
-    def leftovers(self, model: str) -> Iterator[tuple[RunRecord, str]]:
-        """Yield each run and part of `model` with values in the graph that nobody should read.
-
-        These are parts which are neither published nor kept for a rollback, of runs that are not being
-        written.
-        """
-        nodes = self.published(model), self.previous(model)
-        kept = {
-            EMBEDDING: {node.get("run") for node in nodes},
-            LINKS: {node.get("linkRun") for node in nodes},
-        }
-        for run in self.runs_of(model):
-            if run.status != "incomplete":
-                yield from ((run, part) for part in run.stored if run.run_id not in kept[part])
+    def names(self, model: str) -> WriteNames:
+        """Return the names under which `model` is published, or would be by default."""
+        version = self.published(model)
+        run = next((run for run in self.runs_of(model) if run.run_id in runs_of(version)), None)
+        return WriteNames(model) if run is None else run.names
 
 
 def read_bookkeeping(source: Connection | Transaction, *, history: bool = False) -> Bookkeeping:
@@ -330,7 +320,7 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     return work(source)
 
 
-def read_address(source: Connection | Transaction, model: str) -> Mapping[str, Any]:
+def read_version(source: Connection | Transaction, model: str) -> Mapping[str, Any]:
     """Return the properties of `model` and of its published version: what readers go by.
 
     There are none if it has no node.
@@ -338,26 +328,6 @@ def read_address(source: Connection | Transaction, model: str) -> Mapping[str, A
     if isinstance(source, Connection):
         return _node_of(source.read_transaction(_read_models, doing="reading what is published"), model)
     return _node_of(_read_models(source), model)
-
-
-def is_kept(connection: Connection, model: str, run: str, part: str = "run") -> bool:
-    """Return whether the version of `run` is still whole: it is published, or the one before that.
-
-    What was read of it until now is all of one version then.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where.
-    model : str
-        Whose version.
-    run : str
-        The run that was published when the reading began.
-    part : {"run", "linkRun"}
-        Whether its coordinates are meant, or its links.
-    """
-    node = read_address(connection, model)
-    return run in (node.get(part), node.get(f"previous{part[0].upper()}{part[1:]}"))
 
 
 def nothing_published(model: str) -> ProjectionError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -17,8 +18,8 @@ from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
 from heat_neo4j.database.index.nearest import Neighbours, find_neighbours, find_node, published_scope
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease, leased
-from heat_neo4j.database.publish.publication import roll_back
+from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
+from heat_neo4j.database.publish.publication import roll_back, write_lease
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
 from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, prune
 from heat_neo4j.database.publish.requests import RequestQueue
@@ -35,7 +36,7 @@ from heat_neo4j.database.read.published import (
     read_stored,
 )
 from heat_neo4j.database.read.reader import read_graph
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_address, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping, read_version
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
 from heat_neo4j.errors import ProjectionError
@@ -74,17 +75,19 @@ class StoreQueries:
         """
         query = load_query(name)
         names, values = query.divide(parameters)
-        if {"index", "type"} & set(query.names):
+        if set(query.names) - set(names):
             names |= self._names_of(query, values["model"])
+        values = {each.name: values[each.name] for each in query.parameters}
         records = self._connection.read(query.written(names), values, doing="querying")
         return [dict(record) for record in records]
 
     def _names_of(self, query: LibraryQuery, model: str) -> dict[str, str]:
-        """Return the index and the type of links of a model, as far as a query names them."""
-        address = read_address(self._connection, model)
-        names = {"type": address["linkType"]} if "linkType" in address else {}
+        """Return the properties, the index and the type of links of a model, as far as a query names them."""
+        version = read_version(self._connection, model)
+        properties = {"type": "linkType", "embedding": "vectorProperty", "radius": "radiusProperty"}
+        names = {name: version[held] for name, held in properties.items() if held in version}
         if "index" in query.names:
-            indexes = list(address.get("indexes") or ())
+            indexes = list(version.get("indexes") or ())
             if len(indexes) != 1:
                 there = "no vector index" if not indexes else f"{len(indexes)} vector indexes"
                 raise ProjectionError(
@@ -380,7 +383,7 @@ class StoreWrites:
         model : str
             Which model.
         on_progress : callable
-            Called with the stages "write vectors" and "build index".
+            Called with the stage "build index".
 
         Returns
         -------
@@ -392,7 +395,7 @@ class StoreWrites:
         ProjectionError
             If the model has no published coordinates.
         WriteRefused
-            If the vectors' property holds values of others, a node has no label, or the user may not.
+            If a node has no label, an index of others is in the way, or the user may not.
         LeaseHeld
             If another process writes versions of the model.
         ConnectionFailed, WriteFailed
@@ -400,15 +403,13 @@ class StoreWrites:
         """
         return create_index(self._connection, model, on_progress)
 
-    def drop_index(self, model: str = "heat", *, on_progress: Progress = no_progress) -> tuple[str, ...]:
-        """Take the vector index of a model's published coordinates away, and the vectors in it.
+    def drop_index(self, model: str = "heat") -> tuple[str, ...]:
+        """Take the vector index of a model's published coordinates away.
 
         Parameters
         ----------
         model : str
             Which model.
-        on_progress : callable
-            Called with the stage "write vectors".
 
         Returns
         -------
@@ -420,7 +421,7 @@ class StoreWrites:
         ProjectionError, WriteRefused, ConnectionFailed, WriteFailed
             As for `create_index`.
         """
-        return drop_index(self._connection, model, on_progress)
+        return drop_index(self._connection, model)
 
     def runs(self, model: str | None = None) -> list[RunRecord]:
         """Return the runs in this database (of one `model`, if given), latest first."""
@@ -432,7 +433,9 @@ class StoreWrites:
         return read_bookkeeping(self._connection).published_run(model)
 
     def roll_back(self, model: str = "heat") -> tuple[str | None, str | None]:
-        """Publish the version before the published one again, in one transaction; again, to undo it.
+        """Publish the version before the published one again; again, to undo it.
+
+        The steps are those of any publication, so it takes as long as to write a version.
 
         Returns
         -------
@@ -451,7 +454,7 @@ class StoreWrites:
             If the server is lost or refuses.
         """
         with self.lease(model) as lease:
-            return roll_back(self._connection, lease)
+            return roll_back(lease)
 
     def prune(
         self,
@@ -490,12 +493,15 @@ class StoreWrites:
             If the server is lost or refuses. To repeat completes it.
         """
         check_integer("records", records, minimum=0)
-        with leased(self._connection, model, lease) as held:
-            return prune(self._connection, held, records=records, previous=previous, on_progress=on_progress)
+        with nullcontext(lease) if lease else self.lease(model) as held:
+            return prune(held, records=records, previous=previous, on_progress=on_progress)
 
-    def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> Lease:
-        """Return the lease of a model, a context manager; see `Lease`."""
-        return Lease(self._connection, model, seconds)
+    def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> AbstractContextManager[Lease]:
+        """Return a context manager that holds the lease of a model; see `Lease`.
+
+        A publication that was interrupted is finished, or undone, before.
+        """
+        return write_lease(self._connection, model, seconds)
 
     def requests(self, model: str = "heat") -> RequestQueue:
         """Return the queue of the requests for a model; see `RequestQueue`."""

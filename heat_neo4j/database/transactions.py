@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+import neo4j
 from neo4j import exceptions as driver_errors
 
-from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.server_errors import one_line
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
-__all__ = ["BatchTooLarge", "fitting", "stopping", "write"]
+__all__ = ["BatchTooLarge", "fitting", "stopping", "write", "write_batches"]
 
 T = TypeVar("T")
 _ATTEMPTS = 4
@@ -51,9 +52,23 @@ def write(connection: Connection, work: Callable[[Transaction], T], *, doing: st
     ConnectionFailed, WriteFailed
         If the server was lost, or refuses.
     """
+    return _repeated(lambda: connection.write_transaction(work, doing=doing))
+
+
+def write_batches(
+    connection: Connection, statement: str, parameters: Parameters, *, doing: str
+) -> list[neo4j.Record]:
+    """Run a statement that makes transactions of its own on the server; return its rows.
+
+    It is repeated as `write` repeats its work, so a repetition must complete what the first try began.
+    """
+    return _repeated(lambda: connection.run_batches(statement, parameters, doing=doing))
+
+
+def _repeated(attempt_once: Callable[[], T]) -> T:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return connection.write_transaction(work, doing=doing)
+            return attempt_once()
         except (ConnectionFailed, WriteFailed) as error:
             if _is_forbidden(error):
                 advice = "use a user who may write to this database, or grant this one the right"
@@ -64,10 +79,11 @@ def write(connection: Connection, work: Callable[[Transaction], T], *, doing: st
 
 
 @contextmanager
-def stopping(run_id: str, *, publishing: bool = False) -> Iterator[None]:
+def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -> Iterator[None]:
     """Turn what stops run `run_id` into `WriteFailed` that says what is in the graph now.
 
-    A server lost while the run was `publishing` leaves open whether the flip was committed.
+    A server lost while the run was `publishing` leaves open whether the switch was committed; one lost while it
+    was `settling` leaves copies behind, not all under plain names yet.
     """
     try:
         yield
@@ -76,6 +92,11 @@ def stopping(run_id: str, *, publishing: bool = False) -> Iterator[None]:
     except HeatError as error:
         if publishing and isinstance(error, ConnectionFailed):
             state = f"run {run_id} is published whole or not at all: `heat runs` tells which"
+        elif settling:
+            state = (
+                f"run {run_id} is published, but plain names still hold values of the version before: "
+                f"the next command that writes finishes that, `heat prune` for one"
+            )
         else:
             state = (
                 f"run {run_id} is incomplete and what was published before is untouched: "

@@ -1,54 +1,59 @@
-"""Addresses: what a version of a model sends readers to, and what becomes of that.
+"""Versions: what readers of a model go by, and which version follows from which.
 
-The properties of a ``HeatVersion`` node are an address, and the address before it for a rollback. Such a node
-never changes: every function here returns the properties of another one.
+The properties of a ``HeatVersion`` node say under which names the published coordinates and links lie, and what
+they are rolled back to. Such a node never changes: every function here returns the properties of another one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from heat_neo4j.database.naming import WriteNames
+
 __all__ = [
-    "Address",
-    "address_of",
-    "previous_address",
+    "Version",
+    "being_published",
+    "previous_of",
     "published",
     "rolled_back",
     "runs_of",
-    "version_of",
-    "with_index",
+    "settled",
+    "with_indexes",
     "without_previous",
     "without_runs",
 ]
 
-Address = Mapping[str, Any]
+Version = Mapping[str, Any]
 
-# Properties that send readers to the published coordinates, and to the published links.
 _COORDINATES = (
     "run",
-    "slot",
+    "space",
     "embeddingProperty",
     "radiusProperty",
     "runProperty",
     "vectorProperty",
-    "vectorScale",
     "indexes",
     "core",
     "coordinates",
     "dimension",
 )
 _LINKS = ("linkRun", "linkType", "linkRadius", "linkTemperature")
+_RUNS = {"embedding": "run", "links": "linkRun"}
 
 
-def address_of(version: Address) -> dict[str, Any]:
-    """Return what a version sends readers to, without what is missing."""
-    names = (*_COORDINATES, *_LINKS)
-    return {name: version[name] for name in names if version.get(name) is not None}
+def being_published(version: Version) -> tuple[str, ...]:
+    """Return the parts of a version that do not lie under their plain names yet."""
+    return tuple(version.get("publishing") or ())
 
 
-def previous_address(version: Address) -> dict[str, Any]:
+def runs_of(version: Version) -> tuple[str | None, str | None]:
+    """Return the runs that published the coordinates and the links of a version."""
+    return version.get("run"), version.get("linkRun")
+
+
+def previous_of(version: Version) -> dict[str, Any]:
     """Return what a version is rolled back to, without anything if that is not kept."""
     try:
         kept: dict[str, Any] = dict(json.loads(version.get("previous", "{}")))
@@ -56,63 +61,89 @@ def previous_address(version: Address) -> dict[str, Any]:
         return {}
     # Where only links came since, the index of the same coordinates may have come or gone.
     if kept.get("run") and kept["run"] == version.get("run"):
-        links = {name: kept[name] for name in _LINKS if name in kept}
-        kept = {name: version[name] for name in _COORDINATES if name in version} | links
+        kept = {**_only(kept, _LINKS), **_only(version, _COORDINATES)}
     return kept
 
 
-def runs_of(address: Address) -> tuple[str | None, str | None]:
-    """Return the runs that wrote the coordinates and the links to which an address sends readers."""
-    return address.get("run"), address.get("linkRun")
+def published(version: Version, parts: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
+    """Return the version that follows `version` with other `parts`, which lie under staged names."""
+    return _staging(_version({**_address(version), **parts}, _address(version)), names, index=index)
 
 
-def version_of(version: Address) -> dict[str, Any]:
-    """Return the properties that say what a version is: those that all functions below return."""
-    return _version(address_of(version), previous_address(version))
+def rolled_back(version: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
+    """Return the version that was published before `version`, which is kept in its place; it lies staged."""
+    return _staging(_version(previous_of(version), _address(version)), names, index=index)
 
 
-def published(version: Address, parts: Address) -> dict[str, Any]:
-    """Return the version in which `parts` of an address took the place of those of `version`."""
-    now = address_of(version)
-    return _version(address_of({**now, **parts}), now)
+def settled(version: Version, indexes: Version) -> dict[str, Any]:
+    """Return a version that was being published, now that it lies under its plain names."""
+    return _version({**_address(version), **indexes}, previous_of(version))
 
 
-def rolled_back(version: Address) -> dict[str, Any]:
-    """Return the version before `version`, which is kept in its place."""
-    return _version(previous_address(version), address_of(version))
+def with_indexes(version: Version, indexes: Version) -> dict[str, Any]:
+    """Return `version` with other indexes; those that are None go."""
+    return settled(version, indexes)
 
 
-def with_index(version: Address, index: Address) -> dict[str, Any]:
-    """Return `version` with other properties that say where its index is; those that are None go."""
-    return _version(address_of({**version, **index}), previous_address(version))
-
-
-def without_previous(version: Address) -> dict[str, Any]:
+def without_previous(version: Version) -> dict[str, Any]:
     """Return `version` without what it would be rolled back to."""
-    return _version(address_of(version), {})
+    return _version(_address(version), {})
 
 
-def without_runs(version: Address, runs: Collection[str]) -> dict[str, Any]:
+def without_runs(version: Version, runs: Collection[str]) -> dict[str, Any]:
     """Return `version` without what `runs` wrote.
 
-    What it would be rolled back to goes as a whole if one of the runs wrote a part of it, or if it is no
-    other than what is left.
+    What it would be rolled back to goes as a whole if one of the runs wrote a part of it, if it is no other
+    than what is left, or if nodes that are the same in both versions are gone.
     """
-    gone = {name for name, run in zip(("run", "linkRun"), runs_of(version), strict=True) if run in runs}
-    lost = {*(_COORDINATES if "run" in gone else ()), *(_LINKS if "linkRun" in gone else ())}
-    now = {name: value for name, value in address_of(version).items() if name not in lost}
-    before = previous_address(version)
-    if any(run in runs for run in runs_of(before)) or runs_of(before) == runs_of(now):
+    gone = [
+        names
+        for names, written_by in ((_COORDINATES, ("run", "space")), (_LINKS, ("linkRun",)))
+        if any(version.get(name) in runs for name in written_by)
+    ]
+    lost = {name for names in gone for name in names}
+    now = {name: value for name, value in _address(version).items() if name not in lost}
+    before = previous_of(version)
+    is_torn = _COORDINATES in gone and before.get("space") == version.get("space")
+    written_before = (*runs_of(before), before.get("space"))
+    if is_torn or any(run in runs for run in written_before) or runs_of(before) == runs_of(now):
         before = {}
     return _version(now, before)
 
 
-def _version(now: Address, before: Address) -> dict[str, Any]:
-    """Return the properties of a version."""
+def _staging(version: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
+    """Return `version` with where its parts lie while they are published: those that differ from before."""
+    before = previous_of(version)
+    parts: Sequence[str] = [part for part, run in _RUNS.items() if version.get(run) != before.get(run)]
+    staged: dict[str, Any] = {"publishing": parts, "indexWanted": index}
+    if "embedding" in parts and "run" in version:
+        staged |= {
+            "stagedEmbedding": names.staged.embedding,
+            "stagedRadius": names.staged.radius,
+            "stagedRun": names.staged.run,
+            "stagedVector": names.staged.indexed(version["coordinates"]),
+        }
+    if "links" in parts and "linkRun" in version:
+        staged["stagedLinkType"] = names.links.staged
+    return {**version, **staged}
+
+
+def _address(version: Version) -> dict[str, Any]:
+    """Return where the published coordinates and links lie at rest, without what is missing."""
+    return _only(version, (*_COORDINATES, *_LINKS))
+
+
+def _only(version: Version, names: Collection[str]) -> dict[str, Any]:
+    return {name: version[name] for name in names if version.get(name) is not None}
+
+
+def _version(now: Version, before: Version) -> dict[str, Any]:
+    """Return the properties of a version at rest."""
     kept = {
         "previous": json.dumps(before, sort_keys=True),
         "previousRun": before.get("run"),
+        "previousSpace": before.get("space"),
         "previousLinkRun": before.get("linkRun"),
     }
     known = kept if any(runs_of(before)) else {}
-    return {**now, **{name: value for name, value in known.items() if value is not None}}
+    return _only({**now, **known}, (*_COORDINATES, *_LINKS, *kept))

@@ -173,7 +173,8 @@ class Target:
             return _report(self._plan(run, result), result)
         with _told_of_interrupts(run), run:
             if result.model is not None:
-                run.send_coordinates(self._coordinates(result), model_facts(result.model))
+                changed = None if result.stored is None else ~result.stored.found
+                run.send_coordinates(self._coordinates(result), model_facts(result.model), changed)
             if result.links is not None:
                 run.write_links(result.links)
             return _report(run.publish(), result)
@@ -229,7 +230,10 @@ def _told_of_interrupts(run: Run) -> Iterator[None]:
     except KeyboardInterrupt as stop:
         run_id = run.record.run_id
         if run.record.status == "complete":
-            raise KeyboardInterrupt(f"run {run_id} is published, the one before not wholly removed") from stop
+            raise KeyboardInterrupt(
+                f"run {run_id} is published; plain names hold all of it once the next command that writes is "
+                "over, `heat prune` for one"
+            ) from stop
         raise KeyboardInterrupt(
             f"run {run_id} is incomplete and what was published before is untouched: "
             f"repeat, or remove the rest with `heat clear --run {run_id}`"

@@ -6,7 +6,8 @@
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// Put your model's index, which the query published shows, in the place of `heatVector1_Module`.
+// Put your model's index, which the query published shows, in the place of `heat_Module`.
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param k => 10                    how many
@@ -16,12 +17,12 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
-MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR u LIMIT $fetch)
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+WITH m, a, a.`heatEmbedding` AS u, 2.0 + exp(a.`heatRadius`) + exp(-a.`heatRadius`) AS c
+MATCH (b) SEARCH b IN (VECTOR INDEX `heat_Module` FOR u LIMIT $fetch)
 WITH DISTINCT m, a, u, c, b WHERE b <> a
-WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+WITH m, u, c, b, b.`heatRadius` AS r, b.`heatEmbedding` AS v
+WITH b, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius
 ORDER BY distance, node

@@ -4,7 +4,8 @@
 // How it works is told in query/nearest_where.cypher.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
-// Put your model's index, which the query published shows, in the place of `heatVector1_Module`.
+// Put your model's index, which the query published shows, in the place of `heat_Module`.
+// Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param model => "heat"            name of the published embedding
 // :param value => "asyncio"         required: the value of the node whose neighbours are wanted
 // :param among => null              label that the others must have; null for any
@@ -17,30 +18,30 @@ MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
-MATCH (a:`Module` {`name`: $value}) WHERE a[m.runProperty] = m.run
-WITH m, a, a[m.vectorProperty] AS u, 2.0 + exp(a[m.radiusProperty]) + exp(-a[m.radiusProperty]) AS c
+MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
+WITH m, a, a.`heatEmbedding` AS u, 2.0 + exp(a.`heatRadius`) + exp(-a.`heatRadius`) AS c
 CALL (m, a, u, c) {
   CALL (m, u) {
-    MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR u LIMIT $fetch)
+    MATCH (b) SEARCH b IN (VECTOR INDEX `heat_Module` FOR u LIMIT $fetch)
     RETURN b
     UNION
     UNWIND m.core AS id
-    MATCH (b) WHERE elementId(b) = id AND b[m.runProperty] = m.run
+    MATCH (b) WHERE elementId(b) = id AND b.`heatEmbedding` IS NOT NULL
     RETURN b
   }
   WITH m, a, u, c, b WHERE b <> a AND ($among IS NULL OR $among IN labels(b))
     AND ($filter IS NULL OR b[$filter] = $equals)
-  WITH m, u, c, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+  WITH m, u, c, b, b.`heatRadius` AS r, b.`heatEmbedding` AS v
+  WITH b, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
        reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
   ORDER BY z LIMIT $k
   RETURN collect(b) AS near, coalesce(max(z), 0.0) AS reach
 }
 // The ball of hyperbolic radius arcosh(1 + reach) about u, as a Euclidean ball; a little wider for single precision.
 WITH m, a, u, c, near, [x IN u | x * c / (c + 2.0 * reach)] AS centre,
-     m.vectorScale * (2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7) AS radius
+     2.0 * sqrt(reach * (reach + 2.0)) / (c + 2.0 * reach) * 1.0001 + 2e-7 AS radius
 CALL (m, near, centre, radius) {
-  MATCH (b) SEARCH b IN (VECTOR INDEX `heatVector1_Module` FOR centre LIMIT 8 * $fetch) SCORE AS score
+  MATCH (b) SEARCH b IN (VECTOR INDEX `heat_Module` FOR centre LIMIT 8 * $fetch) SCORE AS score
   WITH near, radius, collect(b) AS nodes, collect(score) AS scores, min(score) AS last
   WITH near, nodes, scores, last, 1.0 / (1.0 + radius ^ 2) AS border
   RETURN collect([i IN range(0, size(nodes) - 1) WHERE size(near) < $k OR scores[i] >= border | nodes[i]]) AS inside,
@@ -50,8 +51,8 @@ UNWIND inside + [near] AS nodes
 UNWIND nodes AS b
 WITH DISTINCT m, a, u, c, certified, b WHERE b <> a AND ($among IS NULL OR $among IN labels(b))
     AND ($filter IS NULL OR b[$filter] = $equals)
-WITH m, u, c, certified, b, b[m.radiusProperty] AS r, b[m.vectorProperty] AS v
-WITH b, certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 / m.vectorScale ^ 2 *
+WITH m, u, c, certified, b, b.`heatRadius` AS r, b.`heatEmbedding` AS v
+WITH b, certified AND m.publishing IS NULL AS certified, r, c * (2.0 + exp(r) + exp(-r)) / 8.0 *
      reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 RETURN b.`name` AS node, log(1.0 + z + sqrt(z * (z + 2.0))) AS distance, r AS radius, certified
 ORDER BY distance, node

@@ -51,7 +51,7 @@ def status(model: str, as_json: bool, verbose: int, **options: Any) -> None:
 def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Drop the index and the vectors in it; coordinates stay."""
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        dropped = store.drop_index(model, on_progress=progress)
+        dropped = store.drop_index(model)
     if as_json:
         print_json({"model": model, "dropped": list(dropped)})
     else:

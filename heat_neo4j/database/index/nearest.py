@@ -13,7 +13,7 @@ import neo4j
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import check_parameter_names
-from heat_neo4j.database.runs import LABELS, is_kept, nothing_published, read_address
+from heat_neo4j.database.runs import LABELS, nothing_published, read_version
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.errors import ProjectionError
 
@@ -106,15 +106,19 @@ def find_neighbours(
         facts = _facts(connection, model, node)
         failure = None
         try:
-            _refuse_bare(facts, model, node)
+            if not facts["embedded"]:
+                raise ProjectionError(
+                    f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not of "
+                    "its projection; `heat refresh` places new nodes"
+                )
             if facts["indexes"] and not exact:
                 rows, used = search.by_index(fetch)
             else:
                 rows, used = search.by_scan(), None
         except ProjectionError as error:
             failure = error
-        # Two runs may have been published meanwhile, and what was asked removed: then all of it is void.
-        if not is_kept(connection, model, facts["run"]):
+        # What was asked before another version was published may be of both.
+        if read_version(connection, model).get("run") != facts["run"]:
             continue
         if failure is not None:
             _raise_told(failure, model)
@@ -199,24 +203,10 @@ def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
     asked = {"model": model, "node": node}
     found = connection.read(load_statement("read/embedded_node"), asked, doing="looking for the node")
     if not found:
-        if "run" not in read_address(connection, model):
+        if "run" not in read_version(connection, model):
             raise nothing_published(model)
         raise ProjectionError(f"there is no node {node!r} in database {connection.server.database!r}")
     return found[0]
-
-
-def _refuse_bare(facts: neo4j.Record, model: str, node: str) -> None:
-    """Refuse a node without coordinates, and coordinates without distances."""
-    if not facts["embedded"]:
-        raise ProjectionError(
-            f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not of its "
-            "projection; `heat refresh` places new nodes"
-        )
-    if facts["coordinates"] != "poincare" and not facts["vector"]:
-        raise ProjectionError(
-            f"distances need Poincare coordinates, and model {model!r} has {facts['coordinates']} ones: "
-            "`heat index create` adds them"
-        )
 
 
 def _raise_told(error: ProjectionError, model: str) -> NoReturn:

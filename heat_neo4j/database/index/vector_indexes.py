@@ -1,49 +1,72 @@
-"""Vector indexes over what a run wrote: built before readers are sent to them, dropped before their values.
+"""Vector indexes over a copy of the coordinates: built before readers are sent to them.
 
-An index is of one label and one property. So the published vectors have one for each label of a *cover*: few
-labels of which every node has at least one. It holds points of the Poincare ball times `VECTOR_SCALE`, as
-a score of the index, 1 / (1 + d^2) in single precision, would not tell points apart that are close to each
-other near the border.
+An index is of one label and one property. So coordinates have one for each label of a *cover*: few labels of
+which every node has at least one. It holds points of the Poincare ball as they are: a score is 1 / (1 + d^2), d
+their Euclidean distance. (Larger numbers find no more: docs/queries.md says what was measured.)
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.naming import SLOTS, SlotNames, WriteNames
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
-from heat_neo4j.database.write.batches import lease_lost
-from heat_neo4j.database.write.payload import VECTOR_SCALE
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
 __all__ = [
     "NO_INDEX",
     "STAGE",
+    "IndexPlan",
     "VectorIndex",
     "build_indexes",
     "drop_indexes",
-    "drop_strays",
     "label_cover",
-    "note_indexes",
+    "own_indexes",
     "refuse_foreign_indexes",
     "show_indexes",
 ]
 
 STAGE = "build index"
 LARGEST_DIMENSION = 4096
-CORE_SIZE = 100
-"""How many nodes around the origin readers are told of: they are near to many, and indexes overlook them."""
-NO_INDEX: Mapping[str, Any] = {"vectorProperty": None, "vectorScale": None, "indexes": None, "core": None}
+NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
 """What a version says that has no index."""
 _POLL_SECONDS = 0.05
 _SLOWEST_POLL_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """What indexes over one copy of the coordinates are to be.
+
+    Parameters
+    ----------
+    run, property : str
+        The node properties: that which tells the space of the coordinates, and that which is indexed.
+    space : str
+        The space of the coordinates.
+    dimension : int
+        Length of the vectors.
+    name_of : callable
+        ``name_of(label)`` is the name of the index over the nodes of a label.
+    labels : tuple of str
+        Labels of the projection: a cover is of these, as far as a node has one.
+    model : str
+        Whose coordinates, for messages.
+    """
+
+    run: str
+    property: str
+    space: str
+    dimension: int
+    name_of: Callable[[str], str]
+    labels: tuple[str, ...]
+    model: str
 
 
 @dataclass(frozen=True)
@@ -78,16 +101,11 @@ class VectorIndex:
     quantized: bool
     failure: str
 
-    def is_of(self, names: SlotNames) -> bool:
-        """Return whether it is a vector index over a slot, called as ours are."""
-        ours = (names.index_of(self.label), names.vector)
-        return self.dimension is not None and (self.name, self.property) == ours
-
-    def serves(self, names: SlotNames, dimension: int) -> bool:
-        """Return whether it finds nearest points among vectors of `dimension` that a slot holds."""
-        wanted = (names.index_of(self.label), names.vector, dimension, "EUCLIDEAN", False)
-        found = (self.name, self.property, self.dimension, self.similarity, self.quantized)
-        return found == wanted and self.state != "FAILED"
+    def serves(self, plan: IndexPlan) -> bool:
+        """Return whether it finds nearest points as planned."""
+        wanted = (plan.property, plan.dimension, "EUCLIDEAN", False)
+        found = (self.property, self.dimension, self.similarity, self.quantized)
+        return found == wanted and self.name == plan.name_of(self.label) and self.state != "FAILED"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the index as JSON data."""
@@ -103,10 +121,26 @@ def show_indexes(
     return [_described(record) for record in found]
 
 
-def refuse_foreign_indexes(connection: Connection, names: WriteNames, labels: Sequence[str]) -> None:
-    """Refuse to write where there is an index of somebody else's: over our vectors, or of our name.
+def own_indexes(connection: Connection, names: WriteNames, others: Sequence[str] = ()) -> list[VectorIndex]:
+    """Return the vector indexes that are called as ours are and lie over properties of ours.
 
-    A vector index over our vectors that has our name is ours, even if the nodes of its run were deleted.
+    They are ours even if the nodes of all runs were deleted.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where.
+    names : WriteNames
+        Of the model.
+    others : sequence of str
+        Names of further indexes to look at.
+    """
+    found = show_indexes(connection, _indexed(names), others)
+    return [index for index in found if _is_own(index, names)]
+
+
+def refuse_foreign_indexes(connection: Connection, names: WriteNames, labels: Sequence[str]) -> None:
+    """Refuse to write where there is an index of somebody else's: over our coordinates, or of our name.
 
     Parameters
     ----------
@@ -122,23 +156,25 @@ def refuse_foreign_indexes(connection: Connection, names: WriteNames, labels: Se
     WriteRefused
         Naming the index.
     """
-    slots = [names.slot(slot) for slot in SLOTS]
-    planned = [slot.index_of(label) for slot in slots for label in labels]
-    for index in show_indexes(connection, [slot.vector for slot in slots], planned):
-        if not any(index.is_of(slot) for slot in slots):
+    planned = [name(label) for name in (names.index_of, names.staged_index_of) for label in labels]
+    for index in show_indexes(connection, _indexed(names), planned):
+        if not _is_own(index, names):
             raise _foreign(index, names.model)
 
 
-def drop_strays(connection: Connection, names: SlotNames) -> None:
-    """Drop indexes over a slot that is about to be written: runs of which nothing is left had made them.
+def _indexed(names: WriteNames) -> list[str]:
+    """Return the properties that indexes of ours may lie over."""
+    return [name for copy in (names.plain, names.staged) for name in (copy.embedding, copy.vector)]
 
-    Raises
-    ------
-    WriteRefused
-        If the user may not drop indexes.
-    """
-    for index in show_indexes(connection, [names.vector], []):
-        _drop(connection, index, names.vector)
+
+def _is_own(index: VectorIndex, names: WriteNames) -> bool:
+    ours = {
+        names.index_of(index.label): names.plain,
+        names.staged_index_of(index.label): names.staged,
+    }.get(index.name)
+    return (
+        index.dimension is not None and ours is not None and index.property in (ours.embedding, ours.vector)
+    )
 
 
 def label_cover(label_sets: Sequence[tuple[Collection[str], int]]) -> tuple[str, ...]:
@@ -170,147 +206,94 @@ def label_cover(label_sets: Sequence[tuple[Collection[str], int]]) -> tuple[str,
 
 
 def build_indexes(
-    connection: Connection,
-    record: RunRecord,
-    names: SlotNames,
-    dimension: int,
-    *,
-    status: str,
-    on_progress: Progress = no_progress,
-) -> dict[str, Any]:
-    """Make the indexes over a run's vectors, which are there already, and wait until they are online.
+    connection: Connection, plan: IndexPlan, on_progress: Progress = no_progress, stage: str = STAGE
+) -> list[str]:
+    """Make the planned indexes over coordinates that are there already, and wait until they are online.
 
     Parameters
     ----------
     connection : Connection
         Where.
-    record : RunRecord
-        The run, in its slot.
-    names : SlotNames
-        Of that slot.
-    dimension : int
-        Length of the vectors.
-    status : str
-        The status that the run must still have.
+    plan : IndexPlan
+        What they are to be.
     on_progress : callable
-        Called with the stage "build index", and nodes.
+        Called with the stage, and nodes.
+    stage : str
+        What progress calls it.
 
     Returns
     -------
-    dict
-        What the version's node is to say: ``vectorProperty``, ``vectorScale``, ``indexes``, and ``core``, the
-        element ids of the nodes nearest to the origin.
+    list of str
+        Their names.
 
     Raises
     ------
     WriteRefused
         If the user may not make indexes, a node has no label, an index of others is in the way, or the
         dimension is above 4096.
-    LeaseHeld
-        If another process took the lease meanwhile.
     WriteFailed
         If an index failed.
     """
-    if dimension > LARGEST_DIMENSION:
-        raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {dimension}")
-    labels, nodes = _cover_of(connection, record, names)
-    planned = tuple(names.index_of(label) for label in labels)
-    there = {index.name: index for index in show_indexes(connection, [names.vector], planned)}
+    if plan.dimension > LARGEST_DIMENSION:
+        raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
+    labels, nodes = _cover_of(connection, plan)
+    planned = [plan.name_of(label) for label in labels]
+    if not planned:
+        return []
+    there = {index.name: index for index in show_indexes(connection, [plan.property], planned)}
     for index in there.values():
-        if not index.is_of(names):
-            raise _foreign(index, record.model)
-    note_indexes(connection, record, status, names.vector, planned)
+        if index.dimension is None or index.name != plan.name_of(index.label):
+            raise _foreign(index, plan.model)
     for label, name in zip(labels, planned, strict=True):
-        if name in there and there[name].serves(names, dimension):
-            continue
-        if name in there:
-            _drop(connection, there[name], names.vector)
-        _create(connection, name, label, names.vector, dimension)
-    _await_online(connection, planned, nodes, on_progress)
-    find = load_statement("read/core", run=names.run, radius=names.radius)
-    asked = {"run": record.run_id, "limit": CORE_SIZE}
-    core = connection.read(find, asked, doing="reading the most general nodes")[0]["ids"]
-    return {
-        "vectorProperty": names.vector,
-        "vectorScale": VECTOR_SCALE,
-        "indexes": list(planned),
-        "core": core,
-    }
+        if name in there and not there[name].serves(plan):
+            drop_indexes(connection, [there[name]])
+        if name not in there or not there[name].serves(plan):
+            statement = load_statement("write/index_create", index=name, label=label, vector=plan.property)
+            _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
+    _await_online(connection, planned, nodes, on_progress, stage)
+    return planned
 
 
-def note_indexes(
-    connection: Connection, record: RunRecord, status: str, vector: str | None, indexes: Sequence[str]
-) -> None:
-    """Write on the run's node which indexes there will be, or with an empty sequence that there are none.
-
-    Raises
-    ------
-    LeaseHeld
-        If the run has not the `status` any more.
-    """
-    asked = {"run": record.run_id, "status": status, "vector": vector, "indexes": list(indexes)}
-    noted = write(
-        connection,
-        lambda noting: noting.run(load_statement("write/run_indexes"), asked).records,
-        doing="noting the indexes",
-    )
-    if not noted:
-        raise lease_lost(record.model)
-
-
-def drop_indexes(connection: Connection, record: RunRecord) -> None:
-    """Drop the indexes that a run made over its vectors.
+def drop_indexes(connection: Connection, indexes: Sequence[VectorIndex]) -> None:
+    """Drop indexes.
 
     Raises
     ------
     WriteRefused
         If the user may not drop indexes.
     """
-    if record.indexes:
-        for index in show_indexes(connection, [], record.indexes):
-            _drop(connection, index, record.vector_property or "")
+    for index in indexes:
+        _run(connection, load_statement("write/index_drop", index=index.name), {}, doing="dropping an index")
+
+
+def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], *, doing: str) -> None:
+    write(connection, lambda transaction: transaction.run(statement, parameters), doing=doing)
 
 
 def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     return WriteRefused(
         f"the index {index.name!r} over {index.property!r} is not one of model {model!r}: "
-        "drop it, or give vector_property of heat.toml (vector=...) another name"
+        "drop it, or give embedding_property of heat.toml (embedding=...) another name"
     )
 
 
-def _cover_of(connection: Connection, record: RunRecord, names: SlotNames) -> tuple[tuple[str, ...], int]:
-    """Return labels that cover the nodes of a run, and how many nodes it has."""
-    statement = load_statement("read/label_sets", run=names.run)
-    found = connection.read(statement, {"run": record.run_id}, doing="reading labels")
-    sets = [(set(row["labels"]) & set(record.labels) or row["labels"], row["nodes"]) for row in found]
+def _cover_of(connection: Connection, plan: IndexPlan) -> tuple[tuple[str, ...], int]:
+    """Return labels that cover the nodes with the coordinates, and how many nodes these are."""
+    statement = load_statement("read/label_sets", run=plan.run)
+    found = connection.read(statement, {"space": plan.space}, doing="reading labels")
+    sets = [(set(row["labels"]) & set(plan.labels) or row["labels"], row["nodes"]) for row in found]
+    nodes = sum(count for _, count in sets)
     cover = label_cover(sets)
-    if not cover:
+    if nodes and not cover:
         bare = sum(count for labels, count in sets if not labels)
         raise WriteRefused(f"{bare} nodes have no label, and a vector index is over nodes of a label")
-    return cover, sum(count for _, count in sets)
+    return cover, nodes
 
 
-def _create(connection: Connection, name: str, label: str, vector: str, dimension: int) -> None:
-    """Make an index; to repeat it after a commit changes nothing."""
-
-    def create(transaction: Transaction) -> None:
-        asked = {"properties": [], "names": [name]}
-        if not transaction.run(load_statement("read/indexes"), asked).records:
-            statement = load_statement("write/index_create", index=name, label=label, vector=vector)
-            transaction.run(statement, {"dimension": dimension})
-
-    write(connection, create, doing="making an index")
-
-
-def _drop(connection: Connection, index: VectorIndex, vector: str) -> None:
-    """Drop an index, unless somebody gave its name to another."""
-    if index.property == vector:
-        statement = load_statement("write/index_drop", index=index.name)
-        write(connection, lambda dropped: dropped.run(statement), doing="dropping an index")
-
-
-def _await_online(connection: Connection, names: Sequence[str], nodes: int, on_progress: Progress) -> None:
-    on_progress(STAGE, 0, nodes)
+def _await_online(
+    connection: Connection, names: Sequence[str], nodes: int, on_progress: Progress, stage: str
+) -> None:
+    on_progress(stage, 0, nodes)
     pause = _POLL_SECONDS
     while True:
         found = show_indexes(connection, [], names)
@@ -319,10 +302,10 @@ def _await_online(connection: Connection, names: Sequence[str], nodes: int, on_p
             why = f"failed: {failed[0].failure}" if failed else "was dropped while it was built"
             raise WriteFailed(f"a vector index {why}")
         if all(index.state == "ONLINE" for index in found):
-            on_progress(STAGE, nodes, nodes)
+            on_progress(stage, nodes, nodes)
             return
         share = sum(index.percent for index in found) / len(found) / 100
-        on_progress(STAGE, min(int(share * nodes), nodes - 1), nodes)
+        on_progress(stage, min(int(share * nodes), nodes - 1), nodes)
         time.sleep(pause)
         pause = min(2 * pause, _SLOWEST_POLL_SECONDS)
 

@@ -7,24 +7,26 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.transactions import write
-from heat_neo4j.database.write.batches import lease_lost
+from heat_neo4j.database.statements import Fragment, load_statement
+from heat_neo4j.database.transactions import write, write_batches
 from heat_neo4j.errors import HeatError, LeaseHeld, WriteFailed
 
-__all__ = ["LEASE_SECONDS", "Lease", "Renewal", "leased"]
+__all__ = ["LANES", "LEASE_SECONDS", "Lease", "Renewal", "lock_models"]
+
+LANES = 2
+"""Batches that are written at once. With four, relationships deadlock and the gain is lost."""
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts that its holder does not renew."""
 
 _ATTEMPTS = 5
+_ROWS = 10_000
 _RENEWALS = 3  # in the time that a lease lasts
 _log = logging.getLogger(__name__)
 
@@ -70,9 +72,10 @@ class Lease:
     """The right to write versions of a model, held while the context lasts and renewed by a thread.
 
     Times are the server's. A process that dies stops renewing: the next one takes over when the time is up,
-    or at once if both are of one machine. Who takes over marks the runs that the older holder was writing for
-    removal, and each transaction that starts a run, publishes, rolls back or removes looks whose the lease is
-    while it holds the model's lock: so a late write of an older holder is refused by the database.
+    or at once if both are of one machine. The holder's name is a fencing token: each statement that starts a
+    run, publishes or removes looks whose the lease is while it holds the model's lock, and each batch holds a
+    lane of the lease, a relationship from the model's node to itself. Who takes over deletes the lanes, which
+    waits for batches under way: so a late write of an older holder is refused by the database.
 
     Parameters
     ----------
@@ -92,7 +95,9 @@ class Lease:
     """
 
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
-        self._connection, self.model, self._seconds = connection, model, seconds
+        self.connection, self.model, self._seconds = connection, model, seconds
+        self.staging: str | None = None  # the run whose publication was under way when the lease was taken
+        self._node = ""
         self.holder = f"{socket.gethostname()}:{os.getpid()}:{_processes_seen()}{secrets.token_hex(4)}"
         self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
@@ -111,7 +116,7 @@ class Lease:
     ) -> None:
         self._renewal.__exit__(kind, error, traceback)
         try:
-            write(self._connection, self._release, doing="giving the lease back")
+            self._run("write/lease_release", doing="giving the lease back")
         except HeatError as failure:
             # It expires by itself; an error that ended the work says more.
             level = logging.WARNING if error is None else logging.DEBUG
@@ -134,31 +139,77 @@ class Lease:
         if not self._hold():
             raise lease_lost(self.model)
 
-    def lock(self, transaction: Transaction) -> str:
-        """Lock the model's node until the end of the transaction; return its element id.
+    def write(self, name: str, *, doing: str, **parameters: Any) -> Mapping[str, Any]:
+        """Run one statement with the model's node locked, in a transaction of its own; return its first row.
 
-        What the transaction then does to the node goes by this id: by its name it would also meet a duplicate
-        that was made in between and that nobody holds.
+        Raises
+        ------
+        LeaseHeld
+            If there is no row, as the lease is another's by now.
+        """
+        rows = self._run(name, doing=doing, **parameters)
+        if not rows:
+            raise lease_lost(self.model)
+        return rows[0]
+
+    def run(self, transaction: Transaction, name: str, **parameters: Any) -> Mapping[str, Any]:
+        """Do as `write`, within a transaction."""
+        statement = load_statement(name, lease=_fragment("lease_hold"))
+        rows = transaction.run(statement, {**self._parameters, **parameters}).records
+        if not rows:
+            raise lease_lost(self.model)
+        return rows[0]
+
+    def batch(self, name: str, **identifiers: str | Sequence[str]) -> str:
+        """Return a statement that writes a batch while it holds a lane of the lease."""
+        return load_statement(name, lane=_fragment("lane_hold"), **identifiers)
+
+    def write_all(
+        self,
+        name: str,
+        *,
+        doing: str,
+        identifiers: Mapping[str, str],
+        rows: int = _ROWS,
+        **parameters: Any,
+    ) -> int:
+        """Run a statement that goes over the graph in batches on the server; return how much it wrote.
+
+        Parameters
+        ----------
+        name : str
+            The statement; to repeat it after some batches must complete it.
+        doing : str
+            What for, in messages.
+        identifiers : mapping of str to str
+            Its placeholders.
+        rows : int
+            Nodes or relationships in a batch.
+        **parameters
+            Of the statement, beside those of the lane.
 
         Raises
         ------
         LeaseHeld
             If the lease is another's by now.
         """
-        row = _lock_model(transaction, self.model)
-        if row is None or row["model"].get("leaseHolder") != self.holder:
-            raise lease_lost(self.model)
-        return str(row["id"])
+        asked = {"model": self.model, "holder": self.holder, "lane": 0, "rows": rows, **parameters}
+        batches = write_batches(self.connection, self.batch(name, **identifiers), asked, doing=doing)
+        written = [int(batch["written"]) for batch in batches]
+        if 0 in written:  # it was repeated, or the lane was not ours any more
+            self.check()
+        return sum(written)
 
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""
         dead: str | None = None
         for _ in range(_ATTEMPTS):
-            _make_model(self._connection, self.model)
-            row = write(self._connection, partial(self._take, dead=dead), doing=_TAKING)
+            _make_model(self.connection, self.model)
+            row = write(self.connection, partial(self._take, dead=dead), doing=_TAKING)
             if row is None:
                 continue
             if row["free"]:
+                self.staging = row["staging"]
                 return
             if not _is_dead(row["holder"]):
                 until = f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
@@ -171,39 +222,37 @@ class Lease:
 
     def _hold(self) -> bool:
         """Renew the lease; False if it is not ours any more."""
-        return write(self._connection, self._renew, doing="renewing the lease")
+        return bool(self._run("write/lease_check", doing="renewing the lease", seconds=self._seconds))
 
     def _take(self, transaction: Transaction, *, dead: str | None) -> Mapping[str, Any] | None:
         """Return whether it could be taken, who holds it and until when; None if the model has no node."""
-        parameters = {**self._parameters(transaction), "dead": dead}
-        rows = transaction.run(load_statement("write/lease_take"), parameters).records
-        if rows and rows[0]["free"]:
-            transaction.run(load_statement("write/runs_abandon"), {"model": self.model})
-        return dict(rows[0]) if rows else None
+        node = lock_models(transaction, self.model)
+        if node is None:
+            return None
+        self._node = node
+        asked = {**self._parameters, "dead": dead, "seconds": self._seconds, "lanes": LANES}
+        return dict(transaction.run(load_statement("write/lease_take"), asked).records[0])
 
-    def _renew(self, transaction: Transaction) -> bool:
-        statement = load_statement("write/lease_renew")
-        return bool(transaction.run(statement, self._parameters(transaction)).records)
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return {"node": self._node, "holder": self.holder}
 
-    def _release(self, transaction: Transaction) -> None:
-        parameters = self._parameters(transaction)
-        transaction.run(load_statement("write/lease_release"), parameters)
-        transaction.run(load_statement("write/model_delete_empty"), parameters)
-
-    def _parameters(self, transaction: Transaction) -> dict[str, Any]:
-        """Lock the model's node; return it with what else the statements take."""
-        row = _lock_model(transaction, self.model)
-        return {"node": row and row["id"], "holder": self.holder, "seconds": self._seconds}
+    def _run(self, name: str, *, doing: str, **parameters: Any) -> Sequence[Mapping[str, Any]]:
+        statement = load_statement(name, lease=_fragment("lease_hold"))
+        asked = {**self._parameters, **parameters}
+        return write(self.connection, lambda held: held.run(statement, asked).records, doing=doing)
 
 
-@contextmanager
-def leased(connection: Connection, model: str, lease: Lease | None) -> Iterator[Lease]:
-    """Give the `lease` that the caller holds, or take it for as long as the context lasts."""
-    if lease is not None:
-        yield lease
-    else:
-        with Lease(connection, model) as taken:
-            yield taken
+def lease_lost(model: str) -> LeaseHeld:
+    """Return the error of a writer whose lease another has by now."""
+    return LeaseHeld(
+        f"the lease of model {model!r} expired while this process was held up, and was taken over: "
+        "nothing was published"
+    )
+
+
+def _fragment(name: str) -> Fragment:
+    return Fragment(load_statement(f"write/{name}"))
 
 
 _TAKING = "taking the lease"
@@ -240,18 +289,21 @@ def _make_model(connection: Connection, model: str) -> None:
     """Make the node of `model` if there is none, in a transaction of its own.
 
     Neo4j keeps no two processes from making it at the same moment, as neither sees the other's before the
-    commit. So it is committed first and locked next: `_lock_model` then sees both, and leaves one. It may
+    commit. So it is committed first and locked next: `lock_models` then sees both, and leaves one. It may
     find none, if another process removed it in between.
     """
     statement = load_statement("write/model_create")
     write(connection, lambda making: making.run(statement, {"model": model}), doing=_TAKING)
 
 
-def _lock_model(transaction: Transaction, model: str) -> Mapping[str, Any] | None:
-    """Lock all model nodes and drop duplicates of `model`; return the id and the properties of its node."""
+def lock_models(transaction: Transaction, model: str) -> str | None:
+    """Lock all model nodes and drop duplicates of `model`; return the element id of its node, if it has one.
+
+    All of them, so that two models cannot claim the same property names at the same time.
+    """
     rows = transaction.run(load_statement("write/models_lock")).records
     mine = [dict(row) for row in rows if row["model"].get("name") == model]
     mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
-    return mine[0] if mine else None
+    return str(mine[0]["id"]) if mine else None

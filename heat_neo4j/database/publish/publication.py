@@ -1,168 +1,264 @@
-"""The short transactions of a run: claiming a slot at its start, and switching readers to it at its end.
-
-A model node tells the number of the published version, and is the lock under which runs start, publish and
-are marked for removal, each by the holder of the model's lease. A version is a node of its own that never
-changes, made in a transaction before the switch: so the switch changes one number, and whoever reads that
-number has all of a version. (Neo4j keeps no snapshots: of several properties that one transaction changes, a
-reader can see some old and some new.)
-
-Every batch of a run locks one of the run's lanes, relationships from its node to itself, so that as many
-batches go on at once. Whoever takes a run's right to write away deletes its lanes, so no batch is under way
-when they have it, and none comes after.
-"""
+"""`Publication`: the steps of `publish.protocol` on a server, for a new run, a rollback, and after a crash."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
 from uuid import uuid4
 
-from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.index.vector_indexes import refuse_foreign_indexes
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.index.vector_indexes import (
+    NO_INDEX,
+    IndexPlan,
+    build_indexes,
+    drop_indexes,
+    own_indexes,
+)
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish.lease import Lease
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_address, read_bookkeeping
+from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
+from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
+from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.transactions import write
 from heat_neo4j.database.versions import (
-    Address,
-    previous_address,
-    published,
+    Version,
+    being_published,
+    previous_of,
     rolled_back,
     runs_of,
-    version_of,
-    without_runs,
+    settled,
 )
-from heat_neo4j.database.write.batches import LANES, lease_lost
-from heat_neo4j.database.write.refusals import refuse_foreign_values, refuse_taken_names
 from heat_neo4j.errors import ProjectionError, WriteRefused
 
 __all__ = [
-    "Claim",
-    "claim_slot",
-    "condemn",
-    "note_error",
-    "note_rejected",
-    "publish",
+    "GRACE_SECONDS",
+    "Publication",
+    "await_readers",
+    "index_plan",
+    "read_core",
     "roll_back",
-    "survey",
     "switch_version",
+    "write_lease",
 ]
 
-_LOOKS = 3
+GRACE_SECONDS = 10.0
+"""How long readers that began before a switch are waited for at most."""
+CORE_SIZE = 100
+"""How many nodes around the origin readers are told of: they are near to many, and indexes overlook them."""
+
+_POLL_SECONDS = 0.1
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What a run asks for when it starts.
+class Publication:
+    """The change from the published version of a model to another one.
 
     Parameters
     ----------
+    lease : Lease
+        Of the model, held.
     names : WriteNames
-        Names to write under.
-    parts : tuple of str
-        "embedding", "links" or both.
-    overwrite : bool
-        Whether values of the same names from elsewhere may be overwritten.
-    record : RunRecord
-        What is known of the run before its slot is.
+        Names that the model writes under.
+    coming : mapping
+        The version to be published, as `versions.published` or `versions.rolled_back` gives it, or the
+        published one of which the publication was interrupted.
+    labels : sequence of str
+        Labels of the projection.
+    run : str, optional
+        The new run, which is complete with the switch.
+    on_progress : callable
+        Called with the stages "index new version", "settle" and "build index".
     """
 
-    names: WriteNames
-    parts: tuple[str, ...]
-    overwrite: bool
-    record: RunRecord
+    def __init__(
+        self,
+        lease: Lease,
+        names: WriteNames,
+        coming: Version,
+        *,
+        labels: Sequence[str] = (),
+        run: str | None = None,
+        on_progress: Progress = no_progress,
+    ) -> None:
+        self._lease, self._names, self._labels = lease, names, tuple(labels)
+        self.version = dict(coming)
+        self._before = previous_of(coming)
+        self._run, self._on_progress = run, on_progress
+        self._parts = being_published(coming)
+        self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with the switch
+        self.stamps = ["publishedAt"]
+        self._indexes: Mapping[str, Any] = NO_INDEX
 
+    def run(self, steps: Iterable[Step]) -> None:
+        """Take the steps, in their order.
 
-def survey(connection: Connection, claim: Claim) -> RunRecord:
-    """See that nothing of others is in the way; return the run's record with the slot it would get.
+        Raises
+        ------
+        LeaseHeld
+            If the lease is another's by now.
+        WriteRefused, WriteFailed, ConnectionFailed
+            If the server refuses, or is lost. The next holder of the lease undoes or finishes the publication.
+        """
+        for step in steps:
+            getattr(self, f"_{step.name.lower()}")()
 
-    Raises
-    ------
-    WriteRefused
-        If names are taken.
-    """
-    for look in range(1, _LOOKS + 1):
-        book = read_bookkeeping(connection)
-        refuse_taken_names(book, claim.names, claim.parts)
+    def _stage(self) -> None:
+        """Stage what the last publication replaced; a new run has staged its own."""
+        if EMBEDDING in self._parts and "run" in self.version:
+            copies = {**_prefixed(self._names, "previous"), **_prefixed(self._names, "staged")}
+            before = {"before": self.version["run"], "space": self.version["space"]}
+            self._write_all("write/coordinates_restage", copies, **before)
+        if LINKS in self._parts and "linkRun" in self.version:
+            types = {"source": self._names.links.previous, "target": self._names.links.staged}
+            self._write_all("write/links_copy", types, run=self.version["linkRun"])
+
+    def _index_staged(self) -> None:
+        if EMBEDDING not in self._parts:
+            return
+        self.version |= NO_INDEX
+        # The first version of a model has no readers yet who would go by an index.
+        if self.version["indexWanted"] and "run" in self.version and "run" in self._before:
+            staged = self._build("staged", "index new version")
+            if staged is not None and self.version["space"] == self._before.get("space"):
+                staged += [name for name in self._before.get("indexes") or () if name not in staged]
+            core = read_core(self._lease.connection, self.version) if staged else None
+            self.version |= {"indexes": staged, "core": core}
+
+    def _switch_to_staged(self) -> None:
+        self._switch(self.version, run=self._run, outcome=self.outcome, stamps=self.stamps)
+
+    def _await_readers(self) -> None:
+        if any(runs_of(self._before)):
+            await_readers(self._lease)
+
+    def _settle(self) -> None:
+        if EMBEDDING in self._parts:
+            space = self._before.get("space")
+            self._on_progress("settle", 0, 1)
+            self._write_all(
+                "write/coordinates_settle",
+                {
+                    **_prefixed(self._names, "staged"),
+                    **_prefixed(self._names, "previous"),
+                    **_plain(self._names),
+                },
+                before=self._before.get("run"),
+                left=space if space != self.version.get("space") else None,
+            )
+            self._on_progress("settle", 1, 1)
+        if LINKS in self._parts:
+            plain, staged, previous = self._names.links
+            replaced, run = self._before.get("linkRun"), self.version.get("linkRun")
+            self._remove_links(previous, kept=replaced)
+            if replaced is not None:
+                self._write_all("write/links_copy", {"source": plain, "target": previous}, run=replaced)
+                self._remove_links(plain, runs=[replaced])
+            if run is not None:
+                self._write_all("write/links_copy", {"source": staged, "target": plain}, run=run)
+
+    def _index_plain(self) -> None:
+        if EMBEDDING not in self._parts:
+            return
+        indexes = None
+        if self.version["indexWanted"] and "run" in self.version:
+            indexes = self._build("plain", "build index")
+        if indexes:
+            core = self.version.get("core") or read_core(self._lease.connection, self.version)
+            self._indexes = {"indexes": indexes, "core": core}
+
+    def _switch_to_plain(self) -> None:
+        self.version = settled(self.version, self._indexes if EMBEDDING in self._parts else {})
+        self._switch(self.version)
+
+    def _unstage(self) -> None:
+        parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
+        if EMBEDDING in parts:
+            connection, listed = self._lease.connection, self.version.get("indexes") or ()
+            unread = [each for each in own_indexes(connection, self._names) if each.name not in listed]
+            drop_indexes(connection, unread)
+            staged = self._names.staged._asdict()
+            self._write_all("write/coordinates_remove", staged, spaces=None)
+        if LINKS in parts:
+            self._remove_links(self._names.links.staged)
+        self._lease.write("write/staging_end", doing="publishing")
+
+    def _build(self, copy: str, stage: str) -> list[str] | None:
+        """Make the indexes of a copy; None, and a line in the log, if there can be none."""
+        plan = index_plan(self.version, self._names, self._labels, copy)
         try:
-            if not claim.overwrite:
-                refuse_foreign_values(connection, book, claim.names, claim.parts)
-            if EMBEDDING in claim.parts:
-                refuse_foreign_indexes(connection, claim.names, claim.record.labels)
-        except WriteRefused:
-            # Without the lease: perhaps of a run that started after the runs were read. A user's stay there.
-            if look == _LOOKS:
-                raise
-        else:
-            break
-    model = claim.names.model
-    return replace(_placed(claim, book.free_slot(model)), previous_run=book.published(model).get("run"))
+            return build_indexes(self._lease.connection, plan, self._on_progress, stage)
+        except WriteRefused as refusal:
+            _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
+            self.version["indexWanted"] = False
+            return None
+
+    def _switch(self, version: Version, **options: Any) -> None:
+        switch_version(self._lease, version, doing="publishing", **options)
+
+    def _remove_links(
+        self, link_type: str, *, runs: Sequence[str] | None = None, kept: str | None = None
+    ) -> None:
+        self._write_all("write/links_remove", {"type": link_type}, runs=runs, kept=kept)
+
+    def _write_all(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> None:
+        self._lease.write_all(name, doing="publishing", identifiers=identifiers, **parameters)
 
 
-def _placed(claim: Claim, slot: int) -> RunRecord:
-    """Return the run's record with the names it writes under."""
-    record = replace(claim.record, slot=slot)
-    if EMBEDDING in claim.parts:
-        names = claim.names.slot(slot)
-        record = replace(
-            record,
-            embedding_property=names.embedding,
-            radius_property=names.radius,
-            run_property=names.run,
-            vector_property=names.vector,
-        )
-    return replace(record, link_type=claim.names.link_type) if LINKS in claim.parts else record
+def index_plan(
+    version: Version, names: WriteNames, labels: Sequence[str] = (), copy: str = "plain"
+) -> IndexPlan:
+    """Return what indexes over the plain or the staged copy of a version's coordinates are to be."""
+    properties = getattr(names, copy)
+    return IndexPlan(
+        run=properties.run,
+        property=properties.indexed(version["coordinates"]),
+        space=version["space"],
+        dimension=version["dimension"] - (version["coordinates"] == "hyperboloid"),
+        name_of=names.index_of if copy == "plain" else names.staged_index_of,
+        labels=tuple(labels),
+        model=names.model,
+    )
 
 
-def claim_slot(connection: Connection, lease: Lease, claim: Claim) -> RunRecord:
-    """See that nothing of others is in the way, then register the run; return it with the slot it got.
-
-    Raises
-    ------
-    WriteRefused
-        If names are taken, or the user may not write. No run node is left then.
-    LeaseHeld
-        If the lease is another's by now.
-    """
-    record = survey(connection, claim)
-    run, properties = {"run": record.run_id}, record.to_node()
-
-    def register(transaction: Transaction) -> None:
-        lease.lock(transaction)
-        refuse_taken_names(read_bookkeeping(transaction), claim.names, claim.parts)
-        transaction.run(load_statement("write/run_create"), {**run, "properties": properties, "lanes": LANES})
-        transaction.run(load_statement("write/run_previous"), run)
-
-    write(connection, register, doing="starting a run")
-    return record
+def read_core(connection: Connection, version: Version) -> list[str]:
+    """Return the element ids of the most general nodes of a version."""
+    asked = {"space": version["space"], "limit": CORE_SIZE}
+    asked |= {"staged_run": version.get("stagedRun"), "staged_radius": version.get("stagedRadius")}
+    statement = load_statement("read/core", run=version["runProperty"], radius=version["radiusProperty"])
+    found = connection.read(statement, asked, doing="reading the most general nodes")
+    return list(found[0]["ids"])
 
 
 def switch_version(
-    connection: Connection,
     lease: Lease,
-    change: Callable[[Address], Address],
-    work: Callable[[Transaction, str], object],
+    version: Version,
     *,
     doing: str,
+    run: str | None = None,
+    outcome: Mapping[str, Any] = _NOTHING,
+    stamps: Sequence[str] = (),
 ) -> None:
-    """Switch readers of a model to another version, whose node is made beforehand.
+    """Switch readers of the lease's model to another version.
+
+    Its node is made in a transaction before, as readers who see its number must find it.
 
     Parameters
     ----------
-    connection : Connection
-        Where.
     lease : Lease
-        Of the model.
-    change : callable
-        Returns the properties of the version to come, from those of the published one. What it raises ends
-        all.
-    work : callable
-        What else belongs into the transaction that switches readers; called with the element id of the
-        model's (locked) node. Done without a switch if nothing changes.
+        Held.
+    version : mapping
+        Properties of the version.
     doing : str
         What for, in messages.
+    run, outcome : str and mapping, optional
+        The run that becomes complete with the switch, and properties that its node gets.
+    stamps : sequence of str
+        Properties of the model's node that get the time: of "publishedAt" and "rolledBackAt".
 
     Raises
     ------
@@ -170,65 +266,60 @@ def switch_version(
         If the lease is another's by now.
     """
     token = uuid4().hex
-
-    def prepare(transaction: Transaction) -> None:
-        node = {"node": lease.lock(transaction)}
-        version = read_address(transaction, lease.model)
-        properties = change(version)
-        if properties != version_of(version):
-            # Versions that nobody was switched to: of the dead, or of this transaction, if it is repeated.
-            transaction.run(load_statement("write/versions_forget"), node)
-            made = {**node, "token": token, "properties": properties}
-            transaction.run(load_statement("write/version_create"), made)
-
-    def switch(transaction: Transaction) -> None:
-        node = lease.lock(transaction)
-        version = read_address(transaction, lease.model)
-        if version.get("token") == token:
-            return  # by a commit of which no answer came
-        work(transaction, node)
-        if change(version) != version_of(version):
-            made = {"node": node, "token": token}
-            if not transaction.run(load_statement("write/version_switch"), made).records:
-                raise lease_lost(lease.model)
-        for statement in ("write/runs_supersede", "write/published_unlink", "write/published_link"):
-            transaction.run(load_statement(statement), {"node": node})
-
-    write(connection, prepare, doing=doing)
-    write(connection, switch, doing=doing)
+    lease.write("write/version_create", doing=doing, token=token, properties=dict(version))
+    changes = {"run": run, "outcome": dict(outcome), "stamps": list(stamps)}
+    lease.write("write/version_switch", doing=doing, token=token, **changes)
 
 
-def publish(connection: Connection, lease: Lease, record: RunRecord, address: Address) -> None:
-    """Switch the model to the run, in one small transaction.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where to.
-    lease : Lease
-        Of the model.
-    record : RunRecord
-        The run, as its node shall have it.
-    address : mapping of str to property value
-        What the run sends readers to.
+def await_readers(lease: Lease) -> None:
+    """Wait for the transactions that are under way now: they may go by the version before.
 
     Raises
     ------
     LeaseHeld
         If the lease is another's by now.
     """
-    outcome = {"run": record.run_id, "outcome": record.to_node()}
+    connection = lease.connection
+    began, waited_for = time.monotonic(), _transactions(connection)
+    while waited_for and time.monotonic() - began < GRACE_SECONDS:
+        time.sleep(_POLL_SECONDS)
+        waited_for &= _transactions(connection)
+    if connection.server.edition != "community":
+        # Those of other users and servers are not told: time has to do.
+        time.sleep(max(0.0, GRACE_SECONDS - (time.monotonic() - began)))
+    lease.check()
 
-    def finish(transaction: Transaction, node: str) -> None:
-        if not transaction.run(load_statement("write/publish"), {**outcome, "node": node}).records:
-            raise lease_lost(record.model)
 
-    change = partial(published, parts=address)
-    switch_version(connection, lease, change, finish, doing="publishing")
+def _transactions(connection: Connection) -> set[str]:
+    """Return the ids of the transactions that are under way."""
+    asked = {"database": connection.server.database}
+    found = connection.read(load_statement("read/transactions"), asked, doing="waiting for readers")
+    return set(found[0]["ids"])
 
 
-def roll_back(connection: Connection, lease: Lease) -> tuple[str | None, str | None]:
-    """Let readers see the version before instead of the published one, which is kept in its place.
+@contextmanager
+def write_lease(connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> Iterator[Lease]:
+    """Hold the lease of a model; finish or undo first what a publication before left half done."""
+    with Lease(connection, model, seconds) as lease:
+        if lease.staging is not None:
+            _finish(lease)
+        yield lease
+
+
+def _finish(lease: Lease) -> None:
+    """Finish a publication that was interrupted after its first switch, or undo it."""
+    book = read_bookkeeping(lease.connection, history=True)
+    version = book.published(lease.model)
+    is_switched = bool(being_published(version))
+    run = next((run for run in book.runs_of(lease.model) if run.run_id == lease.staging), None)
+    names = book.names(lease.model) if is_switched or run is None else run.names
+    _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
+    labels = () if run is None else run.labels
+    Publication(lease, names, version, labels=labels).run(remaining(is_switched=is_switched))
+
+
+def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
+    """Publish the version before the published one, which is kept in its place.
 
     Returns
     -------
@@ -242,46 +333,27 @@ def roll_back(connection: Connection, lease: Lease) -> tuple[str | None, str | N
     LeaseHeld
         If the lease is another's by now.
     """
-    target = runs_of(previous_address(read_address(connection, lease.model)))
-    if not any(target):
+    book = read_bookkeeping(lease.connection)
+    version = book.published(lease.model)
+    target = previous_of(version)
+    if not any(runs_of(target)):
         raise ProjectionError(
             f"model {lease.model!r} has no version before the published one in this database"
         )
-
-    def note(transaction: Transaction, node: str) -> None:
-        transaction.run(load_statement("write/rollback"), {"node": node})
-
-    switch_version(connection, lease, rolled_back, note, doing="rolling back")
-    return target
-
-
-def condemn(connection: Connection, lease: Lease, runs: Sequence[RunRecord]) -> None:
-    """Take `runs` of the lease's model out of publication, so that they can be removed."""
-    chosen = [run.run_id for run in runs]
-
-    def note(transaction: Transaction, _: str) -> None:
-        transaction.run(load_statement("write/runs_condemn"), {"runs": chosen})
-
-    switch_version(connection, lease, partial(without_runs, runs=chosen), note, doing="clearing")
+    names = book.names(lease.model)
+    is_indexed = bool(version.get("indexes") or target.get("indexes"))
+    coming = rolled_back(version, names, index=is_indexed)
+    labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
+    lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
+    publication = Publication(lease, names, coming, labels=labels, on_progress=on_progress)
+    publication.stamps.append("rolledBackAt")
+    publication.run(PUBLICATION)
+    return runs_of(target)
 
 
-def note_rejected(connection: Connection, record: RunRecord) -> None:
-    """Make the node of a run that did not pass the quality gate and wrote nothing."""
-    run = {"run": record.run_id}
-
-    def note(transaction: Transaction) -> None:
-        properties = {"properties": record.to_node()}
-        transaction.run(load_statement("write/run_rejected"), {**run, **properties})
-        transaction.run(load_statement("write/run_previous"), run)
-
-    write(connection, note, doing="recording a rejected run")
+def _plain(names: WriteNames) -> dict[str, str]:
+    return names.plain._asdict()
 
 
-def note_error(connection: Connection, run_id: str, error: str) -> None:
-    """Write on the node of an unfinished run why it stopped."""
-    parameters = {"run": run_id, "error": error}
-    write(
-        connection,
-        lambda noted: noted.run(load_statement("write/run_error"), parameters),
-        doing="noting an error",
-    )
+def _prefixed(names: WriteNames, copy: str) -> dict[str, str]:
+    return {f"{copy}_{name}": value for name, value in getattr(names, copy)._asdict().items()}

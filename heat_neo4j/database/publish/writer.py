@@ -6,7 +6,7 @@ import logging
 import platform
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,28 +15,30 @@ from types import TracebackType
 from typing import Any, Self, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heat_neo4j import __version__
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.database.connection import Connection, ServerInfo
-from heat_neo4j.database.index.vector_indexes import NO_INDEX, STAGE, build_indexes, drop_strays
+from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
+from heat_neo4j.database.index.vector_indexes import refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish.lease import Lease, leased
-from heat_neo4j.database.publish.publication import (
-    Claim,
-    claim_slot,
-    note_error,
-    note_rejected,
-    publish,
-    survey,
+from heat_neo4j.database.publish.lease import LANES, Lease, lock_models
+from heat_neo4j.database.publish.protocol import PUBLICATION, Step
+from heat_neo4j.database.publish.publication import Publication, write_lease
+from heat_neo4j.database.runs import (
+    EMBEDDING,
+    LABELS,
+    LINKS,
+    Bookkeeping,
+    RunRecord,
+    read_bookkeeping,
+    read_version,
 )
-from heat_neo4j.database.publish.removal import sweep
-from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RunRecord, read_address, read_bookkeeping
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
-from heat_neo4j.database.transactions import stopping
+from heat_neo4j.database.transactions import stopping, write
+from heat_neo4j.database.versions import Version, published
 from heat_neo4j.database.write.batches import (
-    LANES,
     Columns,
     Rounds,
     coordinate_columns,
@@ -46,8 +48,13 @@ from heat_neo4j.database.write.batches import (
     send,
 )
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
-from heat_neo4j.database.write.refusals import refuse_input_names
-from heat_neo4j.errors import ConnectionFailed, HeatError, WriteRefused
+from heat_neo4j.database.write.refusals import (
+    refuse_foreign_values,
+    refuse_input_names,
+    refuse_renaming,
+    refuse_taken_names,
+)
+from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
 from heat_neo4j.graph import Graph
 
 __all__ = [
@@ -194,10 +201,10 @@ _log = logging.getLogger(__name__)
 class Run:
     """One run, on its way into the graph; a context manager.
 
-    Entering it takes the model's lease, sees that nothing of others is in the way, makes the run node
-    ("incomplete"), and removes what dead runs of the model left. `publish` makes readers see the run, all of
-    it at once. Whatever ends the run before that, a killed process included, leaves what was published before
-    untouched.
+    Entering it takes the model's lease, sees that nothing of others is in the way, and makes the run node
+    ("incomplete"). `publish` makes readers see the run, all of it at once. Whatever ends the run before that,
+    a killed process included, leaves what was published before untouched; whatever ends it after that, the
+    next process that writes finishes.
 
     Parameters
     ----------
@@ -224,7 +231,8 @@ class Run:
     lease : Lease, optional
         The model's lease, if the caller holds it; taken on entering if not given.
     on_progress : callable
-        Called with the stages "remove old version", "write coordinates", "write links" and "build index".
+        Called with the stages "write coordinates", "write links", "index new version", "settle" and "build
+        index".
 
     Raises
     ------
@@ -264,13 +272,20 @@ class Run:
             parameters=parameters,
             stage_seconds=stage_seconds,
         )
-        record = replace(record, **(facts or {}))
+        record = replace(
+            record,
+            embedding_property=names.embedding,
+            radius_property=names.radius,
+            run_property=names.run,
+            vector_property=names.vector,
+            link_type=names.link_type,
+            **(facts or {}),
+        )
         self._connection, self._graph, self._on_progress = connection, graph, on_progress
-        self._claim = Claim(names, self._parts, overwrite, record)
-        self._index = index
-        self._vector_dimension = 0
+        self._names, self._overwrite, self._index = names, overwrite, index
         self._record = record
-        self._published: dict[str, Any] = {}
+        self._version: Version = {}
+        self._coming: dict[str, Any] = {}
         self._lease = lease
         self._stack = ExitStack()
         self._done = False
@@ -298,8 +313,10 @@ class Run:
         WriteRefused
             If it would be refused.
         """
-        record = survey(self._connection, self._claim)
-        record = replace(record, run_id="", status="dry run", stored=())
+        version = self._look_round()
+        record = replace(
+            self._record, run_id="", status="dry run", stored=(), previous_run=version.get("run")
+        )
         if coordinates is not None:
             nodes, width = coordinates.values.shape
             record = replace(record, coordinates=coordinates.kind, dimension=width, nodes_written=nodes)
@@ -315,28 +332,29 @@ class Run:
         why : str
             What was wrong with it.
         """
-        known = self._claim.record
-        parameters = {**known.parameters, **facts.get("parameters", {})}
-        before = read_address(self._connection, known.model).get("run")
+        parameters = {**self._record.parameters, **facts.get("parameters", {})}
+        before = read_version(self._connection, self._record.model).get("run")
         self._record = replace(
-            known,
+            self._record,
             **{**facts, "parameters": parameters},
             status="rejected",
             stored=(),
             error=why,
             previous_run=before,
         )
-        note_rejected(self._connection, self._record)
+        asked = {"run": self._record.run_id, "properties": self._record.to_node()}
+        statement = load_statement("write/run_rejected")
+        write(self._connection, lambda noted: noted.run(statement, asked), doing="recording a rejected run")
         return self._record
 
     def __enter__(self) -> Self:
+        model = self._record.model
         with ExitStack() as stack:
-            self._lease = stack.enter_context(leased(self._connection, self._record.model, self._lease))
-            self._record = claim_slot(self._connection, self._lease, self._claim)
-            with stopping(self._record.run_id):
-                sweep(self._connection, self._lease, self._on_progress)
-                if EMBEDDING in self._parts:
-                    drop_strays(self._connection, self._claim.names.slot(self._record.slot))
+            taken = nullcontext(self._lease) if self._lease else write_lease(self._connection, model)
+            self._lease = stack.enter_context(taken)
+            self._version = self._look_round()
+            self._record = replace(self._record, previous_run=self._version.get("run"))
+            write(self._connection, self._register, doing="starting a run")
             self._stack = stack.pop_all()
         return self
 
@@ -348,7 +366,30 @@ class Run:
                 return
             with suppress(HeatError):
                 reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                note_error(self._connection, self._record.run_id, reason[:500])
+                noted = {"run": self._record.run_id, "error": reason[:500]}
+                statement = load_statement("write/run_error")
+                write(self._connection, lambda noting: noting.run(statement, noted), doing="noting an error")
+
+    def _look_round(self) -> Version:
+        """See that nothing of others is in the way; return the published version."""
+        book = read_bookkeeping(self._connection)
+        self._refuse_names(book)
+        if not self._overwrite:
+            refuse_foreign_values(self._connection, book, self._names, self._parts)
+        if EMBEDDING in self._parts:
+            refuse_foreign_indexes(self._connection, self._names, self._record.labels)
+        return book.published(self._names.model)
+
+    def _refuse_names(self, book: Bookkeeping) -> None:
+        refuse_taken_names(book, self._names, self._parts)
+        refuse_renaming(book, self._names, self._parts)
+
+    def _register(self, transaction: Transaction) -> None:
+        """Make the run's node, unless another model has claimed the names since we looked."""
+        lock_models(transaction, self._record.model)
+        self._refuse_names(read_bookkeeping(transaction))
+        made = {"run": self._record.run_id, "properties": self._record.to_node()}
+        self._held_lease.run(transaction, "write/run_create", **made)
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
         """Write coordinates, radius and run id onto the nodes of the graph.
@@ -394,60 +435,102 @@ class Run:
         """
         self.send_links(check_links(links, self._graph.n_nodes))
 
-    def send_coordinates(self, coordinates: Coordinates, facts: Mapping[str, Any]) -> None:
-        """Write checked coordinates; `facts` are fields of the run's record. See `write_embedding`."""
+    def send_coordinates(
+        self,
+        coordinates: Coordinates,
+        facts: Mapping[str, Any],
+        changed: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Stage checked coordinates; see `write_embedding`.
+
+        Parameters
+        ----------
+        coordinates : Coordinates
+            Of all nodes of the graph.
+        facts : mapping
+            Fields of the run's record.
+        changed : bool array of shape (N,), optional
+            Which rows differ from what is published: the others, which must be the same to the bit, are not
+            written. All are if not given.
+        """
         self._require(EMBEDDING)
-        width = coordinates.values.shape[1]
-        names = self._claim.names.slot(self._record.slot)
-        statement = load_statement("write/coordinates_set", projected=self._projected(), **names._asdict())
-        rows = max(1, min(self._batch_size, _BATCH_FLOATS // width))
-        columns = coordinate_columns(coordinates, self._graph.node_ids, vectors=self._index)
-        self._vector_dimension = coordinates.dimension
-        nodes = len(coordinates.values)
-        rounds = equal_parts(nodes, _lanes(nodes, rows))
-        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, rows)
+        space = self._record.run_id if changed is None else self._version["space"]
+        rows = np.arange(len(coordinates.values)) if changed is None else np.flatnonzero(changed)
+        missing = self._stage(coordinates, rows, space)
+        if changed is not None:
+            self._stage_leavers(space)
         parameters = {**self._record.parameters, **facts.get("parameters", {})}
         self._record = replace(
             self._record,
             **{**facts, "parameters": parameters},
             coordinates=coordinates.kind,
-            dimension=width,
-            nodes_written=written,
-            nodes_missing=len(coordinates.values) - written,
+            dimension=coordinates.values.shape[1],
+            nodes_written=len(coordinates.values) - missing,
+            nodes_missing=missing,
         )
-        self._published |= {
+        plain = self._names.plain
+        self._coming |= {
             "run": self._record.run_id,
-            "slot": self._record.slot,
-            "embeddingProperty": names.embedding,
-            "radiusProperty": names.radius,
-            "runProperty": names.run,
+            "space": space,
+            "embeddingProperty": plain.embedding,
+            "radiusProperty": plain.radius,
+            "runProperty": plain.run,
+            "vectorProperty": plain.indexed(coordinates.kind),
             "coordinates": coordinates.kind,
-            "dimension": width,
-            **NO_INDEX,
+            "dimension": coordinates.values.shape[1],
         }
 
+    def _stage(self, coordinates: Coordinates, rows: NDArray[np.int64], space: str) -> int:
+        """Write rows of the coordinates under staged names; return how many nodes are gone."""
+        statement = self._held_lease.batch(
+            "write/coordinates_stage", projected=self._projected(), **self._names.staged._asdict()
+        )
+        in_batch = max(1, min(self._batch_size, _BATCH_FLOATS // coordinates.values.shape[1]))
+        columns = coordinate_columns(coordinates, rows, self._graph.node_ids)
+        rounds = equal_parts(len(rows), _lanes(len(rows), in_batch))
+        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, in_batch, space=space)
+        return len(rows) - written
+
+    def _stage_leavers(self, space: str) -> None:
+        """Stage the published nodes that have left the projection as nodes without coordinates."""
+        find = load_statement("read/coordinates_of_space", run=self._names.run)
+        found = self._connection.read(find, {"space": space}, doing="looking for nodes that left")[0]["ids"]
+        leavers = sorted(set(found).difference(self._graph.node_ids))
+        if leavers:
+            statement = self._held_lease.batch("write/leavers_stage", run=self._names.staged.run)
+            rounds = equal_parts(len(leavers), 1)
+            self._send(
+                _STAGE_COORDINATES,
+                statement,
+                lambda begin, end: {"ids": leavers[begin:end]},
+                rounds,
+                self._batch_size,
+            )
+
     def send_links(self, links: LinkColumns) -> None:
-        """Write checked links; see `write_links`."""
+        """Stage checked links; see `write_links`."""
         self._require(LINKS)
-        link_type = self._claim.names.link_type
-        statement = load_statement("write/links_merge", projected=self._projected(), type=link_type)
+        statement = self._held_lease.batch(
+            "write/links_stage", projected=self._projected(), type=self._names.links.staged
+        )
         lanes = _lanes(len(links.source), self._batch_size)
         order, rounds = disjoint_rounds(links.source, links.target, lanes)
         columns = link_columns(links, order, self._graph.node_ids)
-        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size)
+        run = self._record.run_id
+        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size, run=run)
         missing = len(links.source) - written
         self._record = replace(self._record, links_written=written, links_missing=missing)
-        self._published |= {
-            "linkRun": self._record.run_id,
-            "linkType": link_type,
+        self._coming |= {
+            "linkRun": run,
+            "linkType": self._names.link_type,
             "linkRadius": links.radius,
             "linkTemperature": links.temperature,
         }
 
     def publish(self) -> RunRecord:
-        """Make readers see the run instead of the one before, in one transaction; keep that for a rollback.
+        """Make readers see the run instead of the one before; keep that for a rollback.
 
-        What was kept until then is removed.
+        The steps are those of `publish.protocol`.
 
         Returns
         -------
@@ -463,53 +546,47 @@ class Run:
         LeaseHeld
             If another process took the lease meanwhile.
         """
-        addresses = {EMBEDDING: "run", LINKS: "linkRun"}
-        unwritten = [part for part in self._parts if addresses[part] not in self._published]
+        written_by = {EMBEDDING: "run", LINKS: "linkRun"}
+        unwritten = [part for part in self._parts if written_by[part] not in self._coming]
         if unwritten:
             raise ValueError(f"before publishing, the run must write its {' and '.join(unwritten)}")
-        if self._index and EMBEDDING in self._parts:
-            self._build_index()
-        with stopping(self._record.run_id, publishing=True):
-            publish(self._connection, self._held_lease, self._record, self._published)
+        coming = published(self._version, self._coming, self._names, index=self._index)
+        publication = Publication(
+            self._held_lease,
+            self._names,
+            coming,
+            labels=self._record.labels,
+            run=self._record.run_id,
+            on_progress=self._on_progress,
+        )
+        run_id = self._record.run_id
+        with self._timed("index new version"), stopping(run_id):
+            publication.run([Step.INDEX_STAGED])
+        publication.outcome = self._record.to_node()
+        with stopping(run_id, publishing=True):
+            publication.run([Step.SWITCH_TO_STAGED])
         self._done = True
         self._record = replace(self._record, status="complete")
-        try:
-            sweep(self._connection, self._held_lease, self._on_progress)
-            runs = read_bookkeeping(self._connection).runs
-        except HeatError as error:
-            # The new version is public; what is left of the old one goes with the next run or `heat clear`.
-            _log.warning(
-                "run %s is published; the old version was not wholly removed: %s", self._record.run_id, error
-            )
-            return self._record
-        return next((run for run in runs if run.run_id == self._record.run_id), self._record)
-
-    def _build_index(self) -> None:
-        """Make the index before readers are sent to it; go on without where there cannot be one."""
-        names = self._claim.names.slot(self._record.slot)
-        with self._timed(STAGE), stopping(self._record.run_id):
+        with self._timed("settle"), stopping(run_id, settling=True):
             try:
-                address = build_indexes(
-                    self._connection,
-                    self._record,
-                    names,
-                    self._vector_dimension,
-                    status="incomplete",
-                    on_progress=self._on_progress,
-                )
-            except WriteRefused as refusal:
-                _log.warning("run %s is published without a vector index: %s", self._record.run_id, refusal)
-                return
-        self._record = replace(self._record, indexes=tuple(address["indexes"]))
-        self._published |= address
+                publication.run(PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :])
+            except LeaseHeld:
+                _log.warning("run %s is published; another process settles it", run_id)
+                return self._record
+        runs = read_bookkeeping(self._connection).runs
+        return next((run for run in runs if run.run_id == run_id), self._record)
 
-    def _send(self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int) -> int:
+    def _send(
+        self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int, **held: str
+    ) -> int:
+        lease = self._held_lease
         with self._timed(stage), stopping(self._record.run_id):
             return send(
                 self._connection,
-                self._record,
                 statement,
                 columns,
+                held={"model": lease.model, "holder": lease.holder, **held},
+                check=lease.check,
                 stage=stage,
                 rounds=rounds,
                 rows=rows,
@@ -536,7 +613,7 @@ class Run:
     def _require(self, part: str) -> None:
         if part not in self._parts:
             raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
-        if not self._record.slot:
+        if self._lease is None:
             raise ValueError("the run has not started: use it as a context manager")
 
 

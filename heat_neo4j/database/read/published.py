@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.runs import is_kept, nothing_published, read_address
+from heat_neo4j.database.runs import nothing_published, read_version
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid, vector_scales
+from heat_neo4j.database.write.payload import Coordinates, ball_factors, to_hyperboloid
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
@@ -64,17 +64,17 @@ class StoredCoordinates:
         """Return `coordinates`, of the same kind and rows, with those that are stored put in to the bit."""
         values, radii = coordinates.values.copy(), coordinates.radii.copy()
         values[self.found], radii[self.found] = self.values[self.found], self.radii[self.found]
-        return Coordinates(self.kind, values, radii, vector_scales(values, self.kind))
+        return Coordinates(self.kind, values, radii, ball_factors(values, self.kind))
 
 
 def read_stored(connection: Connection, graph: Graph, model: str) -> StoredCoordinates | None:
     """Return the published coordinates of rows of `graph`; see `Neo4jStore.read_stored`."""
     for _ in range(_ATTEMPTS):
-        node = read_address(connection, model)
+        node = read_version(connection, model)
         if "run" not in node:
             return None
         stored = _read_run(connection, graph, node)
-        if read_address(connection, model).get("run") == node["run"]:
+        if read_version(connection, model).get("run") == node["run"]:
             return stored
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
@@ -82,18 +82,19 @@ def read_stored(connection: Connection, graph: Graph, model: str) -> StoredCoord
 def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
     """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
     for _ in range(_ATTEMPTS):
-        node = read_address(connection, model)
+        node = read_version(connection, model)
         if "run" not in node:
             raise nothing_published(model)
         stored = _read_run(connection, graph, node)
+        if read_version(connection, model).get("run") != node["run"]:
+            continue
         missing = int((~stored.found).sum())
-        if not missing:
-            return stored.points()
-        if read_address(connection, model).get("run") == node["run"]:
+        if missing:
             raise ProjectionError(
                 f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
                 f"(run {node['run']}): they are newer than the run, or gone; run `heat embed` again"
             )
+        return stored.points()
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
 
@@ -107,11 +108,16 @@ def _read_run(connection: Connection, graph: Graph, node: Mapping[str, Any]) -> 
         embedding=node["embeddingProperty"],
         radius=node["radiusProperty"],
     )
+    staged = {
+        "staged_run": node.get("stagedRun"),
+        "staged_embedding": node.get("stagedEmbedding"),
+        "staged_radius": node.get("stagedRadius"),
+    }
     values = np.zeros((graph.n_nodes, node["dimension"]))
     radii = np.zeros(graph.n_nodes)
     found = np.zeros(graph.n_nodes, dtype=np.bool_)
     for begin in range(0, graph.n_nodes, _BATCH):
-        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": node["run"]}
+        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "space": node["space"], **staged}
         columns = connection.read(statement, batch, doing="reading coordinates")[0]
         rows = begin + np.asarray(columns["positions"], dtype=np.int64)
         if rows.size:
@@ -154,10 +160,30 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
     """Return the published predicted links between rows of `graph`; see `Neo4jStore.read_links`."""
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has links there: this one has no node_ids")
-    node = read_address(connection, model)
-    if "linkRun" not in node:
-        return None
-    statement = load_statement("read/links", type=node["linkType"])
+    for _ in range(_ATTEMPTS):
+        node = read_version(connection, model)
+        if "linkRun" not in node:
+            return None
+        found = _read_links_of(connection, graph, node)
+        if read_version(connection, model).get("linkRun") == node["linkRun"]:
+            break
+    else:
+        raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+    found.sort(key=lambda link: link[:3])
+    known = all(link[3] is not None for link in found) and bool(found)
+    return StoredLinks(
+        np.array([link[1] for link in found], dtype=np.int64),
+        np.array([link[2] for link in found], dtype=np.int64),
+        np.array([link[0] for link in found], dtype=np.float64),
+        np.array([link[3] for link in found], dtype=np.float64) if known else None,
+    )
+
+
+def _read_links_of(
+    connection: Connection, graph: Graph, node: Mapping[str, Any]
+) -> list[tuple[float, int, int, float | None]]:
+    """Return distance, rows and probability of the links of a version between rows of `graph`."""
+    statement = load_statement("read/links", type=node.get("stagedLinkType", node["linkType"]))
     row_of = {identity: row for row, identity in enumerate(graph.node_ids)}
     found: list[tuple[float, int, int, float | None]] = []
     for begin in range(0, graph.n_nodes, _BATCH):
@@ -167,13 +193,4 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
             if target in row_of:
                 ends = sorted((begin + place, row_of[target]))
                 found.append((distance, *ends, probability))
-    if not is_kept(connection, model, node["linkRun"], "linkRun"):
-        raise ProjectionError(f"model {model!r} was published anew while its links were read: read again")
-    found.sort(key=lambda link: link[:3])
-    known = all(link[3] is not None for link in found) and bool(found)
-    return StoredLinks(
-        np.array([link[1] for link in found], dtype=np.int64),
-        np.array([link[2] for link in found], dtype=np.int64),
-        np.array([link[0] for link in found], dtype=np.float64),
-        np.array([link[3] for link in found], dtype=np.float64) if known else None,
-    )
+    return found

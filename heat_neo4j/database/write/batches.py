@@ -1,4 +1,4 @@
-"""Columns sent to the server in batches, each in one transaction that also holds a lane of the run."""
+"""Columns sent to the server in batches, each in one transaction that also holds a lane of the lease."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
-from heat_neo4j.errors import LeaseHeld, WriteFailed
+from heat_neo4j.errors import WriteFailed
 
 __all__ = [
-    "LANES",
     "Columns",
     "Rounds",
     "coordinate_columns",
     "disjoint_rounds",
     "equal_parts",
-    "hold_lane",
-    "lease_lost",
     "link_columns",
     "send",
 ]
@@ -92,16 +87,14 @@ Columns = Callable[[int, int], Parameters]
 
 _FEWEST_ROWS = 100
 
-LANES = 2
-"""Batches of a run that are written at once. With four, relationships deadlock and the gain is lost."""
-
 
 def send(
     connection: Connection,
-    record: RunRecord,
     statement: str,
     columns: Columns,
     *,
+    held: Parameters,
+    check: Callable[[], None],
     stage: str,
     rounds: Rounds,
     rows: int,
@@ -116,16 +109,19 @@ def send(
     ----------
     connection : Connection
         Where to.
-    record : RunRecord
-        The run that writes; it must still be "incomplete" in the graph.
     statement : str
-        Takes ``run`` and what `columns` gives, returns ``written``. To repeat it must change nothing.
+        Takes ``lane``, `held` and what `columns` gives, returns ``written``, 0 if the lane is gone. To repeat it
+        must change nothing.
     columns : callable
         ``columns(begin, end)`` gives the parameters of rows begin to end; called in several threads.
+    held : mapping
+        Parameters of every batch: what tells the lanes, and the run.
+    check : callable
+        Raises `LeaseHeld` if the lease is another's by now.
     stage : str
         Name for progress and messages.
     rounds : sequence of sequences of (begin, end)
-        Rows to write, each once; those of one round are written at the same time, at most `LANES` ranges.
+        Rows to write, each once; those of one round are written at the same time, a lane for each range.
     rows : int
         Number of rows in a batch at first.
     on_progress : callable
@@ -147,19 +143,23 @@ def send(
     """
 
     def batch(lane: int, begin: int, end: int) -> int:
-        parameters = {"run": record.run_id, **columns(begin, end)}
+        parameters = {**held, "lane": lane, **columns(begin, end)}
 
         def work(transaction: Transaction) -> int:
-            hold_lane(transaction, record.run_id, lane, record.model)
             with fitting():
                 return int(transaction.run(statement, parameters).records[0]["written"])
 
-        return write(connection, work, doing=f"in stage {stage!r}")
+        rows_written = write(connection, work, doing=f"in stage {stage!r}")
+        if not rows_written:
+            check()
+        return rows_written
 
     total = sum(end - begin for ranges in rounds for begin, end in ranges)
     written = done = 0
     on_progress(stage, 0, total)
-    with ThreadPoolExecutor(LANES, "heat-write") as pool:  # at its end, batches under way are waited for
+    with ThreadPoolExecutor(
+        max(map(len, rounds), default=1), "heat-write"
+    ) as pool:  # at its end, batches under way are waited for
         for ranges in rounds:
             idle = {lane: rows_left for lane, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
             running: dict[Future[int], tuple[int, int, int, int]] = {}
@@ -186,27 +186,29 @@ def send(
     return written
 
 
-def coordinate_columns(coordinates: Coordinates, node_ids: Sequence[str], *, vectors: bool) -> Columns:
+def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], node_ids: Sequence[str]) -> Columns:
     """Return what gives the columns of a batch of nodes: flat, as the server takes them fastest.
 
     Parameters
     ----------
     coordinates : Coordinates
         What to write.
+    rows : int64 array of shape (M,)
+        Which of them.
     node_ids : sequence of str
-        Element ids of the rows.
-    vectors : bool
-        Whether vectors for an index are written too.
+        Element ids of all rows.
     """
     width = coordinates.values.shape[1]
 
     def columns(begin: int, end: int) -> Parameters:
+        batch = rows[begin:end]
+        factors = None if coordinates.factors is None else coordinates.factors[batch].tolist()
         return {
-            "ids": list(node_ids[begin:end]),
-            "values": coordinates.values[begin:end].ravel().tolist(),
+            "ids": [node_ids[row] for row in batch.tolist()],
+            "values": coordinates.values[batch].ravel().tolist(),
             "width": width,
-            "radii": coordinates.radii[begin:end].tolist(),
-            "scales": coordinates.scales[begin:end].tolist() if vectors else None,
+            "radii": coordinates.radii[batch].tolist(),
+            "factors": factors,
             "dimension": coordinates.dimension,
         }
 
@@ -231,23 +233,3 @@ def link_columns(links: LinkColumns, order: NDArray[np.int64], node_ids: Sequenc
         }
 
     return columns
-
-
-def hold_lane(transaction: Transaction, run_id: str, lane: int, model: str) -> None:
-    """Lock a lane of the run, 0 to `LANES` - 1, for this transaction.
-
-    Raises
-    ------
-    LeaseHeld
-        If another process took the lease since, and with it the run's right to write.
-    """
-    if not transaction.run(load_statement("write/lane_hold"), {"run": run_id, "lane": lane}).records:
-        raise lease_lost(model)
-
-
-def lease_lost(model: str) -> LeaseHeld:
-    """Return the error of a writer whose lease another has by now."""
-    return LeaseHeld(
-        f"the lease of model {model!r} expired while this process was held up, and was taken over: "
-        "nothing was published"
-    )

@@ -14,29 +14,24 @@ from heat_neo4j.geometry import hyperboloid
 
 __all__ = [
     "COORDINATES",
-    "VECTOR_SCALE",
     "Coordinates",
     "LinkColumns",
     "Links",
+    "ball_factors",
     "check_coordinates",
     "check_links",
     "to_hyperboloid",
-    "vector_scales",
 ]
 
 Array = NDArray[np.float64]
 
 COORDINATES = ("poincare", "hyperboloid", "klein")
-VECTOR_SCALE = 10_000.0
-"""What points of the Poincare ball are multiplied by for the vector index."""
 _FROM_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
     "poincare": hyperboloid.to_poincare,
     "hyperboloid": np.asarray,
     "klein": hyperboloid.to_klein,
 }
-# What turns the first d coordinates into points of the Poincare ball.
 _TO_BALL: dict[str, Callable[[Array], Array]] = {
-    "poincare": lambda values: np.ones(len(values)),
     "hyperboloid": lambda values: 1.0 / (1.0 + values[:, -1]),
     "klein": lambda values: 1.0 / (1.0 + np.sqrt(1.0 - np.sum(values * values, axis=1))),
 }
@@ -87,18 +82,19 @@ class Coordinates:
         A row per node of the graph, finite.
     radii : float64 array of shape (N,)
         Hyperbolic distance from the origin.
-    scales : float64 array of shape (N,)
-        What the first `dimension` values are multiplied by for the vector index.
+    factors : float64 array of shape (N,), optional
+        What the first `dimension` values are multiplied by to be a point of the Poincare ball; None if they
+        are one.
     """
 
     kind: str
     values: Array
     radii: Array
-    scales: Array
+    factors: Array | None
 
     @property
     def dimension(self) -> int:
-        """Dimension d of the space: the length of vectors in the index."""
+        """Dimension d of the space."""
         return int(self.values.shape[1]) - (self.kind == "hyperboloid")
 
 
@@ -165,12 +161,12 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
                 f"{border.size} points (first: row {border[0]}) are so far out that their {kind} coordinates "
                 "round to the border of the ball: write hyperboloid coordinates; nothing written"
             )
-    return Coordinates(kind, values, hyperboloid.radius(points), vector_scales(values, kind))
+    return Coordinates(kind, values, hyperboloid.radius(points), ball_factors(values, kind))
 
 
-def vector_scales(values: Array, kind: str) -> Array:
-    """Return what turns the first d of stored coordinates into vectors of the index, shape (N,)."""
-    return VECTOR_SCALE * _TO_BALL[kind](values)
+def ball_factors(values: Array, kind: str) -> Array | None:
+    """Return what turns the first d of stored coordinates into points of the Poincare ball, shape (N,)."""
+    return None if kind == "poincare" else _TO_BALL[kind](values)
 
 
 def to_hyperboloid(values: Array, kind: str) -> Array:

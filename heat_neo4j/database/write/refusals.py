@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.naming import SLOTS, WriteNames
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.graph import Graph
 
-__all__ = ["refuse_foreign_values", "refuse_input_names", "refuse_taken_names"]
+__all__ = ["refuse_foreign_values", "refuse_input_names", "refuse_renaming", "refuse_taken_names"]
 
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
@@ -30,10 +30,11 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
                 raise WriteRefused(
                     f"the node property {name!r} is read by the projection: write to another name"
                 )
-    if LINKS in parts and names.link_type in (projection.get("relationships") or ()):
-        raise WriteRefused(
-            f"the relationship type {names.link_type!r} is read by the projection: use another link type"
-        )
+    for link_type in names.links if LINKS in parts else ():
+        if link_type in (projection.get("relationships") or ()):
+            raise WriteRefused(
+                f"the relationship type {link_type!r} is read by the projection: use another link type"
+            )
 
 
 def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
@@ -49,14 +50,33 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
             continue
         taken: set[str | None] = set()
         if EMBEDDING in parts and EMBEDDING in run.stored:
-            mine = (run.embedding_property, run.radius_property, run.run_property, run.vector_property)
-            taken |= set(mine) & set(names.properties)
+            taken |= set(run.names.properties) & set(names.properties)
         if LINKS in parts and LINKS in run.stored:
-            taken |= {run.link_type} & {names.link_type}
+            taken |= set(run.names.links) & set(names.links)
         if taken:
             raise WriteRefused(
                 f"{', '.join(sorted(map(repr, taken)))} belongs to model {run.model!r}: give model "
                 f"{names.model!r} other names, or run `heat clear --model {run.model}`"
+            )
+
+
+def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
+    """Refuse names other than those under which the model is published: its readers go by them.
+
+    Raises
+    ------
+    WriteRefused
+        Naming both.
+    """
+    version, used = book.published(names.model), book.names(names.model)
+    pairs = [(used.link_type, names.link_type)] if "linkRun" in version and LINKS in parts else []
+    if "run" in version and EMBEDDING in parts:
+        pairs += zip(used.plain, names.plain, strict=True)
+    for there, wanted in pairs:
+        if there != wanted:
+            raise WriteRefused(
+                f"model {names.model!r} is published under {there!r}, not {wanted!r}: keep the name, or run "
+                f"`heat clear --model {names.model}` first"
             )
 
 
@@ -72,21 +92,19 @@ def refuse_foreign_values(
     """
     advice = "choose other names, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
-        statement = load_statement(
-            "write/foreign_values",
-            **{
-                f"{name}_{word}": value
-                for word, number in zip(("one", "two", "three"), SLOTS, strict=True)
-                for name, value in names.slot(number)._asdict().items()
-            },
-        )
+        copies = {
+            **names.plain._asdict(),
+            **{f"staged_{name}": value for name, value in names.staged._asdict().items()},
+            **{f"previous_{name}": value for name, value in names.previous._asdict().items()},
+        }
+        statement = load_statement("write/foreign_values", **copies)
         holders = {"runs": book.holders(names.model, EMBEDDING)}
         found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]
         if found["found"]:
             raise WriteRefused(
                 f"{found['found']} nodes (e.g. {found['example']}) have {names.embedding}, {names.radius}, "
-                f"{names.run} or {names.vector}, each with 1, 2 or 3 at its end, from elsewhere, not from a "
-                f"run of model {names.model!r}: {advice}"
+                f"{names.run} or {names.vector}, perhaps with Staged or Previous at its end, from elsewhere, not "
+                f"from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
         statement = load_statement("write/foreign_links", type=names.link_type)

@@ -1,0 +1,15 @@
+// Stage what the last publication replaced, in batches. A node that had no coordinates then is staged as without.
+// Parameters: model, lane, holder, rows (in a batch), before (the run whose version is staged), space (of that version).
+MATCH (n) WHERE n.@previous_run = $before
+WITH collect(n) AS nodes
+UNWIND range(0, size(nodes) - 1, $rows) AS begin
+WITH nodes[begin .. begin + $rows] AS batch
+CALL (batch) {
+  @lane
+  UNWIND batch AS n
+  SET n.@staged_embedding = n.@previous_embedding, n.@staged_radius = n.@previous_radius,
+      n.@staged_vector = n.@previous_vector,
+      n.@staged_run = CASE WHEN n.@previous_embedding IS NULL THEN '' ELSE $space END
+  RETURN count(n) AS written
+} IN TRANSACTIONS OF 1 ROW
+RETURN written

@@ -1,0 +1,21 @@
+// Move staged coordinates to their plain names, in batches, and what was there to the names of what was replaced: nodes
+// that are staged, and those of a space that nobody reads any more. A batch that was moved is not moved again.
+// Parameters: model, lane, holder, rows (in a batch), before (the run whose version is replaced, or null: nothing is
+// kept of it), left (the space that nobody reads any more, or null).
+MATCH (n) WHERE n.@staged_run IS NOT NULL OR n.@run = $left
+WITH collect(n) AS nodes
+UNWIND range(0, size(nodes) - 1, $rows) AS begin
+WITH nodes[begin .. begin + $rows] AS batch
+CALL (batch) {
+  @lane
+  UNWIND batch AS n
+  WITH n WHERE $before IS NULL OR coalesce(n.@previous_run <> $before, true)
+  SET n.@previous_embedding = CASE WHEN $before IS NOT NULL THEN n.@embedding END,
+      n.@previous_radius = CASE WHEN $before IS NOT NULL THEN n.@radius END,
+      n.@previous_vector = CASE WHEN $before IS NOT NULL THEN n.@vector END,
+      n.@previous_run = $before
+  SET n.@embedding = n.@staged_embedding, n.@radius = n.@staged_radius, n.@vector = n.@staged_vector,
+      n.@run = CASE WHEN n.@staged_run <> '' THEN n.@staged_run END
+  RETURN count(n) AS written
+} IN TRANSACTIONS OF 1 ROW
+RETURN written

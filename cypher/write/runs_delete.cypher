@@ -1,0 +1,8 @@
+// Delete the nodes of runs of which nothing is in the graph. Parameters: node (the model's), holder, runs.
+@lease
+CALL (m) {
+  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
+  WHERE r.runId IN $runs
+  DETACH DELETE r
+}
+RETURN m.name AS model

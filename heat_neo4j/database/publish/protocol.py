@@ -1,0 +1,47 @@
+"""The publication protocol: its steps, as data. docs/publication.md explains it; a test explores all its interleavings.
+
+Three copies of coordinates and links can be in the graph: *plain*, which everybody reads who knows nothing of
+versions; *staged*, only while a version is published; and *previous*, what the last publication replaced. Readers
+by version take the staged value of a node if their version says so and there is one, else the plain one.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["PUBLICATION", "UNDO", "Step", "remaining"]
+
+
+class Step(Enum):
+    """One step of a publication. Each can be repeated after a crash; each is a batch or more on the server."""
+
+    STAGE = "write the new version under staged names; nobody reads them"
+    INDEX_STAGED = "make vector indexes over the staged coordinates"
+    SWITCH_TO_STAGED = "switch readers by version to the staged copy, by changing one number"
+    AWAIT_READERS = "wait for transactions that began before the switch"
+    SETTLE = "copy plain to previous, then staged to plain, node by node"
+    INDEX_PLAIN = "make the plain vector indexes, where the published ones do not serve"
+    SWITCH_TO_PLAIN = "switch readers by version to the plain copy"
+    UNSTAGE = "drop the staged indexes, and remove the staged copy"
+
+
+PUBLICATION = (
+    Step.STAGE,
+    Step.INDEX_STAGED,
+    Step.SWITCH_TO_STAGED,
+    Step.AWAIT_READERS,
+    Step.SETTLE,
+    Step.INDEX_PLAIN,
+    Step.SWITCH_TO_PLAIN,
+    Step.AWAIT_READERS,
+    Step.UNSTAGE,
+)
+"""The steps of `heat embed`, `links`, `refresh` and `rollback`, in their order."""
+
+UNDO = (Step.UNSTAGE,)
+"""What the next holder of the lease does where a publication was interrupted before its first switch."""
+
+
+def remaining(*, is_switched: bool) -> tuple[Step, ...]:
+    """Return what is left of an interrupted publication: all after its first switch, or to undo it."""
+    return PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :] if is_switched else UNDO

@@ -14,7 +14,6 @@ from neo4j import exceptions as driver_errors
 from scipy import sparse
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.naming import SLOTS
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.geometry.hyperboloid import distance, lift
@@ -176,21 +175,26 @@ def published_values(cypher: Cypher, label: str, model: str) -> tuple[dict[str, 
 
 
 def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[str]]:
-    """Count the values in the graph by the id of the run that wrote them, in all slots and on links."""
-    counts: dict[str, Counter[str]] = {"nodes": Counter(), "links": Counter(), "untagged": Counter()}
-    for slot in map(names.slot, SLOTS):
+    """Count the values in the graph by the id that they carry: in each copy, and links of each type.
+
+    "torn" counts nodes that have some of a copy's properties and not the others, or lack the label.
+    """
+    counts: dict[str, Counter[str]] = {"torn": Counter()}
+    for copy in ("plain", "staged", "previous"):
+        properties = getattr(names, copy)
+        counts[copy] = Counter()
         for row in cypher(
-            f"MATCH (n) WHERE any(p IN $slot WHERE n[p] IS NOT NULL) RETURN n[$run] AS run, "
-            f"all(p IN $slot WHERE n[p] IS NOT NULL) AS whole, n:`{label}` AS ours, count(*) AS c",
-            slot=list(slot),
-            run=slot.run,
+            "MATCH (n) WHERE n[$e] IS NOT NULL OR n[$r] IS NOT NULL OR n[$u] IS NOT NULL RETURN n[$u] AS run, "
+            f"n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AND n:`{label}` AS whole, "
+            "count(*) AS c",
+            e=properties.embedding,
+            r=properties.radius,
+            u=properties.run,
         ):
-            if row["whole"] and row["ours"]:
-                counts["nodes"][row["run"]] += row["c"]
-            else:
-                counts["untagged"][row["run"]] += row["c"]
-    for row in cypher(
-        "MATCH ()-[p]->() WHERE type(p) = $type RETURN p.run AS run, count(*) AS c", type=names.link_type
-    ):
-        counts["links"][row["run"]] += row["c"]
-    return counts
+            counts[copy if row["whole"] else "torn"][row["run"]] += row["c"]
+        rows = cypher(
+            "MATCH ()-[p]->() WHERE type(p) = $type RETURN p.run AS run, count(*) AS c",
+            type=getattr(names.links, copy),
+        )
+        counts[f"{copy} links"] = Counter({row["run"]: row["c"] for row in rows})
+    return {name: found for name, found in counts.items() if found}

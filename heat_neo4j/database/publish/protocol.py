@@ -38,10 +38,11 @@ PUBLICATION = (
 )
 """The steps of `heat embed`, `links`, `refresh` and `rollback`, in their order."""
 
-UNDO = (Step.UNSTAGE,)
-"""What the next holder of the lease does where a publication was interrupted before its first switch."""
+UNDO = (Step.AWAIT_READERS, Step.UNSTAGE)
+"""What the next holder of the lease does where a publication was interrupted before its first switch, or after its
+last: readers may still go by the staged copy."""
 
 
 def remaining(*, is_switched: bool) -> tuple[Step, ...]:
-    """Return what is left of an interrupted publication: all after its first switch, or to undo it."""
+    """Return what is left of an interrupted publication: the steps after its first switch, or to undo it."""
     return PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :] if is_switched else UNDO

@@ -157,9 +157,10 @@ class Publication:
             self._remove_links(previous, kept=replaced)
             if replaced is not None:
                 self._write_all("write/links_copy", {"source": plain, "target": previous}, run=replaced)
-                self._remove_links(plain, runs=[replaced])
             if run is not None:
                 self._write_all("write/links_copy", {"source": staged, "target": plain}, run=run)
+            if replaced is not None:
+                self._remove_links(plain, runs=[replaced])
 
     def _index_plain(self) -> None:
         if EMBEDDING not in self._parts:

@@ -17,6 +17,7 @@ __all__ = ["BatchTooLarge", "fitting", "stopping", "write", "write_batches"]
 
 T = TypeVar("T")
 _ATTEMPTS = 4
+_BATCH_ATTEMPTS = 20  # each of which gets further
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
 
 
@@ -52,7 +53,7 @@ def write(connection: Connection, work: Callable[[Transaction], T], *, doing: st
     ConnectionFailed, WriteFailed
         If the server was lost, or refuses.
     """
-    return _repeated(lambda: connection.write_transaction(work, doing=doing))
+    return _repeated(lambda: connection.write_transaction(work, doing=doing), _is_repeatable, _ATTEMPTS)
 
 
 def write_batches(
@@ -60,20 +61,29 @@ def write_batches(
 ) -> list[neo4j.Record]:
     """Run a statement that makes transactions of its own on the server; return its rows.
 
-    It is repeated as `write` repeats its work, so a repetition must complete what the first try began.
+    It is repeated as `write` repeats its work, and also after a deadlock and where the server's time for a
+    transaction is up, so a repetition must go on with what the tries before have left.
     """
-    return _repeated(lambda: connection.run_batches(statement, parameters, doing=doing))
+
+    def is_repeatable(error: HeatError) -> bool:
+        cause = error.__cause__
+        is_transient = isinstance(cause, driver_errors.Neo4jError) and cause.is_retryable()
+        return is_transient or "TimedOut" in _code(cause) or _is_repeatable(error)
+
+    return _repeated(
+        lambda: connection.run_batches(statement, parameters, doing=doing), is_repeatable, _BATCH_ATTEMPTS
+    )
 
 
-def _repeated(attempt_once: Callable[[], T]) -> T:
-    for attempt in range(1, _ATTEMPTS + 1):
+def _repeated(once: Callable[[], T], is_repeatable: Callable[[HeatError], bool], attempts: int) -> T:
+    for attempt in range(1, attempts + 1):
         try:
-            return attempt_once()
+            return once()
         except (ConnectionFailed, WriteFailed) as error:
             if _is_forbidden(error):
                 advice = "use a user who may write to this database, or grant this one the right"
                 raise WriteRefused(f"{error}; {advice}") from error.__cause__
-            if attempt == _ATTEMPTS or not _is_repeatable(error):
+            if attempt == attempts or not is_repeatable(error):
                 raise
     raise AssertionError("unreachable")
 

@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.naming import WriteNames
-from tests.support.live_graph import make_ring, published_node, random_links, random_points, ring_graph
-from tests.support.live_graph import runs_in_graph
+from heat_neo4j.database.write.payload import check_coordinates
+from tests.support.live_graph import (
+    assert_at_rest,
+    make_ring,
+    random_links,
+    random_points,
+    ring_graph,
+    runs_in_graph,
+)
 
 pytestmark = pytest.mark.live
 
@@ -34,8 +41,6 @@ def publish(store, graph, seed, changed=None):
         else:
             stored = store.read_stored(graph, NAMES.model)
             kept = type(stored)(stored.run, stored.kind, stored.values, stored.radii, ~changed)
-            from heat_neo4j.database.write.payload import check_coordinates
-
             run.send_coordinates(kept.kept_in(check_coordinates(points, N, "poincare")), {}, changed)
         run.write_links(random_links(N, seed))
         return run.publish()
@@ -69,22 +74,13 @@ def plain(cypher):
 
 
 def at_rest(cypher):
-    """See that nothing is staged, and that the one index is there; return what is published."""
-    node = published_node(cypher, NAMES.model)
-    counts = runs_in_graph(cypher, LABEL, NAMES)
-    assert not counts.keys() & {"staged", "staged links", "torn"}
-    assert counts["plain"] == {node["space"]: N}
-    assert counts["plain links"].keys() == {node["linkRun"]}
-    assert "publishing" not in node
-    assert "staging" not in node
-    names = [
-        row["name"] for row in cypher("SHOW VECTOR INDEXES YIELD name WHERE name STARTS WITH 'publication'")
-    ]
-    assert names == node["indexes"] == [f"publication_{LABEL}"]
+    """See that all is as it must be at rest; return what is published."""
+    node = assert_at_rest(cypher, LABEL, NAMES)
+    assert node["indexes"] == [f"publication_{LABEL}"]
+    assert runs_in_graph(cypher, LABEL, NAMES)["plain"] == {node["space"]: N}
     return node
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize("action", ["full", "local", "rollback"])
 def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, store, ring, action):
     publish(store, ring, 0)

@@ -184,8 +184,9 @@ def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[s
         properties = getattr(names, copy)
         counts[copy] = Counter()
         for row in cypher(
-            "MATCH (n) WHERE n[$e] IS NOT NULL OR n[$r] IS NOT NULL OR n[$u] IS NOT NULL "
-            f"RETURN n[$u] AS run, n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AND n:`{label}` AS whole, "
+            "MATCH (n) WHERE n[$e] IS NOT NULL OR n[$r] IS NOT NULL OR n[$u] IS NOT NULL WITH n, "
+            "n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AS whole "
+            f"RETURN n[$u] AS run, whole AND n:`{label}` AS whole, "
             "count(*) AS c",
             e=properties.embedding,
             r=properties.radius,
@@ -198,3 +199,17 @@ def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[s
         )
         counts[f"{copy} links"] = Counter({row["run"]: row["c"] for row in rows})
     return {name: found for name, found in counts.items() if found}
+
+
+def assert_at_rest(cypher: Cypher, label: str, names: Any) -> dict[str, Any]:
+    """See that the plain copy is the published version and nothing is staged; return what is published."""
+    node, counts = published_node(cypher, names.model), runs_in_graph(cypher, label, names)
+    rows = cypher("SHOW VECTOR INDEXES YIELD name, properties RETURN name, properties[0] AS property")
+    ours = {copy.embedding for copy in (names.plain, names.staged, names.previous)}
+    indexes = sorted(row["name"] for row in rows if row["property"] in ours)
+    assert not counts.keys() & {"staged", "staged links", "torn"}
+    assert not node.keys() & {"publishing", "staging", "stagedRun", "stagedLinkType"}
+    assert indexes == sorted(node.get("indexes") or [])
+    assert set(counts.get("plain", ())) == ({node["space"]} if "run" in node else set())
+    assert set(counts.get("plain links", ())) == ({node["linkRun"]} if "linkRun" in node else set())
+    return node

@@ -4,8 +4,8 @@ The steps are those of `heat_neo4j.database.publish.protocol`; each is a few sta
 one change of the state, as a transaction is. Two writers take the lease and publish or roll back. One reader
 goes by the version, node by node, and asks links and indexes. What a plain reader can see is checked in every
 state. At any moment a lease can be taken over as if its time were up (its holder is held up, and goes on
-later), a client can die, the server can restart, and the answer to a commit can be lost, so that the statement
-is sent again.
+later), a client can die, the server can restart, and the answer to a commit can be lost, so that the
+statement is sent again.
 """
 
 from __future__ import annotations

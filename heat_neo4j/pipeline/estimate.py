@@ -28,7 +28,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
 from heat_neo4j.linkpred.prediction import SCORED_NODES
-from heat_neo4j.pipeline.publishing import LinkOptions
+from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [
     "PROGRAM",

@@ -30,6 +30,7 @@ __all__ = [
     "Quality",
     "compared_on_known_edges",
     "held_out_quality",
+    "judgement_lines",
     "last_quality",
     "new_nodes_quality",
     "standard_error",
@@ -293,3 +294,21 @@ def standard_error(area: float, edges: int, others: int) -> float:
     one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)
     return float(np.sqrt(max(spread, 0.0) / (edges * others)))
+
+
+def judgement_lines(quality: Quality, drift: Drift | None) -> Iterator[str]:
+    """Yield the quality and the drift of a version, a line each, for the log."""
+    if quality.auroc is None:
+        yield "held-out AUROC: not measured, too few edges can be held out"
+    else:
+        last = "" if quality.last_auroc is None else f", last run {quality.last_auroc:.3f}"
+        yield (
+            f"held-out AUROC {quality.auroc:.3f}{last}, degrees {quality.degree_auroc:.3f} "
+            f"({quality.held_out_edges:,} edges)"
+        )
+    if drift is not None:
+        overlap = "" if drift.overlap is None else f", {drift.overlap:.0%} of the nearest nodes stayed"
+        yield (
+            f"drift: {drift.moved:,} of {drift.nodes:,} nodes moved, all by {drift.mean:.3f} in the mean, "
+            f"the farthest by {drift.quantiles['1.0']:.3f}{overlap}"
+        )

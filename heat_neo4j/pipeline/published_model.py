@@ -1,9 +1,10 @@
-"""What pictures of a published model show: run, graph, coordinates, and trainings made for a picture."""
+"""A published version, read back: its run, the recipe of its attributes, and what pictures show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
@@ -21,15 +24,18 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.linkpred.splits import split_edges
-from heat_neo4j.pipeline.embed import model_of, published_run
-from heat_neo4j.pipeline.settings import KnownRecipe, read_by_recipe
 
 __all__ = [
     "HeldOut",
     "PublishedModel",
+    "Recipe",
     "embed_in_plane",
     "hold_out",
     "label_groups",
+    "matching_recipe",
+    "model_of",
+    "published_run",
+    "read_by_recipe",
     "read_links",
     "read_predicted",
     "read_published",
@@ -38,6 +44,101 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
+
+
+def published_run(store: Neo4jStore, model: str) -> RunRecord:
+    """Return the run whose coordinates are published.
+
+    Raises
+    ------
+    ProjectionError
+        If none is.
+    """
+    run = store.published_run(model)
+    if run is None:
+        raise nothing_published(model)
+    return run
+
+
+def model_of(run: RunRecord) -> HEAT:
+    """Return an unfitted estimator with the parameters and the seed of a run.
+
+    Raises
+    ------
+    ProjectionError
+        If the run's node has been changed, and says what no run could have had.
+    """
+    parameters = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
+    try:
+        model = HEAT(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
+        model.check_parameters()
+    except (TypeError, ValueError) as error:
+        raise run.damage("parameters") from error
+    return model
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How properties become attributes.
+
+    Parameters
+    ----------
+    run : str, optional
+        Id of the run whose recipe it is.
+    entries : sequence of mappings, optional
+        The recipe; None to learn one.
+    notes : tuple of str
+        Why it is learnt anew though a run is published, if that was not asked for.
+    """
+
+    run: str | None = None
+    entries: Sequence[Mapping[str, Any]] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
+    """Return the recipe of the published run, if it is for the same attributes of the same labels.
+
+    Parameters
+    ----------
+    projection : Projection
+        What is to be read.
+    run : RunRecord or None
+        From `Neo4jStore.published_run`.
+    """
+    if run is None or not run.attribute_recipe or not projection.all_attributes:
+        return Recipe()
+    if _encoded(projection) == _encoded(Projection.from_dict(run.projection)):
+        return Recipe(run.run_id, run.attribute_recipe)
+    return Recipe(notes=(f"attributes are encoded anew: those of run {run.run_id} were others",))
+
+
+def _encoded(projection: Projection) -> tuple[set[str], set[Attribute], int]:
+    """Return what a recipe depends on."""
+    return set(projection.labels or ()), set(projection.all_attributes), projection.max_categories
+
+
+def read_by_recipe(
+    store: Neo4jStore, projection: Projection, recipe: Recipe, on_progress: Progress = no_progress
+) -> tuple[Graph, tuple[str, ...]]:
+    """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `Neo4jStore.read_graph`.
+    """
+    try:
+        graph = store.read_graph(projection, recipe.entries, on_progress=on_progress)
+    except RecipeError as error:
+        note = f"attributes are encoded anew, not as in run {recipe.run}: {error}"
+        return store.read_graph(projection, on_progress=on_progress), (note,)
+    unknown = graph.provenance.counts.get("values_unknown_to_recipe", 0)
+    if not unknown:
+        return graph, recipe.notes
+    values = "1 value of attributes is" if unknown == 1 else f"{unknown:,} values of attributes are"
+    note = f"{values} unknown to the recipe of run {recipe.run} and left out: --new-recipe learns anew"
+    return graph, (note,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +212,8 @@ def read_published(
         If the server is lost or refuses.
     """
     run = published_run(store, model)
-    recipe = KnownRecipe(run.run_id, run.attribute_recipe or None)
-    graph, notes = read_by_recipe(store, Projection.from_dict(run.projection), recipe, on_progress)
+    projection = Projection.from_dict(run.projection)
+    graph, notes = read_by_recipe(store, projection, matching_recipe(projection, run), on_progress)
     stored = store.read_stored(graph, model)
     _check_still_published(store, run)
     if stored is None or not stored.found.any():

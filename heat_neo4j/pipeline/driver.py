@@ -19,28 +19,13 @@ from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.geometry.drift import Drift, measure_drift
+from heat_neo4j.geometry.isometry import fit_isometry
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.tuning import Choice
+from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.estimate import check_memory, run_size
-from heat_neo4j.pipeline.fit import (
-    NO_LINK_MODEL,
-    Clock,
-    LinkModel,
-    align,
-    fit_full,
-    fit_link_model,
-    fit_on,
-    record_of_links,
-)
-from heat_neo4j.pipeline.gate import (
-    Quality,
-    compared_on_known_edges,
-    held_out_quality,
-    judgement_lines,
-    last_quality,
-    new_nodes_quality,
-)
+from heat_neo4j.pipeline.fit import NO_LINK_MODEL, Clock, LinkModel, fit_full, fit_link_model, fit_on
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import (
     FULL,
@@ -101,35 +86,7 @@ def open_session(
 
 @dataclass(frozen=True)
 class Work:
-    """What a job has so far; each stage returns it with its results.
-
-    Parameters
-    ----------
-    session, job, state, plan, checkpoint
-        What the stages go by.
-    target : Target
-        Where results are written.
-    model : HEAT
-        The estimator: fitted once it is trained.
-    notes : tuple of str
-        What went otherwise than asked, one line each.
-    choice : Choice, optional
-        The parameters that were chosen.
-    fitted : mapping
-        JSON data of an earlier fit, where `fit_link_model` looks first.
-    points : float64 array of shape (N, d + 1), optional
-        The published coordinates, where links are predicted from these.
-    link_model : LinkModel
-        What turns pairs into probabilities.
-    quality, drift : Quality and Drift, optional
-        Of the new version.
-    problems : str
-        Why the new version must not be published; empty if it may.
-    links : PredictedLinks, optional
-        The predicted links.
-    report : RunReport, optional
-        The run that was published or rejected, or would be published.
-    """
+    """What a job has so far; each stage returns it with its own results."""
 
     session: Session
     job: Job
@@ -137,15 +94,15 @@ class Work:
     plan: Plan
     checkpoint: Checkpoint
     target: Target
-    model: HEAT
-    notes: tuple[str, ...]
+    model: HEAT  # fitted, once it is trained
+    notes: tuple[str, ...]  # what went otherwise than asked, one line each
     choice: Choice | None = None
-    fitted: Mapping[str, Any] = field(default_factory=dict)
-    points: NDArray[np.float64] | None = None
+    earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
+    points: NDArray[np.float64] | None = None  # the published coordinates, where links come from these
     link_model: LinkModel = NO_LINK_MODEL
-    quality: Quality | None = None
+    quality: gate.Quality | None = None
     drift: Drift | None = None
-    problems: str = ""
+    problems: str = ""  # why the new version must not be published
     links: PredictedLinks | None = None
     report: RunReport | None = None
 
@@ -160,34 +117,24 @@ def run_job(
     notes: tuple[str, ...] = (),
     plan_only: bool = False,
 ) -> Work:
-    """Read, plan, and carry out the plan.
+    """Read, plan, and carry out the plan; stop before that if `plan_only`.
 
-    Parameters
-    ----------
-    session : Session
-        From `open_session`.
-    job : Job
-        What is asked for; its model is fitted by a full training.
-    mode : {"embed", "links", "auto", "local", "warm", "full"}
-        As for `make_plan`.
-    checkpoint : Checkpoint, optional
-        Keeps a full training until it is published.
-    new_recipe : bool
-        Learn anew how properties become attributes.
-    notes : tuple of str
-        Notes for the user, to follow those of the reading.
-    plan_only : bool
-        Stop when the plan is made.
+    `mode` is as for `make_plan`. A full training fits the job's model, and `checkpoint` holds it until it is
+    published. `new_recipe` learns anew how properties become attributes. `notes` are for the user, to follow
+    those of the reading.
     """
     store, links = session.store, job.links
-    if job.memory_limit is not None and (mode != LINKS or _links_need_training(session, job)):
+    run = None if new_recipe else session.published
+    parameters = {} if mode != LINKS or run is None else run.parameters
+    trains = mode != LINKS or (links is not None and links.needs_training(parameters))
+    if trains and job.memory_limit is not None:
         check_memory(run_size(store, job.projection, job.model, links), job.memory_limit)
-    recipe = matching_recipe(job.projection, None if new_recipe else session.published)
+    recipe = matching_recipe(job.projection, run)
     graph, reading_notes = read_by_recipe(store, job.projection, recipe, session.on_progress)
     session.clock.lap("read")
     state = GraphState(graph, job.settings(), float(job.model.alpha))
     if mode == LINKS:
-        state = replace(state, run=session.published)
+        state = replace(state, run=run)
     if mode in MODES:
         state = _with_published(session, state)
     plan = make_plan(job, mode, state)
@@ -208,11 +155,6 @@ def run_job(
     if mode in MODES and not work.problems:
         store.prune(job.names.model, records=job.records, lease=session.lease)
     return work
-
-
-def _links_need_training(session: Session, job: Job) -> bool:
-    run = session.published
-    return job.links is not None and run is not None and job.links.needs_training(run.parameters)
 
 
 def _with_published(session: Session, state: GraphState) -> GraphState:
@@ -261,7 +203,7 @@ def _train(work: Work) -> Work:
     if mode == FULL:
         choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
         notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
-        return replace(work, choice=choice, fitted=saved, notes=notes)
+        return replace(work, choice=choice, earlier=saved, notes=notes)
     model = fit_on(job, mode, work.state, session.clock, session.on_progress)
     check_coordinates(model, graph.n_nodes, job.coordinates)
     return replace(work, model=model)
@@ -271,24 +213,30 @@ def _calibrate(work: Work) -> Work:
     """Take what turns pairs into probabilities from an earlier fit, or fit it."""
     links, run, mode = work.job.links, work.state.run, work.plan.mode
     assert links is not None
-    fitted = work.fitted if mode == FULL or run is None else run.parameters
+    parameters = work.earlier if mode == FULL or run is None else run.parameters
     try:
         link_model = fit_link_model(
-            work.model, work.state.graph, links, fitted, on_progress=work.session.on_progress
+            work.model, work.state.graph, links, parameters, on_progress=work.session.on_progress
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        if mode != LINKS or run is None or links.needs_training(fitted):
+        if mode != LINKS or run is None or links.needs_training(parameters):
             raise
         raise run.damage("parameters") from error
     if mode == FULL:
-        work.checkpoint.save(work.model, {**fitted, **link_model.to_dict()})
+        work.checkpoint.save(work.model, {**parameters, **link_model.to_dict()})
     work.session.clock.lap("calibrate")
     return replace(work, link_model=link_model, notes=work.notes + link_model.notes)
 
 
 def _align(work: Work) -> Work:
-    """Move a full training to where the published coordinates lie."""
-    align(work.model, work.state, work.session.clock)
+    """Move a full training by the isometry that brings it nearest to the published coordinates."""
+    state, model = work.state, work.model
+    published = state.comparable(model.embedding_)
+    if published is not None and state.run is not None:
+        rows = state.old
+        model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
+        model.training_["aligned_to"] = state.run.run_id
+        work.session.clock.lap("align")
     return work
 
 
@@ -300,11 +248,11 @@ def _judge(work: Work) -> Work:
     if mode == LOCAL:
         assert state.stored is not None
         assert state.shares is not None
-        quality = new_nodes_quality(model, graph, state.stored.points(), ~state.old)
+        quality = gate.new_nodes_quality(model, graph, state.stored.points(), ~state.old)
         trained = state.shares > 0
     else:
         held_out = work.link_model.held_out
-        quality = held_out_quality(
+        quality = gate.held_out_quality(
             model, graph, held_out, short=mode == WARM, on_progress=session.on_progress
         )
     drift, before = None, state.comparable(now)
@@ -313,11 +261,13 @@ def _judge(work: Work) -> Work:
         names = [name for name, there in zip(graph.node_ids, rows.tolist(), strict=True) if there]
         drift = measure_drift(before[rows], now[rows], names)
         if same:
-            quality = compared_on_known_edges(quality, graph, before, now, rows, trained, int(model.seed_))
-    auroc, error = last_quality(state.run if same else None)
+            quality = gate.compared_on_known_edges(
+                quality, graph, before, now, rows, trained, int(model.seed_)
+            )
+    auroc, error = gate.last_quality(state.run if same else None)
     quality = replace(quality, last_auroc=auroc, last_error=error)
     session.clock.lap("check")
-    for line in judgement_lines(quality, drift):
+    for line in gate.judgement_lines(quality, drift):
         session.log(line)
     # Limits on drift are for versions of the same settings: others may well lie elsewhere.
     limited = drift if mode != FULL or same else None
@@ -366,7 +316,8 @@ def _result(work: Work) -> Result:
     job, state, plan = work.job, work.state, work.plan
     parameters: dict[str, Any] = {} if work.choice is None else {"choice": work.choice.to_dict()}
     if job.links is not None and work.links is not None:
-        parameters |= record_of_links(job.links, work.links, work.link_model)
+        shortlisted = {} if work.links.score is None else {"shortlisted": work.links.shortlisted}
+        parameters |= {"links": {**job.links.to_dict(), **shortlisted}, **work.link_model.to_dict()}
     facts: dict[str, Any] = {"plan": plan.to_dict()}
     if plan.mode == LINKS:
         assert state.run is not None

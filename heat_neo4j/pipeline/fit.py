@@ -12,7 +12,6 @@ from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
 from heat_neo4j.embedding.out_of_sample import fit_local
 from heat_neo4j.embedding.warm_start import fit_warm
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.geometry.isometry import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import (
     CalibrationError,
@@ -22,7 +21,6 @@ from heat_neo4j.linkpred.calibration import (
     link_probability,
 )
 from heat_neo4j.linkpred.combined_score import LinkScore, link_score
-from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.job import Job, LinkOptions
@@ -33,11 +31,9 @@ __all__ = [
     "NO_LINK_MODEL",
     "Clock",
     "LinkModel",
-    "align",
     "fit_full",
     "fit_link_model",
     "fit_on",
-    "record_of_links",
 ]
 
 
@@ -61,21 +57,11 @@ class Clock:
 
 
 class LinkModel(NamedTuple):
-    """What turns pairs into probabilities.
+    """What turns pairs into probabilities."""
 
-    Attributes
-    ----------
-    arguments : mapping
-        For `predict_links`: a probability, a score, or nothing.
-    notes : tuple of str
-        Why there is nothing, though it was asked for.
-    held_out : HeldOut or None
-        What it was fitted on, if it was fitted now.
-    """
-
-    arguments: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-    held_out: HeldOut | None = None
+    arguments: Mapping[str, Any]  # for `predict_links`: a probability, a score, or nothing
+    notes: tuple[str, ...] = ()  # why there is nothing, though it was asked for
+    held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data, as `fit_link_model` finds it in a run's parameters."""
@@ -161,17 +147,6 @@ def _nothing_to_learn(error: NothingToLearnError) -> ProjectionError:
     return ProjectionError(f"the projection cannot be embedded: {error}: {advice}")
 
 
-def align(model: HEAT, state: GraphState, clock: Clock) -> None:
-    """Move an embedding by the isometry that brings it nearest to the published one."""
-    published = state.comparable(model.embedding_)
-    if published is None or state.run is None:
-        return
-    rows = state.old
-    model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
-    model.training_["aligned_to"] = state.run.run_id
-    clock.lap("align")
-
-
 def fit_link_model(
     model: HEAT, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
 ) -> LinkModel:
@@ -192,11 +167,3 @@ def fit_link_model(
     except CalibrationError as error:
         ranked = "; links are ranked by distance" if combined else ""
         return LinkModel({}, (f"{error}{ranked}",), held_out)
-
-
-def record_of_links(options: LinkOptions, links: PredictedLinks, link_model: LinkModel) -> dict[str, Any]:
-    """Return what a run records of its links; a later run takes the link model from there."""
-    record = options.to_dict()
-    if links.score is not None:
-        record["shortlisted"] = links.shortlisted
-    return {"links": record, **link_model.to_dict()}

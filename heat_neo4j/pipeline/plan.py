@@ -31,7 +31,6 @@ __all__ = [
     "GraphDiff",
     "GraphState",
     "Plan",
-    "compare_graphs",
     "make_plan",
     "plan_in_full",
 ]
@@ -121,30 +120,14 @@ class GraphDiff:
 
 @dataclass(frozen=True)
 class GraphState:
-    """The graph as it is, beside what is published.
-
-    Parameters
-    ----------
-    graph : Graph
-        As it is now.
-    settings : mapping
-        Of the job, from `Job.settings`.
-    alpha : float
-        Share of a walk's steps that follow attributes.
-    run : RunRecord, optional
-        The published run; None if there is none, or the job does not go by it.
-    stored : StoredCoordinates, optional
-        Its coordinates for the rows of `graph`.
-    rejected : RunRecord, optional
-        The latest run, if the gate rejected it.
-    """
+    """The graph as it is, beside what is published."""
 
     graph: Graph
-    settings: Mapping[str, Any]
-    alpha: float = 0.0
-    run: RunRecord | None = None
-    stored: StoredCoordinates | None = None
-    rejected: RunRecord | None = None
+    settings: Mapping[str, Any]  # of the job, before any parameter is chosen
+    alpha: float = 0.0  # share of a walk's steps that follow attributes
+    run: RunRecord | None = None  # the published run, where the job goes by it
+    stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
+    rejected: RunRecord | None = None  # the latest run, if the gate rejected it
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -153,9 +136,7 @@ class GraphState:
 
     @cached_property
     def _comparison(self) -> tuple[GraphDiff | None, Array | None]:
-        if self.run is None or self.stored is None:
-            return None, None
-        return compare_graphs(self.run, self.stored, self.graph, self.fingerprint, self.alpha)
+        return _compare(self)
 
     @property
     def diff(self) -> GraphDiff | None:
@@ -164,7 +145,7 @@ class GraphState:
 
     @property
     def shares(self) -> Array | None:
-        """Share of each node's neighbourhood that changed, if that is known."""
+        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that is known."""
         return self._comparison[1]
 
     @property
@@ -206,39 +187,21 @@ class GraphState:
         return published if near and published.shape == points.shape else None
 
 
-def compare_graphs(
-    run: RunRecord, stored: StoredCoordinates, graph: Graph, now: Fingerprint, alpha: float
-) -> tuple[GraphDiff | None, Array | None]:
-    """Return what differs from the graph that a run was computed from, and for how much of each node.
+def _compare(state: GraphState) -> tuple[GraphDiff | None, Array | None]:
+    """Return what differs from the graph of the published run, and how far each node's steps changed.
 
-    Parameters
-    ----------
-    run : RunRecord
-        The published run.
-    stored : StoredCoordinates
-        Its coordinates, for the rows of `graph`.
-    graph : Graph
-        As it is now.
-    now : Fingerprint
-        Of `graph`.
-    alpha : float
-        Share of a walk's steps that follow attributes.
-
-    Returns
-    -------
-    diff : GraphDiff or None
-        None if the run did not record what it was computed from.
-    shares : float64 array of shape (N,), or None
-        Share of each node's steps that lead elsewhere than they did; 1 for a new node. Nodes that were there
-        are not changed by edges to new ones. None if too much has changed to tell.
+    The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no diff
+    if the run did not record its graph, and there are no shares if too much has changed to tell where.
     """
-    if not run.fingerprint:
+    graph, run, stored = state.graph, state.run, state.stored
+    if run is None or stored is None or not run.fingerprint:
         return None, None
+    now = state.fingerprint
     before = Fingerprint.from_dict(run.fingerprint)
     whole = changes(before, now)
     among_old = fingerprint(graph, stored.found)
     old = changes(before, among_old)
-    shares = _changed_shares(touched(before, among_old, graph), stored, graph, alpha)
+    shares = _changed_shares(touched(before, among_old, graph), stored, graph, state.alpha)
     earlier = int(run.changes.get("local", 0) or 0)
     new = int((~stored.found).sum())
     share = _largest_share(whole, before, now)
@@ -256,16 +219,9 @@ def compare_graphs(
 
 
 def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
-    """Return what a job does.
+    """Return what a job does, which follows from what is asked for, what is published and what has changed.
 
-    Parameters
-    ----------
-    job : Job
-        What is asked for.
-    mode : {"embed", "links", "auto", "local", "warm", "full"}
-        Which job: all from scratch, links only, or a refresh that goes by what has changed or as it is told.
-    state : GraphState
-        The graph, what is published, and what has changed.
+    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh.
 
     Raises
     ------

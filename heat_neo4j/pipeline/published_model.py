@@ -79,33 +79,15 @@ def model_of(run: RunRecord) -> HEAT:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How properties become attributes.
+    """How properties become attributes."""
 
-    Parameters
-    ----------
-    run : str, optional
-        Id of the run whose recipe it is.
-    entries : sequence of mappings, optional
-        The recipe; None to learn one.
-    notes : tuple of str
-        Why it is learnt anew though a run is published, if that was not asked for.
-    """
-
-    run: str | None = None
-    entries: Sequence[Mapping[str, Any]] | None = None
-    notes: tuple[str, ...] = ()
+    run: str | None = None  # whose recipe it is
+    entries: Sequence[Mapping[str, Any]] | None = None  # None to learn one
+    notes: tuple[str, ...] = ()  # why it is learnt anew though a run is published, if nobody asked for that
 
 
 def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
-    """Return the recipe of the published run, if it is for the same attributes of the same labels.
-
-    Parameters
-    ----------
-    projection : Projection
-        What is to be read.
-    run : RunRecord or None
-        From `Neo4jStore.published_run`.
-    """
+    """Return the recipe of the published run, if it is for the same attributes of the same labels."""
     if run is None or not run.attribute_recipe or not projection.all_attributes:
         return Recipe()
     if _encoded(projection) == _encoded(Projection.from_dict(run.projection)):
@@ -190,19 +172,6 @@ def read_published(
 ) -> PublishedModel:
     """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
 
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    model : str
-        Name of the model.
-    on_progress : callable
-        Told about the stages of reading.
-
-    Returns
-    -------
-    PublishedModel
-
     Raises
     ------
     ProjectionError
@@ -240,24 +209,10 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
 def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks | None:
     """Read the published predicted links of a model, the nearest pairs first; None if it has none.
 
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    published : PublishedModel
-        The model.
-
-    Returns
-    -------
-    PredictedLinks or None
-        Between rows of the model's graph.
-
     Raises
     ------
-    ProjectionError
-        If another run was published meanwhile.
-    ConnectionFailed
-        If the server is lost or refuses.
+    ProjectionError, ConnectionFailed
+        If another run was published meanwhile, or the server is lost or refuses.
     """
     stored = store.read_links(published.graph, published.run.model)
     _check_still_published(store, published.run)
@@ -265,28 +220,12 @@ def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks |
 
 
 def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> Pairs:
-    """Read the published predicted links of a model, the nearest pairs first.
-
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    published : PublishedModel
-        The model.
-    most : int
-        Read at most so many, at least 1.
-
-    Returns
-    -------
-    int64 array of shape (m, 2)
-        Rows of the graph.
+    """Read at most `most` predicted links, the nearest pairs first: rows of the graph, int64 of shape (m, 2).
 
     Raises
     ------
-    ProjectionError
-        If the model has no published links, or another run was published meanwhile.
-    ConnectionFailed
-        If the server is lost or refuses.
+    ProjectionError, ConnectionFailed
+        As for `read_links`, and if the model has no published links.
     """
     links = read_links(store, published)
     if links is None or not links.source.size:
@@ -297,23 +236,10 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> P
 def embed_in_plane(
     published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
 ) -> Array:
-    """Return points of the hyperbolic plane: the published ones, or, of more dimensions, of a new training.
+    """Return points of the hyperbolic plane, float64 of shape (N, 3), rows as in the model's graph.
 
-    The training has the run's parameters and seed, but two components.
-
-    Parameters
-    ----------
-    published : PublishedModel
-        The model.
-    n_threads : int, optional
-        Threads to use; all cores when None.
-    on_progress : callable
-        Told about the stages of training.
-
-    Returns
-    -------
-    float64 array of shape (N, 3)
-        Points of the hyperboloid, rows as in the model's graph.
+    They are the published ones, or, of more dimensions, those of a new training with the run's parameters and
+    seed, but two components.
 
     Raises
     ------
@@ -347,11 +273,7 @@ def hold_out(
     n_threads : int, optional
         Threads to use; all cores when None.
     on_progress : callable
-        Told about the stages of both trainings.
-
-    Returns
-    -------
-    HeldOut
+        Called with the stages of both trainings.
 
     Raises
     ------

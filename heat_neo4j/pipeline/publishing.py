@@ -62,36 +62,16 @@ class RunReport:
 
 @dataclass(frozen=True)
 class Result:
-    """What is to be written.
+    """What is written and recorded."""
 
-    Parameters
-    ----------
-    model : HEAT, optional
-        Fitted; None where only links are written.
-    coordinates : str
-        What to store of its embedding.
-    links : PredictedLinks, optional
-        None where only coordinates are written.
-    parameters : mapping of str to JSON data
-        What to record beside the model's own parameters.
-    choice : Choice, optional
-        The parameters that were chosen, and why.
-    notes : tuple of str
-        What went otherwise than asked.
-    facts : mapping
-        Further fields of the run's record.
-    stored : StoredCoordinates, optional
-        Coordinates that are published already: those nodes keep theirs to the bit, whatever the model says.
-    """
-
-    model: HEAT | None = None
+    model: HEAT | None = None  # fitted; None where only links are written
     coordinates: str = "poincare"
-    links: PredictedLinks | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    links: PredictedLinks | None = None  # None where only coordinates are written
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # to record beside the model's own
     choice: Choice | None = None
     notes: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    stored: StoredCoordinates | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # further fields of the run's record
+    stored: StoredCoordinates | None = None  # published coordinates that nodes keep to the bit
 
 
 @dataclass(frozen=True)

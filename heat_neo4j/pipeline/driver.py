@@ -95,7 +95,7 @@ class Work:
     checkpoint: Checkpoint
     target: Target
     model: HEAT  # fitted, once it is trained
-    notes: tuple[str, ...]  # what went otherwise than asked, one line each
+    notes: tuple[str, ...]  # for the user, one line each
     choice: Choice | None = None
     earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
     points: NDArray[np.float64] | None = None  # the published coordinates, where links come from these
@@ -123,7 +123,7 @@ def run_job(
     published. `new_recipe` learns anew how properties become attributes. `notes` are for the user, to follow
     those of the reading.
     """
-    store, links = session.store, job.links
+    store, links, refresh = session.store, job.links, mode in MODES
     run = None if new_recipe else session.published
     parameters = {} if mode != LINKS or run is None else run.parameters
     trains = mode != LINKS or (links is not None and links.needs_training(parameters))
@@ -135,10 +135,10 @@ def run_job(
     state = GraphState(graph, job.settings(), float(job.model.alpha))
     if mode == LINKS:
         state = replace(state, run=run)
-    if mode in MODES:
+    if refresh:
         state = _with_published(session, state)
     plan = make_plan(job, mode, state)
-    if mode in MODES:
+    if refresh:
         session.clock.lap("compare")
     session.log(f"{plan.mode}: {plan.reason}")
     parts = (*(() if mode == LINKS else ("embedding",)), *(() if links is None else ("links",)))
@@ -152,7 +152,7 @@ def run_job(
     if plan.mode != NOTHING:
         target.check(links)
         work = _carry_out(work)
-    if mode in MODES and not work.problems:
+    if refresh and not work.problems:
         store.prune(job.names.model, records=job.records, lease=session.lease)
     return work
 

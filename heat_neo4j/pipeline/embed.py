@@ -25,7 +25,7 @@ from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.driver import Log, Work, open_session, run_job
 from heat_neo4j.pipeline.gate import Quality
 from heat_neo4j.pipeline.job import Job, LinkOptions
-from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, NOTHING, GraphDiff, Plan
+from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
 from heat_neo4j.pipeline.published_model import model_of
 from heat_neo4j.pipeline.publishing import RunReport
 
@@ -294,6 +294,8 @@ def refresh(
 
     Raises
     ------
+    ValueError
+        If there is no such mode.
     LeaseHeld
         If another process writes versions of the model.
     QualityRejected
@@ -301,6 +303,8 @@ def refresh(
     MemoryExceeded, ProjectionError, WriteRefused, WriteFailed, ConnectionFailed
         As for `pipeline.embed`; what was published before is untouched.
     """
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
     if not dry_run:
         begin_compiling()
     job = replace(job, model=clone(job.model))

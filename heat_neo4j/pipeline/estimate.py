@@ -176,28 +176,16 @@ class RunSize:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will need.
+    """What a run will need."""
 
-    Parameters
-    ----------
-    memory : mapping of str to int
-        Bytes of this process at the peak of each stage.
-    seconds : mapping of str to float
-        Seconds of each stage.
-    stored_bytes : int
-        Bytes of one version in the database, which keeps two, and holds three while a run writes.
-    pairs, links : int
-        Training pairs and predicted links, at most.
-    exact_exclusion : bool
-        Whether pairs of the walks are excluded from the negatives exactly, not by a Bloom filter.
-    """
-
-    memory: Mapping[str, int]
-    seconds: Mapping[str, float]
-    stored_bytes: int
-    pairs: int
-    links: int
-    exact_exclusion: bool
+    memory: Mapping[str, int]  # bytes of this process at the peak of each stage
+    seconds: Mapping[str, float]  # of each stage
+    stored_bytes: int  # of one version in the database, which keeps two, and holds three while a run writes
+    pairs: int  # of the training
+    links: int  # predicted, at most
+    exact_exclusion: (
+        bool  # whether pairs of the walks are kept out of the negatives exactly, or by a Bloom filter
+    )
 
     @property
     def peak_memory(self) -> int:

@@ -36,21 +36,11 @@ _ROWS = 1 << 16  # of dense attributes, looked at together
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Items of one kind.
-
-    Parameters
-    ----------
-    count : int
-        How many there are.
-    total : int
-        The sum of their hashes modulo 2^64.
-    counters : int64 array of shape (512,)
-        Sums of the signs of the items in each bucket.
-    """
+    """Items of one kind."""
 
     count: int
-    total: int
-    counters: NDArray[np.int64]
+    total: int  # the sum of their hashes modulo 2^64
+    counters: NDArray[np.int64]  # sums of the signs of the items in each of 512 buckets
 
     @classmethod
     def of(cls, hashes: Hashes) -> Self:

@@ -128,43 +128,24 @@ class PublishedModel:
     """A published embedding with the graph that its run's projection matches today.
 
     Nodes that are newer than the run have no coordinates and are left out, with their relationships.
-
-    Parameters
-    ----------
-    run : RunRecord
-        The run that wrote the coordinates.
-    graph : Graph
-        Read now, its attributes encoded by the run's recipe; those nodes of the run that are still there.
-    embedding : float64 array of shape (N, d + 1)
-        Points of the hyperboloid, rows as in `graph`.
-    notes : tuple of str
-        What differs between now and then, one line each.
     """
 
-    run: RunRecord
-    graph: Graph
-    embedding: Array
-    notes: tuple[str, ...] = ()
+    run: RunRecord  # which wrote the coordinates
+    graph: (
+        Graph  # read now, its attributes encoded by the run's recipe, with those nodes of the run still there
+    )
+    embedding: Array  # points of the hyperboloid, shape (N, d + 1), rows as in `graph`
+    notes: tuple[str, ...] = ()  # what differs between now and then, one line each
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Pairs that a training did not see, and the probability fitted without them.
+    """Pairs that a training did not see, and the probability fitted without them."""
 
-    Parameters
-    ----------
-    edges, non_edges : float64 arrays
-        Hyperbolic distances of held-out edges, and of as many pairs that are no edges.
-    probability : LinkProbability or None
-        Fitted on other edges, cut out of the training's; None where that cannot be.
-    notes : tuple of str
-        Why there is none, or why the links' probabilities are others.
-    """
-
-    edges: Array
-    non_edges: Array
-    probability: LinkProbability | None
-    notes: tuple[str, ...] = ()
+    edges: Array  # hyperbolic distances of held-out edges
+    non_edges: Array  # and of as many pairs that are no edges
+    probability: LinkProbability | None  # fitted on other edges, cut out of the training's, where that can be
+    notes: tuple[str, ...] = ()  # why there is none, or why the links' probabilities are others
 
 
 def read_published(

@@ -160,6 +160,11 @@ def test_what_needs_a_version_before_is_refused_without_one(store, cypher, paper
     assert snapshot(cypher) == before
 
 
+def test_an_unknown_mode_is_refused_before_reading():
+    with pytest.raises(ValueError, match="mode must be one of auto, local, warm, full, got 'embed'"):
+        refresh(None, easy(), mode="embed")
+
+
 def test_training_alone_where_nothing_changed_is_nothing(store, papers):
     refresh(store, easy())
     assert refresh(store, easy(), mode="local").outcome == "nothing"

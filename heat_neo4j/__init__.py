@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
     from heat_neo4j.linkpred.tuning import choose_parameters
     from heat_neo4j.local_server.server import LocalServer
-    from heat_neo4j.pipeline.embed import embed
-    from heat_neo4j.pipeline.job import Job
-    from heat_neo4j.pipeline.publishing import LinkOptions
-    from heat_neo4j.pipeline.refresh import refresh
+    from heat_neo4j.pipeline.embed import embed, refresh
+    from heat_neo4j.pipeline.job import Job, LinkOptions
 
 __version__ = "0.1.0"
 
@@ -33,7 +31,7 @@ _HOMES = {
     "Graph": "graph",
     "HeatError": "errors",
     "Job": "pipeline.job",
-    "LinkOptions": "pipeline.publishing",
+    "LinkOptions": "pipeline.job",
     "LinkProbability": "linkpred.calibration",
     "LinkScore": "linkpred.combined_score",
     "LocalServer": "local_server.server",
@@ -47,7 +45,7 @@ _HOMES = {
     "fit_link_probability": "linkpred.calibration",
     "fit_link_score": "linkpred.combined_score",
     "predict_links": "linkpred.prediction",
-    "refresh": "pipeline.refresh",
+    "refresh": "pipeline.embed",
 }
 
 __all__ = [

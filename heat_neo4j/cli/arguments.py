@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.embedding.estimator import HEAT
-    from heat_neo4j.pipeline.embed import LinkOptions
-    from heat_neo4j.pipeline.job import Job
+    from heat_neo4j.pipeline.job import Job, LinkOptions
 
 __all__ = [
     "check_choose_seconds",
@@ -119,8 +118,7 @@ def memory_limit(options: Mapping[str, Any]) -> int:
 def job_from(options: Mapping[str, Any]) -> Job:
     """Return the job that the options of ``heat refresh`` describe."""
     from heat_neo4j.pipeline.gate import Gate
-    from heat_neo4j.pipeline.job import Job
-    from heat_neo4j.pipeline.plan import Limits
+    from heat_neo4j.pipeline.job import Job, Limits
 
     job: Job = made(
         Job,
@@ -135,7 +133,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
 
 def links_from(options: Mapping[str, Any]) -> LinkOptions:
     """Return which links the options ask for."""
-    from heat_neo4j.pipeline.embed import LinkOptions
+    from heat_neo4j.pipeline.job import LinkOptions
 
     arguments = _section("links", options)
     del arguments["enabled"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heat_neo4j.cli.output import facts, format_seconds, plural, print_json
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.embed import RunReport
 
-__all__ = ["describe", "show_run"]
+__all__ = ["describe", "plan_lines", "show_run"]
 
 STAGES = (
     "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
@@ -34,6 +34,8 @@ def show_run(report: RunReport, *, as_json: bool, verbose: int) -> None:
     if as_json:
         print_json(report.to_dict())
         return
+    if report.run.status == "dry run":
+        facts(plan_lines(report.run.plan))
     facts(describe(report.run, stages=bool(verbose)))
     if report.calibration is not None:
         facts([("Probability", _law(report.calibration.radius, report.calibration.auroc))])
@@ -44,6 +46,12 @@ def show_run(report: RunReport, *, as_json: bool, verbose: int) -> None:
     facts(("Note", note) for note in report.notes)
     if report.run.status == "complete" and report.run.links_written:
         facts(("Try" if place == 0 else "", line) for place, line in enumerate(_query(report)))
+
+
+def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what a job would do: the mode and the reason, then a line for each stage."""
+    yield "Plan", f"{plan['mode']}: {plan['reason']}"
+    yield from (("", f"{stage['stage']}: {stage['does']}") for stage in plan["stages"])
 
 
 def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:

@@ -45,6 +45,7 @@ _JSON_FIELDS = (
     "counts",
     "stage_seconds",
     "training",
+    "plan",
     "settings",
     "fingerprint",
     "changes",
@@ -108,6 +109,8 @@ class RunRecord:
         How the coordinates came to be: "full", "warm" or "local".
     reason : str or None
         Why so.
+    plan : mapping
+        JSON data: `Plan` of the job that made it: the mode, the reason, and what each stage does.
     settings : mapping
         JSON data: what was asked for, by which a later refresh sees that something else is.
     fingerprint : mapping
@@ -162,6 +165,7 @@ class RunRecord:
     previous_run: str | None = None
     decision: str | None = None
     reason: str | None = None
+    plan: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: Mapping[str, Any] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A file that keeps what a run has computed until that is published, so that it is not computed again."""
+"""A file that holds a trained model until it is published, so that it is not trained again."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from heat_neo4j.graph import Graph
 __all__ = ["Checkpoint"]
 
 _FORMAT = "heat_neo4j checkpoint"
-_NO_MATTER = ("n_threads",)  # parameters that change no bit
+_NO_BITS = ("n_threads",)  # parameters that change no bit
 
 
 class Checkpoint:
-    """What a run has computed, in a file.
+    """A trained model in a file.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Checkpoint:
         self._path = path
         self._fingerprint = ""
         self.notes: tuple[str, ...] = ()
-        """What `restore` found, for the user."""
+        """What the user should know of the file, after `restore`."""
         if path is None:
             return
         check_output(path, "checkpoint")
@@ -55,19 +55,8 @@ class Checkpoint:
     def restore(self, model: HEAT, graph: Graph, chosen: Sequence[str]) -> dict[str, Any] | None:
         """Fit `model` from the file if it is of the same graph and parameters.
 
-        Parameters
-        ----------
-        model : HEAT
-            The estimator, not fitted yet.
-        graph : Graph
-            What it is to be fitted on.
-        chosen : sequence of str
-            Parameters that are to be chosen: they are taken as they were chosen then.
-
-        Returns
-        -------
-        dict or None
-            What `save` was given to keep with it; None if there is nothing of use.
+        Parameters that are to be `chosen` are taken as they were chosen then. Return what `save` was given to
+        keep with it; None if there is nothing of use.
 
         Raises
         ------
@@ -77,19 +66,19 @@ class Checkpoint:
         if self._path is None:
             return None
         self._fingerprint = _fingerprint(model, graph, chosen)
-        held = self._read()
-        if held is None:
+        content = self._read()
+        if content is None:
             return None
-        if held["fingerprint"] != self._fingerprint:
+        if content["fingerprint"] != self._fingerprint:
             self.notes = (f"checkpoint {self._path} was of another graph or other parameters: replaced",)
             return None
         self.notes = (f"the training was taken from checkpoint {self._path}, of an attempt before",)
         try:
-            return _taken(model, graph, held, chosen)
+            return _fit_from(model, graph, content, chosen)
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise ConfigError(f"checkpoint {self._path} is damaged: delete it, or name another") from error
 
-    def save(self, model: HEAT, kept: Mapping[str, Any]) -> None:
+    def save(self, model: HEAT, extra: Mapping[str, Any]) -> None:
         """Keep a fitted model and some JSON data; a file of before stays whole until this one is."""
         if self._path is None:
             return
@@ -98,21 +87,21 @@ class Checkpoint:
             "seed": int(model.seed_),
             "pairs": int(model.n_pairs_),
             "training": model.training_,
-            "kept": dict(kept),
+            "extra": dict(extra),
         }
-        content = BytesIO()
+        file = BytesIO()
         np.savez(
-            content,
+            file,
             format=_FORMAT,
             fingerprint=self._fingerprint,
             facts=_json(facts),
             embedding=model.embedding_,
             losses=model.loss_curve_,
         )
-        write_output(self._path, content.getvalue(), "checkpoint", private=True)
+        write_output(self._path, file.getvalue(), "checkpoint", private=True)
 
     def remove(self) -> None:
-        """Remove the file: what it kept is published."""
+        """Remove the file, once the model is published."""
         if self._path is not None:
             self._path.resolve().unlink(missing_ok=True)
 
@@ -122,16 +111,16 @@ class Checkpoint:
         try:
             with self._path.open("rb") as file:
                 arrays = np.load(file, allow_pickle=False)
-                held = dict(arrays) if isinstance(arrays, NpzFile) else {}
+                content = dict(arrays) if isinstance(arrays, NpzFile) else {}
         except (OSError, ValueError, EOFError, BadZipFile):
             return None
-        return held if str(held.get("format", "")) == _FORMAT else None
+        return content if str(content.get("format", "")) == _FORMAT else None
 
 
-def _taken(model: HEAT, graph: Graph, held: Mapping[str, Any], chosen: Sequence[str]) -> dict[str, Any]:
-    """Make `model` what a file holds; return what was kept with it, or raise some error."""
-    facts = json.loads(str(held["facts"]))
-    embedding, losses, kept = held["embedding"], held["losses"], facts["kept"]
+def _fit_from(model: HEAT, graph: Graph, content: Mapping[str, Any], chosen: Sequence[str]) -> dict[str, Any]:
+    """Make `model` what a file holds and return the extra data, or raise some error."""
+    facts = json.loads(str(content["facts"]))
+    embedding, losses, extra = content["embedding"], content["losses"], facts["extra"]
     model.set_params(**{name: facts["parameters"][name] for name in chosen})
     model.check_parameters()
     if embedding.shape != (graph.n_nodes, model.n_components + 1) or embedding.dtype != np.float64:
@@ -139,19 +128,19 @@ def _taken(model: HEAT, graph: Graph, held: Mapping[str, Any], chosen: Sequence[
     check_points(embedding)
     if losses.ndim != 1 or losses.dtype != np.float64 or not np.isfinite(losses).all():
         raise ValueError("losses are finite numbers")
-    if not isinstance(kept, dict) or not isinstance(facts["training"], dict):
-        raise TypeError("what is kept is a mapping")
+    if not isinstance(extra, dict) or not isinstance(facts["training"], dict):
+        raise TypeError("the training and the extra data are mappings")
     model.embedding_, model.loss_curve_ = embedding, losses
     model.seed_, model.n_pairs_, model.training_ = int(facts["seed"]), int(facts["pairs"]), facts["training"]
-    return kept
+    return extra
 
 
 def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
     """Return a hash of all that decides an embedding, but for what is to be chosen."""
     parameters = model.get_params()
     digest = blake2b(digest_size=16)
-    told = {name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *_NO_MATTER}}
-    digest.update(_json([__version__, told, sorted(chosen), list(graph.node_ids)]).encode())
+    decisive = {name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *_NO_BITS}}
+    digest.update(_json([__version__, decisive, sorted(chosen), list(graph.node_ids)]).encode())
     for matrix in (graph.adjacency, graph.attributes):
         if sparse.issparse(matrix):
             parts = [matrix.indptr, matrix.indices, matrix.data]

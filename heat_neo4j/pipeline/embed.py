@@ -1,34 +1,35 @@
-"""The main job as one call: read a projection, embed it, predict links, write both and publish them.
+"""The three jobs, one call each: `embed`, `predict` and `refresh`.
 
-This is what ``heat embed`` and ``heat links`` run, and the unit that a scheduler runs.
+``heat embed``, ``heat links`` and ``heat refresh`` run them, and so does a scheduler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import replace
-from inspect import signature
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import RunRecord, nothing_published
+from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import HEAT
-from heat_neo4j.linkpred.prediction import predict_links
+from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.pipeline.checkpoint import Checkpoint
-from heat_neo4j.pipeline.estimate import check_memory, run_size
-from heat_neo4j.pipeline.fingerprint import fingerprint
-from heat_neo4j.pipeline.publishing import LinkOptions, Result, RunReport, Target
-from heat_neo4j.pipeline.settings import KnownRecipe, known_recipe, read_by_recipe, settings_of
-from heat_neo4j.pipeline.stages import Clock, fit_law, known_law, learn, notes_on, recorded_links
+from heat_neo4j.pipeline.driver import Log, Work, open_session, run_job
+from heat_neo4j.pipeline.gate import Quality
+from heat_neo4j.pipeline.job import Job, LinkOptions
+from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
+from heat_neo4j.pipeline.published_model import model_of
+from heat_neo4j.pipeline.publishing import RunReport
 
-__all__ = ["LinkOptions", "RunReport", "embed", "model_of", "predict", "published_run"]
+__all__ = ["LinkOptions", "RefreshReport", "RunReport", "embed", "model_of", "predict", "refresh"]
 
 _DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()
@@ -113,52 +114,14 @@ def embed(
     """
     if coordinates not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {coordinates!r}")
-    kept = Checkpoint(checkpoint)
+    training = Checkpoint(checkpoint)
     begin_compiling()
-    asked = model.get_params()
-    if memory_limit is not None:
-        check_memory(run_size(store, projection, model, links), memory_limit)
-    clock = Clock()
-    with nullcontext() if dry_run else store.lease(names.model) as lease:
-        recipe = KnownRecipe() if new_recipe else known_recipe(store.published_run(names.model), projection)
-        graph, told = read_by_recipe(store, projection, recipe, on_progress)
-        clock.lap("read")
-        parts = ("embedding",) if links is None else ("embedding", "links")
-        target = Target(store, graph, parts, names, overwrite, index, lease, on_progress)
-        target.check(links)
-        learnt = learn(
-            model,
-            graph,
-            links,
-            kept,
-            clock,
-            choose=choose,
-            choose_seconds=choose_seconds,
-            on_progress=on_progress,
-        )
-        notes = (*told, *learnt.notes)
-        recorded: dict[str, Any] = {} if learnt.choice is None else {"choice": learnt.choice.to_dict()}
-        found = None
-        if links is not None:
-            law = learnt.law.arguments
-            found = predict_links(
-                model, graph, n_threads=model.n_threads, on_progress=on_progress, **law, **links.search()
-            )
-            clock.lap("links")
-            recorded.update(recorded_links(links, found, law))
-            notes += notes_on(found)
-        facts = {
-            "decision": "full",
-            "reason": "asked for",
-            "settings": settings_of(projection, asked, links, coordinates, choose),
-            "fingerprint": fingerprint(graph).to_dict(),
-        }
-        report = target.write(
-            Result(model, coordinates, found, recorded, learnt.choice, notes, facts), clock.seconds
-        )
-    if not dry_run:
-        kept.remove()
-    return report
+    job = Job(
+        projection, model, names, coordinates, links, choose, choose_seconds, memory_limit, overwrite, index
+    )
+    with open_session(store, names.model, on_progress, dry_run=dry_run) as session:
+        work = run_job(session, job, EMBED, checkpoint=training, new_recipe=new_recipe)
+    return _run_of(work)
 
 
 def predict(
@@ -209,73 +172,157 @@ def predict(
     LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
-    clock = Clock()
-    with nullcontext() if dry_run else store.lease(model) as lease:
-        source = published_run(store, model)
-        twin = model_of(source).set_params(n_threads=n_threads)
-        names = _names_for_links(store.runs(model), model, link_type)
-        recipe = KnownRecipe(source.run_id, source.attribute_recipe or None)
-        projection = Projection.from_dict(source.projection)
-        graph, told = read_by_recipe(store, projection, recipe, on_progress)
-        target = Target(store, graph, ("links",), names, overwrite, False, lease, on_progress)
-        target.check(links)
-        points = store.read_embedding(graph, names=names)
-        clock.lap("read")
-        if links.score is None and "link_score" in source.parameters:
+    with open_session(store, model, on_progress, dry_run=dry_run) as session:
+        run = session.published
+        if run is None:
+            raise nothing_published(model)
+        notes: tuple[str, ...] = ()
+        if links.score is None and "link_score" in run.parameters:
             if links.probability:
                 links = replace(links, score="combined")
             else:
-                why = "links are ranked by distance: the combined score of the run comes with probabilities"
-                told = (*told, why)
-        try:
-            known = known_law(links, source.parameters)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise source.damage("parameters") from error
-        if known is None and memory_limit is not None:
-            check_memory(run_size(store, projection, twin, links), memory_limit)
-        law, notes, _ = known or fit_law(twin, graph, links, on_progress)
-        clock.lap("calibrate")
-        found = predict_links(
-            points, graph, n_threads=n_threads, on_progress=on_progress, **law, **links.search()
+                notes = (
+                    "links are ranked by distance: the combined score of the run comes with probabilities",
+                )
+        last_type = next((each.link_type for each in session.runs if each.link_type is not None), "")
+        job = Job(
+            Projection.from_dict(run.projection),
+            model_of(run).set_params(n_threads=n_threads),
+            WriteNames(model=model, link_type=link_type or last_type),
+            links=links,
+            memory_limit=memory_limit,
+            overwrite=overwrite,
+            index=False,
         )
-        clock.lap("links")
-        recorded = {**recorded_links(links, found, law), "embedding_run": source.run_id}
-        told = (*told, *notes, *notes_on(found))
-        return target.write(Result(links=found, parameters=recorded, notes=told), clock.seconds)
+        return _run_of(run_job(session, job, LINKS, notes=notes))
 
 
-def published_run(store: Neo4jStore, model: str) -> RunRecord:
-    """Return the run whose coordinates are published.
+def _run_of(work: Work) -> RunReport:
+    assert work.report is not None, "every plan but that of nothing ends with a run"
+    return work.report
+
+
+@dataclass(frozen=True)
+class RefreshReport:
+    """What a refresh did.
+
+    Parameters
+    ----------
+    outcome : str
+        "published", "nothing" or "rejected"; "dry run" if only the plan was asked for.
+    plan : Plan
+        What it did, or would do, and why.
+    changed : GraphDiff or None
+        What differs from the graph of the run before.
+    quality : Quality or None
+        Of the new version.
+    drift : Drift or None
+        From the version before.
+    report : RunReport or None
+        The run, if there was one.
+    seconds : mapping of str to float
+        Of each stage before writing.
+    notes : tuple of str
+        What went otherwise than asked.
+    """
+
+    outcome: str
+    plan: Plan
+    changed: GraphDiff | None
+    quality: Quality | None
+    drift: Drift | None
+    report: RunReport | None
+    seconds: Mapping[str, float]
+    notes: tuple[str, ...]
+
+    @property
+    def decision(self) -> str:
+        """The mode of the plan: "nothing", "local", "warm" or "full"."""
+        return self.plan.mode
+
+    @property
+    def reason(self) -> str:
+        """Why that."""
+        return self.plan.reason
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {
+            "outcome": self.outcome,
+            "decision": self.decision,
+            "reason": self.reason,
+            "plan": self.plan.to_dict(),
+            "changed": None if self.changed is None else self.changed.recorded(NOTHING),
+            "quality": None if self.quality is None else self.quality.to_dict(),
+            "drift": None if self.drift is None else self.drift.to_dict(),
+            "run": None if self.report is None else self.report.to_dict(),
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+        }
+
+
+def refresh(
+    store: Neo4jStore,
+    job: Job,
+    *,
+    mode: str = AUTO,
+    dry_run: bool = False,
+    on_progress: Progress = no_progress,
+    say: Log = lambda line: None,
+) -> RefreshReport:
+    """Bring a model up to date: decide, compute, check, publish, record. Twice is the same as once.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    job : Job
+        What is to be kept fresh.
+    mode : {"auto", "local", "warm", "full"}
+        What to do; by what has changed if "auto". Placing and warm starts need a version of the same settings
+        to go on from.
+    dry_run : bool
+        Only read and decide.
+    on_progress : callable
+        Told about the stages.
+    say : callable
+        Told, in one line each, what was decided and found.
+
+    Returns
+    -------
+    RefreshReport
 
     Raises
     ------
-    ProjectionError
-        If none is.
+    ValueError
+        If there is no such mode.
+    LeaseHeld
+        If another process writes versions of the model.
+    QualityRejected
+        If the graph is that of a full run which was rejected, and `mode` is "auto".
+    MemoryExceeded, ProjectionError, WriteRefused, WriteFailed, ConnectionFailed
+        As for `pipeline.embed`; what was published before is untouched.
     """
-    run = store.published_run(model)
-    if run is None:
-        raise nothing_published(model)
-    return run
-
-
-def model_of(run: RunRecord) -> HEAT:
-    """Return an unfitted estimator with the parameters and the seed of a run.
-
-    Raises
-    ------
-    ProjectionError
-        If the run's node has been changed, and says what no run could have had.
-    """
-    known = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
-    try:
-        model = HEAT(**{**known, "random_state": None if run.seed is None else int(run.seed)})
-        model.check_parameters()
-    except (TypeError, ValueError) as error:
-        raise run.damage("parameters") from error
-    return model
-
-
-def _names_for_links(runs: Sequence[RunRecord], model: str, link_type: str | None) -> WriteNames:
-    """Return names with `link_type`, or else the type that the model's links last had."""
-    known = [run.link_type for run in runs if run.link_type is not None]
-    return WriteNames(model=model, link_type=link_type or (known[0] if known else ""))
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    if not dry_run:
+        begin_compiling()
+    job = replace(job, model=clone(job.model))
+    with open_session(
+        store, job.names.model, on_progress, dry_run=dry_run, lease_seconds=job.lease_seconds, log=say
+    ) as session:
+        work = run_job(session, job, mode, plan_only=dry_run)
+    if work.report is None:
+        outcome = "dry run" if dry_run else "nothing"
+    else:
+        outcome = "rejected" if work.problems else "published"
+    return RefreshReport(
+        outcome,
+        work.plan,
+        work.state.diff,
+        work.quality,
+        work.drift,
+        work.report,
+        session.clock.seconds,
+        work.notes,
+    )

@@ -28,7 +28,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
 from heat_neo4j.linkpred.prediction import SCORED_NODES
-from heat_neo4j.pipeline.publishing import LinkOptions
+from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [
     "PROGRAM",
@@ -70,71 +70,36 @@ _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 class Rates:
     """Measured speeds, of one thread where threads share the work; all times in seconds.
 
-    Parameters
-    ----------
-    read_nodes, read_relationships, read_values : float
-        Nodes, relationships and attribute values read from a local server in a second.
-    position, candidate, coordinate : float
-        Time of a position in a walk that is trained, of each of its contexts and negatives, and of each
-        coordinate of these, on a graph whose points are in the fastest caches.
-    walk_step : float
-        Time of a step of a walk when the pairs are collected, likewise.
-    teleport, teleport_value : float
-        What a step along attributes takes more, and each attribute value of a node in it.
-    growth : float
-        What each tenfold of the nodes beyond `small` adds to these times, as a share: memory is farther away.
-    small : float
-        Nodes of such a graph.
-    second_thread : float
-        What a thread more adds to the speed of one.
-    table_entry : float
-        Time of an entry of the table of similarities, per attribute that the row has.
-    similarity_value : float
-        Time of an attribute value while the sampler by rejection is prepared.
-    near_compiling, near_node : float
-        Time until the search for nodes with similar attributes is compiled, and for each that is listed.
-    link_node, link_coordinate, link_tile : float
-        Time of a node in the search for links, of each of its coordinates, and of each tile that it may be
-        linked into.
-    fitted_edge, scored_pair, shortlisted_node : float
-        Time of a held-out edge that the combined score is fitted to, of a pair where all are scored by it,
-        and of a node where a shortlist is,
-        on a small graph.
-    write_nodes, write_links : float
-        Nodes and links written to a local server in a second.
-    index_node, index_coordinate : float
-        Time that the vector index takes for a node, and for each of its coordinates.
-    first_statements : float
-        Time that a server takes more for statements it has not met: to read, to write nodes, to write links.
+    Times of training are for a graph whose points are in the fastest caches.
     """
 
-    read_nodes: float = 400_000.0
+    read_nodes: float = 400_000.0  # nodes read from a local server in a second
     read_relationships: float = 500_000.0
-    read_values: float = 3_000_000.0
-    position: float = 270e-9
-    candidate: float = 49e-9
-    coordinate: float = 2.1e-9
-    walk_step: float = 145e-9
-    teleport: float = 300e-9
-    teleport_value: float = 30e-9
-    growth: float = 0.42
-    small: float = 2000.0
-    second_thread: float = 0.6
-    table_entry: float = 4e-9
-    similarity_value: float = 200e-9
-    near_compiling: float = 25.0
-    near_node: float = 8e-6
-    link_node: float = 65e-6
-    link_coordinate: float = 3e-6
-    link_tile: float = 150e-9
-    fitted_edge: float = 1.5e-3
-    scored_pair: float = 0.6e-6
-    shortlisted_node: float = 1e-3
-    write_nodes: float = 50_000.0
+    read_values: float = 3_000_000.0  # attribute values
+    position: float = 270e-9  # a position of a walk that is trained
+    candidate: float = 49e-9  # each of its contexts and negatives
+    coordinate: float = 2.1e-9  # each coordinate of these
+    walk_step: float = 145e-9  # a step of a walk while pairs are collected
+    teleport: float = 300e-9  # what a step along attributes takes more
+    teleport_value: float = 30e-9  # and for each attribute value of the node
+    growth: float = 0.42  # share added by each tenfold of the nodes beyond `small`: memory is farther away
+    small: float = 2000.0  # nodes
+    second_thread: float = 0.6  # what a thread more adds to the speed of one
+    table_entry: float = 4e-9  # an entry of the table of similarities, per attribute of its row
+    similarity_value: float = 200e-9  # an attribute value while the sampler by rejection is prepared
+    near_compiling: float = 25.0  # until the search for nodes with similar attributes is compiled
+    near_node: float = 8e-6  # a node that it lists
+    link_node: float = 65e-6  # a node in the search for links
+    link_coordinate: float = 3e-6  # each of its coordinates
+    link_tile: float = 150e-9  # each tile that it may be linked into
+    fitted_edge: float = 1.5e-3  # a held-out edge that the combined score is fitted to
+    scored_pair: float = 0.6e-6  # a pair, where the combined score is taken of all
+    shortlisted_node: float = 1e-3  # a node, where it is taken of a shortlist
+    write_nodes: float = 50_000.0  # nodes written to a local server in a second
     write_links: float = 40_000.0
-    index_node: float = 70e-6
-    index_coordinate: float = 3e-6
-    first_statements: float = 2.0
+    index_node: float = 70e-6  # a node in the vector index
+    index_coordinate: float = 3e-6  # each of its coordinates
+    first_statements: float = 2.0  # what statements take more that the server has not met
 
 
 RATES = Rates()
@@ -143,47 +108,15 @@ RATES = Rates()
 
 @dataclass(frozen=True)
 class RunSize:
-    """What decides the cost of a run.
-
-    Parameters
-    ----------
-    nodes, relationships : int
-        As counted in the database.
-    attribute_columns : int
-        Number of attribute columns F.
-    attribute_share : float
-        Share of attribute values that are not 0, in [0, 1].
-    isolated_share : float
-        Share of nodes without a relationship, in [0, 1]: they have no walks, unless they have attributes.
-    hub_share : float
-        Share of the ends of relationships, in [0, 1], that lie at hubs, nodes joined to half of the others:
-        walks between few relationships lead a hub to all others. No negatives are left for it then, and it
-        is trained as a context only.
-    n_components, walks_per_node, walk_length, window_size, n_negatives, n_epochs : int
-        Parameters of `HEAT`.
-    alpha : float
-        Likewise.
-    attribute_neighbours : int, optional
-        Likewise.
-    threads : int
-        Threads that train and search.
-    links_per_node : int
-        k of the predicted links; 0 for none.
-    linked_nodes : int, optional
-        Nodes between which links are predicted; all if None.
-    top : int, optional
-        Most links that are kept; no limit if None.
-    probability : bool
-        Whether a second training fits their probability.
-    combined : bool
-        Whether they are ranked by the combined score.
-    """
+    """What decides the cost of a run: counts, and parameters of `HEAT` and of the links."""
 
     nodes: int
     relationships: int
     attribute_columns: int = 0
-    attribute_share: float = 0.0
-    isolated_share: float = 0.0
+    attribute_share: float = 0.0  # of attribute values that are not 0
+    isolated_share: float = 0.0  # of nodes without a relationship: they walk only along attributes
+    # Ends of relationships that are at hubs, nodes joined to half of the others. Where relationships are few,
+    # walks lead a hub to all others: no negatives are left for it, and it is trained as a context only.
     hub_share: float = 0.0
     n_components: int = 10
     walks_per_node: int = 10
@@ -194,11 +127,11 @@ class RunSize:
     alpha: float = 0.2
     attribute_neighbours: int | None = None
     threads: int = 1
-    links_per_node: int = 10
-    linked_nodes: int | None = None
-    top: int | None = None
-    probability: bool = True
-    combined: bool = False
+    links_per_node: int = 10  # 0 for none
+    linked_nodes: int | None = None  # nodes between which links are predicted; all if None
+    top: int | None = None  # most links; no limit if None
+    probability: bool = True  # whether a second training fits their probability
+    combined: bool = False  # whether the combined score ranks them
 
     @property
     def attribute_entries(self) -> float:
@@ -243,28 +176,16 @@ class RunSize:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will need.
+    """What a run will need."""
 
-    Parameters
-    ----------
-    memory : mapping of str to int
-        Bytes of this process at the peak of each stage.
-    seconds : mapping of str to float
-        Seconds of each stage.
-    stored_bytes : int
-        Bytes of one version in the database, which keeps two, and holds three while a run writes.
-    pairs, links : int
-        Training pairs and predicted links, at most.
-    exact_exclusion : bool
-        Whether pairs of the walks are excluded from the negatives exactly, not by a Bloom filter.
-    """
-
-    memory: Mapping[str, int]
-    seconds: Mapping[str, float]
-    stored_bytes: int
-    pairs: int
-    links: int
-    exact_exclusion: bool
+    memory: Mapping[str, int]  # bytes of this process at the peak of each stage
+    seconds: Mapping[str, float]  # of each stage
+    stored_bytes: int  # of one version in the database, which keeps two, and holds three while a run writes
+    pairs: int  # of the training
+    links: int  # predicted, at most
+    exact_exclusion: (
+        bool  # whether pairs of the walks are kept out of the negatives exactly, or by a Bloom filter
+    )
 
     @property
     def peak_memory(self) -> int:
@@ -282,19 +203,7 @@ class Estimate:
 
 
 def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
-    """Estimate memory, time and bytes of a run.
-
-    Parameters
-    ----------
-    size : RunSize
-        The graph and the parameters.
-    rates : Rates
-        Speeds to reckon with.
-
-    Returns
-    -------
-    Estimate
-    """
+    """Estimate memory, time and bytes of a run."""
     exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
     return Estimate(
         memory={stage: round(PROGRAM + needed) for stage, needed in _memory(size).items()},
@@ -318,8 +227,8 @@ def _memory(size: RunSize) -> dict[str, float]:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
         tiles = size.asking * (24 * (size.n_components + 1) + _TILED)
-        found = _LINK * size.asking * size.links_per_node
-        stages["links"] = graph + _points(size) + tiles + found + _scoring_bytes(size)
+        pairs = _LINK * size.asking * size.links_per_node
+        stages["links"] = graph + _points(size) + tiles + pairs + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages
 
@@ -464,17 +373,6 @@ _ADVICE_COMBINED = dict.fromkeys(("calibrate", "links"), "--score distance, or -
 def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None) -> RunSize:
     """Return what decides the cost of a run; only counts are asked of the database.
 
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    projection : Projection
-        What the run reads.
-    model : HEAT
-        The estimator, fitted or not.
-    links : LinkOptions, optional
-        Which links are predicted; None for none.
-
     Raises
     ------
     ProjectionError, ConnectionFailed
@@ -515,14 +413,7 @@ def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions)
 
 
 def check_memory(size: RunSize, limit: int) -> None:
-    """Refuse a run that would need more memory than it may use.
-
-    Parameters
-    ----------
-    size : RunSize
-        The run.
-    limit : int
-        Bytes that this process may use.
+    """Refuse a run that would need more bytes of memory than `limit`.
 
     Raises
     ------
@@ -559,13 +450,6 @@ def rates_here(n_threads: int, on_progress: Progress = no_progress) -> Rates:
     """Return speeds to estimate with, as a small training finds them on this machine, as busy as it is.
 
     Speeds of the server are left as they are. Takes half a second, and compiles first if need be.
-
-    Parameters
-    ----------
-    n_threads : int
-        Threads that the run will have.
-    on_progress : callable
-        Called while kernels are compiled.
     """
     ends = np.random.default_rng(0).integers(0, _NODES, (2, _NODES * _DEGREE // 2))
     graph = Graph(sparse.csr_array((np.ones(ends.shape[1]), ends), shape=(_NODES, _NODES)))

@@ -36,21 +36,11 @@ _ROWS = 1 << 16  # of dense attributes, looked at together
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Items of one kind.
-
-    Parameters
-    ----------
-    count : int
-        How many there are.
-    total : int
-        The sum of their hashes modulo 2^64.
-    counters : int64 array of shape (512,)
-        Sums of the signs of the items in each bucket.
-    """
+    """Items of one kind."""
 
     count: int
-    total: int
-    counters: NDArray[np.int64]
+    total: int  # the sum of their hashes modulo 2^64
+    counters: NDArray[np.int64]  # sums of the signs of the items in each of 512 buckets
 
     @classmethod
     def of(cls, hashes: Hashes) -> Self:
@@ -143,31 +133,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Touched:
-    """Which nodes of a graph the changes are at.
+    """At which nodes of a graph the changes are; both arrays are of shape (N,)."""
 
-    Parameters
-    ----------
-    edges : int64 array of shape (N,)
-        How many edges of each have come, gone, or another weight.
-    attributes : bool array of shape (N,)
-        Whether its attribute row is another.
-    """
-
-    edges: NDArray[np.int64]
-    attributes: NDArray[np.bool_]
+    edges: NDArray[np.int64]  # how many edges of each have come, gone, or another weight
+    attributes: NDArray[np.bool_]  # whether its attribute row is another
 
 
 def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
-    """Return the fingerprint of a graph, or of the part of it between some of its nodes.
+    """Return the fingerprint of a graph, or of the part of it between the nodes in the mask `rows`.
 
     It does not depend on the order of the rows, nor on how the attributes are stored.
-
-    Parameters
-    ----------
-    graph : Graph
-        With node ids.
-    rows : bool array of shape (N,), optional
-        The nodes; all if not given.
 
     Raises
     ------
@@ -212,21 +187,16 @@ def changes(before: Fingerprint, now: Fingerprint) -> Change:
 def touched(before: Fingerprint, now: Fingerprint, graph: Graph) -> Touched | None:
     """Return at which nodes two graphs differ; None if that is too much to tell (some 1,500 differences).
 
-    Parameters
-    ----------
-    before, now : Fingerprint
-        Of the two graphs. New nodes, with all their edges, are best left out of `now`.
-    graph : Graph
-        The graph of which `now` is.
+    `graph` is the one of which `now` is. New nodes, with all their edges, are best left out of `now`.
     """
-    found = before.items.differences(now.items)
-    if found is None:
+    keys = before.items.differences(now.items)
+    if keys is None:
         return None
-    known = shortened(_node_hashes(graph))
-    order = np.argsort(known, kind="stable")
-    rows = np.stack([order[np.searchsorted(known[order], ends) % max(len(known), 1)] for ends in found])
-    there = np.stack([known[row] == ends for row, ends in zip(rows, found, strict=True)])
-    edge = found[0] != found[1]
+    nodes = shortened(_node_hashes(graph))
+    order = np.argsort(nodes, kind="stable")
+    rows = np.stack([order[np.searchsorted(nodes[order], ends) % max(len(nodes), 1)] for ends in keys])
+    there = np.stack([nodes[row] == ends for row, ends in zip(rows, keys, strict=True)])
+    edge = keys[0] != keys[1]
     ends = np.concatenate([row[is_there & edge] for row, is_there in zip(rows, there, strict=True)])
     attributes = np.zeros(graph.n_nodes, dtype=np.bool_)
     attributes[rows[0][there[0] & ~edge]] = True
@@ -244,23 +214,23 @@ def _text_hashes(texts: Any) -> Hashes:
 
 def _attribute_hashes(graph: Graph) -> Hashes:
     """Return a hash of each node's attributes: a sum over those that are not 0, itself 0 for none."""
-    found = np.zeros(graph.n_nodes, dtype=np.uint64)
+    sums = np.zeros(graph.n_nodes, dtype=np.uint64)
     if graph.attributes is None:
-        return found
+        return sums
     names = graph.attribute_names or range(graph.n_attributes)
     columns = mixed(_text_hashes(names) ^ _COLUMN)
     if sparse.issparse(graph.attributes):
         entries = graph.attributes.tocoo()
-        _add(found, entries.row, columns[entries.col], entries.data)
-        return found
+        _add(sums, entries.row, columns[entries.col], entries.data)
+        return sums
     for begin in range(0, graph.n_nodes, _ROWS):
         values = graph.attributes[begin : begin + _ROWS]
         row, column = np.nonzero(values)
-        _add(found, row + begin, columns[column], values[row, column])
-    return found
+        _add(sums, row + begin, columns[column], values[row, column])
+    return sums
 
 
-def _add(found: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[np.float64]) -> None:
+def _add(sums: Hashes, rows: NDArray[np.integer[Any]], columns: Hashes, values: NDArray[np.float64]) -> None:
     filled = values != 0
     bits = np.ascontiguousarray(values[filled]).view(np.uint64)
-    np.add.at(found, rows[filled], mixed(columns[filled] + mixed(bits)))
+    np.add.at(sums, rows[filled], mixed(columns[filled] + mixed(bits)))

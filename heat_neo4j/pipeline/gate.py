@@ -30,6 +30,7 @@ __all__ = [
     "Quality",
     "compared_on_known_edges",
     "held_out_quality",
+    "judgement_lines",
     "last_quality",
     "new_nodes_quality",
     "standard_error",
@@ -77,14 +78,8 @@ class Gate:
     def problems(self, quality: Quality, drift: Drift | None, *, local: bool) -> Iterator[str]:
         """Yield what is not good enough, one line each.
 
-        Parameters
-        ----------
-        quality : Quality
-            Of the new version.
-        drift : Drift, optional
-            From the published version; None where that is of something else.
-        local : bool
-            Whether only some nodes were trained: their held-out edges are all that is judged.
+        `drift` is None where the published version is of something else. If `local`, only some nodes were
+        trained, and their held-out edges are all that is judged.
         """
         drop = max(self.max_auroc_drop, _LOCAL_DROP) if local else self.max_auroc_drop
         if quality.auroc is not None:
@@ -96,16 +91,15 @@ class Gate:
             for other, its_error, limit, whose in bars:
                 chance = CHANCE * float(np.hypot(quality.error, its_error))
                 if other is not None and other - quality.auroc > max(limit, chance):
-                    found = f"held-out AUROC {quality.auroc:.3f}"
-                    yield f"{found} is more than {limit:g} below {whose}, {other:.3f}"
-        before, now = quality.known_before, quality.known
-        if before is not None and now is not None:
-            chance = CHANCE * quality.known_error
-            if before - now > max(self.max_auroc_drop, chance):
-                yield (
-                    f"it tells present edges from other pairs with AUROC {now:.3f}, the published version "
-                    f"with {before:.3f}: more than {self.max_auroc_drop:g} worse"
-                )
+                    now = f"held-out AUROC {quality.auroc:.3f}"
+                    yield f"{now} is more than {limit:g} below {whose}, {other:.3f}"
+        old, new = quality.known_before, quality.known
+        limit = max(self.max_auroc_drop, CHANCE * quality.known_error)
+        if old is not None and new is not None and old - new > limit:
+            yield (
+                f"it tells present edges from other pairs with AUROC {new:.3f}, the published version "
+                f"with {old:.3f}: more than {self.max_auroc_drop:g} worse"
+            )
         if drift is None:
             return
         if drift.overlap is not None and drift.overlap < self.min_overlap:
@@ -152,7 +146,7 @@ class Quality:
 
 
 def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
-    """Return the held-out AUROC of a run and its standard error, from its quality or the law of its links."""
+    """Return the held-out AUROC of a run and its standard error, from its quality or its model of links."""
     if source is None:
         return None, None
     quality = source.quality
@@ -160,38 +154,28 @@ def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
         return float(quality["auroc"]), quality.get("error")
     if quality.get("last_auroc") is not None:  # of some nodes, it says nothing of the others
         return float(quality["last_auroc"]), quality.get("last_error")
-    law = source.parameters.get("link_score", source.parameters.get("calibration", {}))
-    found = law.get("distance_auroc", law.get("auroc"))
-    if found is None:
+    link_model = source.parameters.get("link_score", source.parameters.get("calibration", {}))
+    area = link_model.get("distance_auroc", link_model.get("auroc"))
+    if area is None:
         return None, None
-    return float(found), standard_error(float(found), law["n_edges"], law["n_non_edges"])
+    return float(area), standard_error(float(area), link_model["n_edges"], link_model["n_non_edges"])
 
 
 def held_out_quality(
     model: HEAT, graph: Graph, held_out: HeldOut | None, *, short: bool, on_progress: Progress = no_progress
 ) -> Quality:
-    """Measure a version by edges that a twin has not seen.
+    """Measure a version by edges that a clone of its model has not seen.
 
-    Parameters
-    ----------
-    model : HEAT
-        The fitted estimator.
-    graph : Graph
-        What it was fitted on.
-    held_out : HeldOut, optional
-        Edges and a twin that are there already.
-    short : bool
-        Whether a short training of the twin will do. (It starts near the origin: from the published
-        coordinates it would know the edges that are held out.)
-    on_progress : callable
-        Called with the stages of `HEAT.fit`.
+    `held_out` holds such edges and a clone trained without them, where there are some already. If `short`, a
+    short training of the clone does. (It starts near the origin: from the published coordinates it would know
+    the edges that are held out.)
     """
     if held_out is None:
-        twin = clone(model).set_params(random_state=model.seed_)
+        copy = clone(model).set_params(random_state=model.seed_)
         if short:
-            twin.set_params(**short_schedule(model))
+            copy.set_params(**short_schedule(model))
         try:
-            held_out = embed_without(twin, graph, on_progress=prefixed(on_progress, "check: "))
+            held_out = embed_without(copy, graph, on_progress=prefixed(on_progress, "check: "))
         except CalibrationError:
             return Quality()
     return _quality(held_out.split, held_out.embedding)
@@ -200,21 +184,9 @@ def held_out_quality(
 def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
     """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
 
-    Parameters
-    ----------
-    model : HEAT
-        The estimator that trained them, fitted.
-    graph : Graph
-        With all nodes.
-    points : float64 array of shape (N, d + 1)
-        The published embedding; rows of new nodes are not looked at.
-    new : bool array of shape (N,)
-        Which nodes they are; of all, nothing is measured.
-
-    Notes
-    -----
-    Edges of one node are told well or badly together, so the error is that of as many edges as there are
-    new nodes.
+    `points` is the published embedding, whose rows of `new` nodes are not looked at. If all nodes are new,
+    nothing is measured. Edges of one node are told well or badly together, so the error is that of as many
+    edges as there are new nodes.
     """
     try:
         split = split_edges_of(graph, new, random_state=model.seed_)
@@ -222,8 +194,8 @@ def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.
         return Quality()
     if min(len(split.test_edges), len(split.test_non_edges)) < _FEWEST_EDGES or new.all():
         return Quality()
-    twin = clone(model).set_params(random_state=model.seed_)
-    quality = _quality(split, fit_local(twin, split.train, points, new).embedding_)
+    copy = clone(model).set_params(random_state=model.seed_)
+    quality = _quality(split, fit_local(copy, split.train, points, new).embedding_)
     nodes = np.unique(split.test_edges[new[split.test_edges]]).size
     others = nodes * len(split.test_non_edges) // len(split.test_edges)
     assert quality.auroc is not None
@@ -236,31 +208,19 @@ def compared_on_known_edges(
     old: Array,
     now: Array,
     rows: NDArray[np.bool_],
-    of: NDArray[np.bool_],
+    trained: NDArray[np.bool_],
     seed: int,
 ) -> Quality:
-    """Return a quality with how well two embeddings tell edges between some nodes from other pairs of them.
+    """Return a quality with how well two embeddings tell present edges from other pairs.
 
-    Parameters
-    ----------
-    quality : Quality
-        Of the new version.
-    graph : Graph
-        Its edges; 20,000 of them at most are asked for.
-    old, now : float64 arrays of shape (N, d + 1)
-        The published embedding and the new one.
-    rows : bool array of shape (N,)
-        The nodes.
-    of : bool array of shape (N,)
-        Nodes of which an edge, and another pair, must have at least one.
-    seed : int
-        Of the choice of pairs.
+    Both are of the nodes in the mask `rows`, and at least one end of each pair is in the mask `trained`. At
+    most 20,000 edges are looked at, chosen by `seed`.
     """
     generator = np.random.default_rng(seed)
     upper = graph.edges
-    inside = np.flatnonzero(rows[upper.row] & rows[upper.col] & (of[upper.row] | of[upper.col]))
+    inside = np.flatnonzero(rows[upper.row] & rows[upper.col] & (trained[upper.row] | trained[upper.col]))
     chosen = generator.permutation(inside)[:_KNOWN_EDGES]
-    first, second = np.flatnonzero(rows & of), np.flatnonzero(rows)
+    first, second = np.flatnonzero(rows & trained), np.flatnonzero(rows)
     if not chosen.size:
         return quality
     others = np.column_stack([generator.choice(ends, size=len(chosen)) for ends in (first, second)])
@@ -279,12 +239,12 @@ def compared_on_known_edges(
 def _quality(split: EdgeSplit, points: Array) -> Quality:
     edges, others = split.test_edges, split.test_non_edges
     degrees = degree_product(split.train)
-    found = auroc(-pair_distances(points, edges), -pair_distances(points, others))
+    area = auroc(-pair_distances(points, edges), -pair_distances(points, others))
     return Quality(
-        auroc=found,
+        auroc=area,
         degree_auroc=auroc(degrees.pairs(edges), degrees.pairs(others)),
         held_out_edges=len(edges),
-        error=standard_error(found, len(edges), len(others)),
+        error=standard_error(area, len(edges), len(others)),
     )
 
 
@@ -293,3 +253,21 @@ def standard_error(area: float, edges: int, others: int) -> float:
     one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)
     return float(np.sqrt(max(spread, 0.0) / (edges * others)))
+
+
+def judgement_lines(quality: Quality, drift: Drift | None) -> Iterator[str]:
+    """Yield the quality and the drift of a version, a line each, for the log."""
+    if quality.auroc is None:
+        yield "held-out AUROC: not measured, too few edges can be held out"
+    else:
+        last = "" if quality.last_auroc is None else f", last run {quality.last_auroc:.3f}"
+        yield (
+            f"held-out AUROC {quality.auroc:.3f}{last}, degrees {quality.degree_auroc:.3f} "
+            f"({quality.held_out_edges:,} edges)"
+        )
+    if drift is not None:
+        overlap = "" if drift.overlap is None else f", {drift.overlap:.0%} of the nearest nodes stayed"
+        yield (
+            f"drift: {drift.moved:,} of {drift.nodes:,} nodes moved, all by {drift.mean:.3f} in the mean, "
+            f"the farthest by {drift.quantiles['1.0']:.3f}{overlap}"
+        )

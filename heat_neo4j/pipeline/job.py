@@ -1,22 +1,107 @@
-"""`Job`: what is to be kept fresh, and how; `RefreshReport`: what a refresh did."""
+"""What a user asks of the pipeline: `Job`, with its `LinkOptions` and the `Limits` of a refresh."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
+from heat_neo4j._utils.validation import check_integer, check_positive
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
 from heat_neo4j.database.publish.removal import RECORDS
 from heat_neo4j.embedding.estimator import HEAT
-from heat_neo4j.geometry.drift import Drift
-from heat_neo4j.pipeline.gate import Gate, Quality
-from heat_neo4j.pipeline.plan import NOTHING, Changed, Limits
-from heat_neo4j.pipeline.publishing import LinkOptions, RunReport
+from heat_neo4j.pipeline.gate import Gate
 
-__all__ = ["Job", "RefreshReport"]
+__all__ = ["SCORES", "Job", "Limits", "LinkOptions", "difference"]
+
+SCORES = ("distance", "combined")
+_NO_SETTINGS = ("n_threads", "random_state", "time_limit")  # parameters that call for no new training
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """Which links to predict; the parameters of `predict_links`.
+
+    Parameters
+    ----------
+    k, top, source_label, target_label, min_degree, max_degree
+        As for `predict_links`.
+    probability : bool
+        Whether each link gets a probability. It is fitted by training once more, without a tenth of the
+        edges, so a run takes twice as long with it.
+    score : {"distance", "combined"}, optional
+        What ranks the pairs: the distance, or a `LinkScore` of distance, degrees, common neighbours and
+        attributes, which brings probabilities of its own and takes a second training too. If not given, the
+        distance, or in `pipeline.predict` what ranked the links of the run.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is out of range, or a combined score is to have no probability; found out before a run
+        begins.
+    """
+
+    k: int | None = 10
+    top: int | None = None
+    source_label: str | None = None
+    target_label: str | None = None
+    min_degree: int = 0
+    max_degree: int | None = None
+    probability: bool = True
+    score: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.score is not None and self.score not in SCORES:
+            raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
+        if self.score == "combined" and not self.probability:
+            raise ValueError("the combined score brings probabilities: leave out one of the two")
+        if self.k is None and self.top is None:
+            raise ValueError("k or top must be given: without either every absent pair would be a link")
+        for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name), minimum=minimum)
+        check_integer("min_degree", self.min_degree, minimum=0)
+
+    def search(self) -> dict[str, Any]:
+        """Return the arguments of `predict_links`."""
+        return {name: value for name, value in asdict(self).items() if name not in {"probability", "score"}}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as JSON data, the default score by its name."""
+        return {**asdict(self), "score": self.score or "distance"}
+
+    def needs_training(self, parameters: Mapping[str, Any]) -> bool:
+        """Return whether probabilities or scores take a training, as the run's `parameters` hold none."""
+        if self.score == "combined":
+            return "link_score" not in parameters
+        return self.probability and "calibration" not in parameters
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Up to which share of the graph what is enough.
+
+    Parameters
+    ----------
+    local : float
+        Nodes that are new, or at changed edges or attributes, are trained alone while, with all those that
+        were since the last training of the whole, they are at most this share of the nodes.
+    warm : float
+        A warm start serves while at most this share of nodes, edges or attribute rows has changed since the
+        last full run, added up over the runs in between.
+    """
+
+    local: float = 0.2
+    warm: float = 0.3
+
+    def __post_init__(self) -> None:
+        check_positive("local", self.local)
+        check_positive("warm", self.warm)
 
 
 @dataclass(frozen=True)
@@ -52,51 +137,38 @@ class Job:
     lease_seconds: float = LEASE_SECONDS
     records: int = RECORDS
 
+    def settings(self) -> dict[str, Any]:
+        """Return all that decides a version beside the graph and the seed, as JSON data.
 
-@dataclass(frozen=True)
-class RefreshReport:
-    """What a refresh did.
-
-    Parameters
-    ----------
-    outcome : str
-        "published", "nothing" or "rejected"; "dry run" if only the decision was asked for.
-    decision, reason : str
-        "nothing", "local", "warm" or "full", and why.
-    changed : Changed or None
-        What differs from the graph of the run before.
-    quality : Quality or None
-        Of the new version.
-    drift : Drift or None
-        From the version before.
-    report : RunReport or None
-        The run, if there was one.
-    seconds : mapping of str to float
-        Of each stage before writing.
-    notes : tuple of str
-        What went otherwise than asked.
-    """
-
-    outcome: str
-    decision: str
-    reason: str
-    changed: Changed | None = None
-    quality: Quality | None = None
-    drift: Drift | None = None
-    report: RunReport | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON data."""
-        return {
-            "outcome": self.outcome,
-            "decision": self.decision,
-            "reason": self.reason,
-            "changed": None if self.changed is None else self.changed.recorded(NOTHING),
-            "quality": None if self.quality is None else self.quality.to_dict(),
-            "drift": None if self.drift is None else self.drift.to_dict(),
-            "run": None if self.report is None else self.report.to_dict(),
-            "seconds": dict(self.seconds),
-            "notes": list(self.notes),
+        Parameters of the model are those before any is chosen, and "auto" where one is to be chosen.
+        """
+        parameters = self.model.get_params() | dict.fromkeys(self.choose, "auto")
+        settings = {
+            "projection": self.projection.to_dict(),
+            "model": {name: parameters[name] for name in sorted(parameters) if name not in _NO_SETTINGS},
+            "links": None if self.links is None else self.links.to_dict(),
+            "coordinates": self.coordinates,
         }
+        # As the run's node gives it back: tuples become lists, scalars of numpy numbers.
+        plain: dict[str, Any] = json.loads(json.dumps(settings, default=np.generic.item))
+        return plain
+
+
+def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Return the first setting that differs, in words; None if none does."""
+    for part, new in now.items():
+        old = before.get(part)
+        if old == new:
+            continue
+        if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
+            return f"{part} was {_shown(old)} and is {_shown(new)}"
+        for name in dict.fromkeys((*new, *old)):
+            if old.get(name) != new.get(name):
+                return f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))}"
+    return None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "on"
+    return "off" if value is None else str(value)

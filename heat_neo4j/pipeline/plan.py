@@ -1,53 +1,75 @@
-"""How much of an embedding to compute anew: nothing, the nodes around the changes, a warm start, or all."""
+"""What a job will do: the graph beside the published version, what differs, and the `Plan` that follows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.validation import check_positive
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.embedding.warm_start import short_schedule
+from heat_neo4j.errors import ProjectionError, QualityRejected
+from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.fingerprint import Change, Fingerprint, Touched, changes, fingerprint, touched
-from heat_neo4j.pipeline.settings import difference
+from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 
-__all__ = ["MODES", "NOTHING", "Changed", "Decision", "Limits", "decide", "what_changed"]
+__all__ = [
+    "AUTO",
+    "EMBED",
+    "FULL",
+    "LINKS",
+    "LOCAL",
+    "MODES",
+    "NOTHING",
+    "WARM",
+    "GraphDiff",
+    "GraphState",
+    "Plan",
+    "make_plan",
+    "plan_in_full",
+]
 
-NOTHING, LOCAL, WARM, FULL = "nothing", "local", "warm", "full"
+AUTO, NOTHING, LOCAL, WARM, FULL, LINKS = "auto", "nothing", "local", "warm", "full", "links"
+EMBED = "embed"
+MODES = (AUTO, LOCAL, WARM, FULL)
+"""What a user may ask of a refresh."""
+_FARTHEST = 1e150  # time coordinate; the square of a larger one is infinite
 Array = NDArray[np.float64]
-MODES = ("auto", LOCAL, WARM, FULL)
-"""What a user may ask for."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Up to which share of the graph what is enough.
+class Plan:
+    """What a job does.
 
     Parameters
     ----------
-    local : float
-        Nodes that are new, or at changed edges or attributes, are trained alone while, with all those that
-        were since the last training of the whole, they are at most this share of the nodes.
-    warm : float
-        A warm start serves while at most this share of nodes, edges or attribute rows has changed since the
-        last full run, added up over the runs in between.
+    mode : {"full", "warm", "local", "links", "nothing"}
+        Train all nodes from scratch, train all on from the published coordinates, train new and changed nodes
+        only, predict links from the published coordinates, or nothing.
+    reason : str
+        Why, in one line.
+    stages : mapping of str to str
+        What each stage does, in one line of English, in the order of the work.
     """
 
-    local: float = 0.2
-    warm: float = 0.3
+    mode: str
+    reason: str
+    stages: Mapping[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_positive("local", self.local)
-        check_positive("warm", self.warm)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON data."""
+        stages = [{"stage": name, "does": line} for name, line in self.stages.items()]
+        return {"mode": self.mode, "reason": self.reason, "stages": stages}
 
 
 @dataclass(frozen=True)
-class Changed:
+class GraphDiff:
     """What differs from the graph of the published run.
 
     Parameters
@@ -77,147 +99,280 @@ class Changed:
     local: int | None
     since_full: float
 
-    def recorded(self, kind: str) -> dict[str, Any]:
-        """Return what a run of some kind remembers, as JSON data: a training starts its counts anew."""
-        told = asdict(self)
-        if kind in (WARM, FULL):
-            told["local"] = 0
-        if kind == FULL:
-            told["since_full"] = 0.0
-        return told
+    def recorded(self, mode: str) -> dict[str, Any]:
+        """Return what a run of some mode records, as JSON data: a training starts its counts anew."""
+        counts = asdict(self)
+        if mode in (WARM, FULL):
+            counts["local"] = 0
+        if mode == FULL:
+            counts["since_full"] = 0.0
+        return counts
+
+    def __str__(self) -> str:
+        parts = (
+            (self.nodes_new, "new node", ""),
+            (self.nodes_gone, "node", " gone"),
+            (round(self.edges), "edge", " changed"),
+            (round(self.attributes), "attribute row", " changed"),
+        )
+        return ", ".join(f"{_count(number, noun)}{change}" for number, noun, change in parts if number)
 
 
 @dataclass(frozen=True)
-class Decision:
-    """What to do, and why: `kind` is "nothing", "local", "warm" or "full"; `reason` is one line."""
+class GraphState:
+    """The graph as it is, beside what is published."""
 
-    kind: str
-    reason: str
+    graph: Graph
+    settings: Mapping[str, Any]  # of the job, before any parameter is chosen
+    alpha: float = 0.0  # share of a walk's steps that follow attributes
+    run: RunRecord | None = None  # the published run, where the job goes by it
+    stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
+    rejected: RunRecord | None = None  # the latest run, if the gate rejected it
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """Fingerprint of the graph."""
+        return fingerprint(self.graph)
+
+    @cached_property
+    def _comparison(self) -> tuple[GraphDiff | None, Array | None]:
+        return _compare(self)
+
+    @property
+    def diff(self) -> GraphDiff | None:
+        """What differs from the graph of the published run, if that is known."""
+        return self._comparison[0]
+
+    @property
+    def shares(self) -> Array | None:
+        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that is known."""
+        return self._comparison[1]
+
+    @property
+    def same_settings(self) -> bool:
+        """Whether the published run had the same settings."""
+        return self.run is not None and self.run.settings == self.settings
+
+    @property
+    def was_rejected(self) -> bool:
+        """Whether the gate rejected a full run of this very graph and these settings."""
+        run = self.rejected
+        return (
+            run is not None
+            and run.decision == FULL
+            and run.settings == self.settings
+            and run.fingerprint == self.fingerprint.to_dict()
+        )
+
+    @property
+    def old(self) -> NDArray[np.bool_]:
+        """Which rows have published coordinates."""
+        assert self.stored is not None
+        return self.stored.found
+
+    def comparable(self, points: Array) -> Array | None:
+        """Return the published points, if `points` can be compared with them.
+
+        None if there are none, if they are of another dimension, or if one is no point of the hyperboloid, or
+        so far out that distances from it overflow.
+        """
+        if self.stored is None or not self.old.any():
+            return None
+        try:
+            published = self.stored.points()
+            check_points(published)
+        except ValueError:
+            return None
+        near = published[:, -1].max() < _FARTHEST
+        return published if near and published.shape == points.shape else None
 
 
-def what_changed(
-    source: RunRecord, stored: StoredCoordinates, graph: Graph, now: Fingerprint, alpha: float
-) -> tuple[Changed | None, Array | None]:
-    """Return what differs from the graph that a run was computed from, and for how much of each node.
+def _compare(state: GraphState) -> tuple[GraphDiff | None, Array | None]:
+    """Return what differs from the graph of the published run, and how far each node's steps changed.
 
-    Parameters
-    ----------
-    source : RunRecord
-        The published run.
-    stored : StoredCoordinates
-        Its coordinates, for the rows of `graph`.
-    graph : Graph
-        As it is now.
-    now : Fingerprint
-        Of `graph`.
-    alpha : float
-        Share of a walk's steps that follow attributes.
-
-    Returns
-    -------
-    changed : Changed or None
-        None if the run does not tell what it was computed from.
-    shares : float64 array of shape (N,), or None
-        Share of each node's steps that lead elsewhere than they did; 1 for a new node. Nodes that were there
-        are not changed by edges to new ones. None if too much has changed to tell.
+    The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no diff
+    if the run did not record its graph, and there are no shares if too much has changed to tell where.
     """
-    if not source.fingerprint:
+    graph, run, stored = state.graph, state.run, state.stored
+    if run is None or stored is None or not run.fingerprint:
         return None, None
-    before = Fingerprint.from_dict(source.fingerprint)
+    now = state.fingerprint
+    before = Fingerprint.from_dict(run.fingerprint)
     whole = changes(before, now)
     among_old = fingerprint(graph, stored.found)
     old = changes(before, among_old)
-    shares = _shares(touched(before, among_old, graph), stored, graph, alpha)
-    earlier = source.changes.get("local", 0)
+    shares = _changed_shares(touched(before, among_old, graph), stored, graph, state.alpha)
+    earlier = int(run.changes.get("local", 0) or 0)
     new = int((~stored.found).sum())
-    share = _share(whole, before, now)
-    changed = Changed(
+    share = _largest_share(whole, before, now)
+    diff = GraphDiff(
         nodes_new=new,
         nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
         edges=float(whole.edges),
         attributes=float(whole.attributes),
         old_changed=bool(old.nodes or old.edges or old.attributes),
         share=share,
-        local=None if shares is None else int(np.count_nonzero(shares)) + int(earlier or 0),
-        since_full=share + float(source.changes.get("since_full", 0.0)),
+        local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
+        since_full=share + float(run.changes.get("since_full", 0.0)),
     )
-    return changed, shares
+    return diff, shares
 
 
-def decide(  # noqa: PLR0911  # each return is one line of the table of decisions
-    settings: Mapping[str, Any],
-    source: RunRecord | None,
-    stored: StoredCoordinates | None,
-    changed: Changed | None,
-    rejected: RunRecord | None,
-    limits: Limits,
-) -> Decision:
-    """Return what to do.
+def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
+    """Return what a job does, which follows from what is asked for, what is published and what has changed.
 
-    Parameters
-    ----------
-    settings : mapping
-        What is asked for, from `settings_of`.
-    source : RunRecord, optional
-        The published run; None if there is none.
-    stored : StoredCoordinates, optional
-        Its coordinates.
-    changed : Changed, optional
-        What differs from its graph, if that is known.
-    rejected : RunRecord, optional
-        The latest run, if it was rejected.
-    limits : Limits
-        Up to which share what is enough.
+    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh.
+
+    Raises
+    ------
+    ProjectionError
+        If the graph and what is published do not allow that.
+    QualityRejected
+        If a full run of this very graph and these settings was rejected, and the mode is "auto".
     """
-    if source is None or stored is None:
-        return Decision(FULL, "nothing is published yet")
-    if changed is None or not source.settings:
-        return Decision(FULL, f"run {source.run_id} did not record what it was computed from")
-    other = difference(source.settings, settings)
+    refresh = mode in MODES
+    chosen, reason = _refresh_mode(job.limits, mode, state) if refresh else (mode, "asked for")
+    chosen = FULL if chosen == EMBED else chosen
+    return Plan(chosen, reason, dict(_stages(job, chosen, state, refresh=refresh)))
+
+
+def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
+    """Return the plan of a full refresh in place of one that cannot go on from the published points."""
+    reason = f"the published points are no start for a {plan.mode} refresh: {fault}"
+    return Plan(FULL, reason, dict(_stages(job, FULL, state, refresh=True)))
+
+
+def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, str]:
+    """Return the mode of a refresh, and why: by what has changed, or what the user asked for."""
+    chosen, reason = _mode_by_changes(limits, state)
+    if mode == AUTO and chosen == FULL and state.was_rejected:
+        assert state.rejected is not None
+        raise QualityRejected(
+            f"run {state.rejected.run_id} of this graph was rejected ({state.rejected.error}), and the "
+            "graph has not changed since: nothing was computed; --mode full tries again"
+        )
+    if mode in (AUTO, chosen):
+        return chosen, reason
+    if mode == FULL:
+        return FULL, "asked for"
+    if not state.same_settings or state.stored is None or not state.old.any():
+        raise ProjectionError(f"--mode {mode} needs a published version of the same settings: {reason}")
+    if mode == LOCAL and state.shares is None:
+        raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
+    if mode == LOCAL and state.shares is not None and not state.shares.any():
+        return NOTHING, "no node is new or at a change"
+    return mode, "asked for"
+
+
+def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table in docs/operations.md
+    limits: Limits, state: GraphState
+) -> tuple[str, str]:
+    run, stored, diff = state.run, state.stored, state.diff
+    if run is None or stored is None:
+        return FULL, "nothing is published yet"
+    if diff is None or not run.settings:
+        return FULL, f"run {run.run_id} did not record what it was computed from"
+    other = difference(run.settings, state.settings)
     if other is not None:
-        return Decision(FULL, other)
+        return FULL, other
     if not stored.found.any():
-        return Decision(FULL, "no node of the graph has published coordinates")
-    if changed.nodes_new == 0 and not changed.old_changed:
-        return Decision(NOTHING, "the graph is as it was")
-    if rejected is not None:
-        return Decision(FULL, f"run {rejected.run_id} ({rejected.decision}) was rejected")
-    n_nodes = len(stored.found)
-    told = _told(changed)
-    if changed.local is not None and changed.local <= max(limits.local * n_nodes, 1):
-        return Decision(LOCAL, told)
-    if changed.since_full <= limits.warm:
-        return Decision(WARM, told)
-    return Decision(
-        FULL, f"{told}; since the last full run {changed.since_full:.0%} of the graph have changed"
-    )
+        return FULL, "no node of the graph has published coordinates"
+    if diff.nodes_new == 0 and not diff.old_changed:
+        return NOTHING, "the graph is as it was"
+    if state.rejected is not None:
+        return FULL, f"run {state.rejected.run_id} ({state.rejected.decision}) was rejected"
+    if diff.local is not None and diff.local <= max(limits.local * state.graph.n_nodes, 1):
+        return LOCAL, str(diff)
+    if diff.since_full <= limits.warm:
+        return WARM, str(diff)
+    return FULL, f"{diff}; since the last full run {diff.since_full:.0%} of the graph have changed"
 
 
-def _shares(found: Touched | None, stored: StoredCoordinates, graph: Graph, alpha: float) -> Array | None:
-    if found is None:
+def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterator[tuple[str, str]]:
+    """Yield the stages of a plan, and what each does."""
+    graph, run, links = state.graph, state.run, job.links
+    sizes = (graph.n_nodes, "node"), (graph.n_edges, "edge"), (graph.n_attributes, "attribute column")
+    yield "read", ", ".join(_count(*size) for size in sizes)
+    if refresh:
+        yield "compare", "nothing to compare with" if run is None else f"with the graph of run {run.run_id}"
+    if mode == NOTHING:
+        return
+    if mode == LINKS:
+        assert run is not None
+        yield "coordinates", f"read back those of run {run.run_id}"
+    else:
+        yield "train", _training(job, mode, state)
+    if links is not None:
+        known = {} if run is None or mode == FULL else run.parameters
+        yield "calibrate", _calibration(links, known)
+    if refresh and mode == FULL and run is not None:
+        yield "align", "move all nodes by the isometry that brings them nearest to where they are published"
+    if refresh:
+        yield "judge", _judgement(mode, state)
+    if links is not None:
+        yield "links", _search(links)
+    what = "links" if mode == LINKS else "coordinates" if links is None else "coordinates and links"
+    yield "publish", f"{what} of model {job.names.model!r}"
+
+
+def _training(job: Job, mode: str, state: GraphState) -> str:
+    if mode == LOCAL:
+        assert state.shares is not None
+        nodes = int(np.count_nonzero(state.shares))
+        return f"{_count(nodes, 'new or changed node')}; all others stay as they are"
+    if mode == WARM:
+        walks = short_schedule(job.model)["walks_per_node"]
+        return f"all nodes, on from the published coordinates: {_count(walks, 'walk')} per node"
+    walks = job.model.get_params()["walks_per_node"]
+    chosen = f"; {', '.join(job.choose)} chosen for the graph" if job.choose else ""
+    return f"all nodes, from scratch: {_count(walks, 'walk')} per node{chosen}"
+
+
+def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
+    what = "score and probabilities" if links.score == "combined" else "probabilities"
+    if links.needs_training(parameters):
+        return f"train once more, without a tenth of the edges, for the links' {what}"
+    return f"keep the published {what}" if links.probability else "none: links get no probability"
+
+
+def _judgement(mode: str, state: GraphState) -> str:
+    edges = "of new nodes" if mode == LOCAL else "held out"
+    if state.run is None:
+        return f"AUROC of edges {edges} against that of degrees"
+    return f"AUROC of edges {edges} against the last run's and that of degrees; how far nodes moved"
+
+
+def _search(links: LinkOptions) -> str:
+    most = [] if links.k is None else [f"{links.k:,} per node"]
+    most += [] if links.top is None else [f"at most {links.top:,} in all"]
+    ends = [label for label in (links.source_label, links.target_label) if label is not None]
+    between = f", {'between' if len(ends) == 2 else 'with an end in'} {' and '.join(ends)}" if ends else ""
+    return f"predict {' and '.join(most)}{between}, by {links.score or 'distance'}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _changed_shares(
+    at_nodes: Touched | None, stored: StoredCoordinates, graph: Graph, alpha: float
+) -> Array | None:
+    """Return the share of each node's steps that changes lead elsewhere."""
+    if at_nodes is None:
         return None
     alpha = alpha if graph.n_attributes else 0.0
-    by_edges = np.minimum(found.edges / np.maximum(graph.degrees, 1), 1.0)
-    by_edges[(found.edges > 0) & (graph.degrees == 0)] = 1.0
-    shares = np.where(graph.degrees == 0, 1.0, alpha) * found.attributes
+    by_edges = np.minimum(at_nodes.edges / np.maximum(graph.degrees, 1), 1.0)
+    by_edges[(at_nodes.edges > 0) & (graph.degrees == 0)] = 1.0
+    shares = np.where(graph.degrees == 0, 1.0, alpha) * at_nodes.attributes
     shares = np.minimum(shares + np.where(graph.degrees == 0, 1.0, 1.0 - alpha) * by_edges, 1.0)
     return np.where(stored.found, shares, 1.0)
 
 
-def _share(change: Change, before: Fingerprint, now: Fingerprint) -> float:
+def _largest_share(change: Change, before: Fingerprint, now: Fingerprint) -> float:
+    """Return the largest share of nodes, edges or attribute rows that differ."""
     sizes = [
         (change.nodes, before.nodes, now.nodes),
         (change.edges, before.edges, now.edges),
         (change.attributes, before.attributes, now.attributes),
     ]
     return float(np.max([differ / max(was.count, is_now.count, 1) for differ, was, is_now in sizes]))
-
-
-def _told(changed: Changed) -> str:
-    parts = [
-        (changed.nodes_new, "new node", ""),
-        (changed.nodes_gone, "node", " gone"),
-        (round(changed.edges), "edge", " changed"),
-        (round(changed.attributes), "attribute row", " changed"),
-    ]
-    return ", ".join(f"{count:,} {noun}{'s' * (count != 1)}{then}" for count, noun, then in parts if count)

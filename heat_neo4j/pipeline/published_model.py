@@ -1,9 +1,10 @@
-"""What pictures of a published model show: run, graph, coordinates, and trainings made for a picture."""
+"""A published version, read back: its run, the recipe of its attributes, and what pictures show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
@@ -21,15 +24,18 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.linkpred.splits import split_edges
-from heat_neo4j.pipeline.embed import model_of, published_run
-from heat_neo4j.pipeline.settings import KnownRecipe, read_by_recipe
 
 __all__ = [
     "HeldOut",
     "PublishedModel",
+    "Recipe",
     "embed_in_plane",
     "hold_out",
     "label_groups",
+    "matching_recipe",
+    "model_of",
+    "published_run",
+    "read_by_recipe",
     "read_links",
     "read_predicted",
     "read_published",
@@ -40,67 +46,112 @@ Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
 
+def published_run(store: Neo4jStore, model: str) -> RunRecord:
+    """Return the run whose coordinates are published.
+
+    Raises
+    ------
+    ProjectionError
+        If none is.
+    """
+    run = store.published_run(model)
+    if run is None:
+        raise nothing_published(model)
+    return run
+
+
+def model_of(run: RunRecord) -> HEAT:
+    """Return an unfitted estimator with the parameters and the seed of a run.
+
+    Raises
+    ------
+    ProjectionError
+        If the run's node has been changed, and says what no run could have had.
+    """
+    parameters = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
+    try:
+        model = HEAT(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
+        model.check_parameters()
+    except (TypeError, ValueError) as error:
+        raise run.damage("parameters") from error
+    return model
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How properties become attributes."""
+
+    run: str | None = None  # whose recipe it is
+    entries: Sequence[Mapping[str, Any]] | None = None  # None to learn one
+    notes: tuple[str, ...] = ()  # why it is learnt anew though a run is published, if nobody asked for that
+
+
+def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
+    """Return the recipe of the published run, if it is for the same attributes of the same labels."""
+    if run is None or not run.attribute_recipe or not projection.all_attributes:
+        return Recipe()
+    if _encoded(projection) == _encoded(Projection.from_dict(run.projection)):
+        return Recipe(run.run_id, run.attribute_recipe)
+    return Recipe(notes=(f"attributes are encoded anew: those of run {run.run_id} were others",))
+
+
+def _encoded(projection: Projection) -> tuple[set[str], set[Attribute], int]:
+    """Return what a recipe depends on."""
+    return set(projection.labels or ()), set(projection.all_attributes), projection.max_categories
+
+
+def read_by_recipe(
+    store: Neo4jStore, projection: Projection, recipe: Recipe, on_progress: Progress = no_progress
+) -> tuple[Graph, tuple[str, ...]]:
+    """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user.
+
+    Raises
+    ------
+    ProjectionError, ConnectionFailed
+        As for `Neo4jStore.read_graph`.
+    """
+    try:
+        graph = store.read_graph(projection, recipe.entries, on_progress=on_progress)
+    except RecipeError as error:
+        note = f"attributes are encoded anew, not as in run {recipe.run}: {error}"
+        return store.read_graph(projection, on_progress=on_progress), (note,)
+    unknown = graph.provenance.counts.get("values_unknown_to_recipe", 0)
+    if not unknown:
+        return graph, recipe.notes
+    values = "1 value of attributes is" if unknown == 1 else f"{unknown:,} values of attributes are"
+    note = f"{values} unknown to the recipe of run {recipe.run} and left out: --new-recipe learns anew"
+    return graph, (note,)
+
+
 @dataclass(frozen=True, eq=False)
 class PublishedModel:
     """A published embedding with the graph that its run's projection matches today.
 
     Nodes that are newer than the run have no coordinates and are left out, with their relationships.
-
-    Parameters
-    ----------
-    run : RunRecord
-        The run that wrote the coordinates.
-    graph : Graph
-        Read now, its attributes encoded by the run's recipe; those nodes of the run that are still there.
-    embedding : float64 array of shape (N, d + 1)
-        Points of the hyperboloid, rows as in `graph`.
-    notes : tuple of str
-        What differs between now and then, one line each.
     """
 
-    run: RunRecord
-    graph: Graph
-    embedding: Array
-    notes: tuple[str, ...] = ()
+    run: RunRecord  # which wrote the coordinates
+    graph: (
+        Graph  # read now, its attributes encoded by the run's recipe, with those nodes of the run still there
+    )
+    embedding: Array  # points of the hyperboloid, shape (N, d + 1), rows as in `graph`
+    notes: tuple[str, ...] = ()  # what differs between now and then, one line each
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Pairs that a training did not see, and the probability fitted without them.
+    """Pairs that a training did not see, and the probability fitted without them."""
 
-    Parameters
-    ----------
-    edges, non_edges : float64 arrays
-        Hyperbolic distances of held-out edges, and of as many pairs that are no edges.
-    probability : LinkProbability or None
-        Fitted on other edges, cut out of the training's; None where that cannot be.
-    notes : tuple of str
-        Why there is none, or why the links' probabilities are others.
-    """
-
-    edges: Array
-    non_edges: Array
-    probability: LinkProbability | None
-    notes: tuple[str, ...] = ()
+    edges: Array  # hyperbolic distances of held-out edges
+    non_edges: Array  # and of as many pairs that are no edges
+    probability: LinkProbability | None  # fitted on other edges, cut out of the training's, where that can be
+    notes: tuple[str, ...] = ()  # why there is none, or why the links' probabilities are others
 
 
 def read_published(
     store: Neo4jStore, model: str = "heat", *, on_progress: Progress = no_progress
 ) -> PublishedModel:
     """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
-
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    model : str
-        Name of the model.
-    on_progress : callable
-        Told about the stages of reading.
-
-    Returns
-    -------
-    PublishedModel
 
     Raises
     ------
@@ -111,8 +162,8 @@ def read_published(
         If the server is lost or refuses.
     """
     run = published_run(store, model)
-    recipe = KnownRecipe(run.run_id, run.attribute_recipe or None)
-    graph, notes = read_by_recipe(store, Projection.from_dict(run.projection), recipe, on_progress)
+    projection = Projection.from_dict(run.projection)
+    graph, notes = read_by_recipe(store, projection, matching_recipe(projection, run), on_progress)
     stored = store.read_stored(graph, model)
     _check_still_published(store, run)
     if stored is None or not stored.found.any():
@@ -139,24 +190,10 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
 def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks | None:
     """Read the published predicted links of a model, the nearest pairs first; None if it has none.
 
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    published : PublishedModel
-        The model.
-
-    Returns
-    -------
-    PredictedLinks or None
-        Between rows of the model's graph.
-
     Raises
     ------
-    ProjectionError
-        If another run was published meanwhile.
-    ConnectionFailed
-        If the server is lost or refuses.
+    ProjectionError, ConnectionFailed
+        If another run was published meanwhile, or the server is lost or refuses.
     """
     stored = store.read_links(published.graph, published.run.model)
     _check_still_published(store, published.run)
@@ -164,28 +201,12 @@ def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks |
 
 
 def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> Pairs:
-    """Read the published predicted links of a model, the nearest pairs first.
-
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    published : PublishedModel
-        The model.
-    most : int
-        Read at most so many, at least 1.
-
-    Returns
-    -------
-    int64 array of shape (m, 2)
-        Rows of the graph.
+    """Read at most `most` predicted links, the nearest pairs first: rows of the graph, int64 of shape (m, 2).
 
     Raises
     ------
-    ProjectionError
-        If the model has no published links, or another run was published meanwhile.
-    ConnectionFailed
-        If the server is lost or refuses.
+    ProjectionError, ConnectionFailed
+        As for `read_links`, and if the model has no published links.
     """
     links = read_links(store, published)
     if links is None or not links.source.size:
@@ -196,23 +217,10 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> P
 def embed_in_plane(
     published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
 ) -> Array:
-    """Return points of the hyperbolic plane: the published ones, or, of more dimensions, of a new training.
+    """Return points of the hyperbolic plane, float64 of shape (N, 3), rows as in the model's graph.
 
-    The training has the run's parameters and seed, but two components.
-
-    Parameters
-    ----------
-    published : PublishedModel
-        The model.
-    n_threads : int, optional
-        Threads to use; all cores when None.
-    on_progress : callable
-        Told about the stages of training.
-
-    Returns
-    -------
-    float64 array of shape (N, 3)
-        Points of the hyperboloid, rows as in the model's graph.
+    They are the published ones, or, of more dimensions, those of a new training with the run's parameters and
+    seed, but two components.
 
     Raises
     ------
@@ -246,11 +254,7 @@ def hold_out(
     n_threads : int, optional
         Threads to use; all cores when None.
     on_progress : callable
-        Told about the stages of both trainings.
-
-    Returns
-    -------
-    HeldOut
+        Called with the stages of both trainings.
 
     Raises
     ------

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from heat_neo4j._utils.progress import Progress
-from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.writer import Run, model_facts
@@ -21,59 +20,9 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import LinkProbability, LinkScore, PredictedLinks
 from heat_neo4j.linkpred.tuning import Choice
+from heat_neo4j.pipeline.job import LinkOptions
 
-__all__ = ["SCORES", "LinkOptions", "Result", "RunReport", "Target"]
-
-SCORES = ("distance", "combined")
-
-
-@dataclass(frozen=True)
-class LinkOptions:
-    """Which links to predict; the parameters of `predict_links`.
-
-    Parameters
-    ----------
-    k, top, source_label, target_label, min_degree, max_degree
-        As for `predict_links`.
-    probability : bool
-        Whether each link gets a probability. It is fitted by training once more, without a tenth of the
-        edges, so a run takes twice as long with it.
-    score : {"distance", "combined"}, optional
-        What ranks the pairs: the distance, or a `LinkScore` of distance, degrees, common neighbours and
-        attributes, which brings probabilities of its own and takes a second training too. If not given, the
-        distance, or in `pipeline.predict` what ranked the links of the run.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is out of range, or a combined score is to have no probability; found out before a run
-        begins.
-    """
-
-    k: int | None = 10
-    top: int | None = None
-    source_label: str | None = None
-    target_label: str | None = None
-    min_degree: int = 0
-    max_degree: int | None = None
-    probability: bool = True
-    score: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.score is not None and self.score not in SCORES:
-            raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
-        if self.score == "combined" and not self.probability:
-            raise ValueError("the combined score brings probabilities: leave out one of the two")
-        if self.k is None and self.top is None:
-            raise ValueError("k or top must be given: without either every absent pair would be a link")
-        for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name), minimum=minimum)
-        check_integer("min_degree", self.min_degree, minimum=0)
-
-    def search(self) -> dict[str, Any]:
-        """Return the arguments of `predict_links`."""
-        return {name: value for name, value in asdict(self).items() if name not in {"probability", "score"}}
+__all__ = ["Result", "RunReport", "Target"]
 
 
 @dataclass(frozen=True)
@@ -113,36 +62,16 @@ class RunReport:
 
 @dataclass(frozen=True)
 class Result:
-    """What is to be written.
+    """What is written and recorded."""
 
-    Parameters
-    ----------
-    model : HEAT, optional
-        Fitted; None where only links are written.
-    coordinates : str
-        What to store of its embedding.
-    links : PredictedLinks, optional
-        None where only coordinates are written.
-    parameters : mapping of str to JSON data
-        What to record beside the model's own parameters.
-    choice : Choice, optional
-        The parameters that were chosen, and why.
-    notes : tuple of str
-        What went otherwise than asked.
-    facts : mapping
-        Further fields of the run's record.
-    stored : StoredCoordinates, optional
-        Coordinates that are published already: those nodes keep theirs to the bit, whatever the model says.
-    """
-
-    model: HEAT | None = None
+    model: HEAT | None = None  # fitted; None where only links are written
     coordinates: str = "poincare"
-    links: PredictedLinks | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    links: PredictedLinks | None = None  # None where only coordinates are written
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # to record beside the model's own
     choice: Choice | None = None
     notes: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    stored: StoredCoordinates | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)  # further fields of the run's record
+    stored: StoredCoordinates | None = None  # published coordinates that nodes keep to the bit
 
 
 @dataclass(frozen=True)
@@ -162,8 +91,8 @@ class Target:
         """Find out before the long work whether writing would be refused, or a label is unknown."""
         for label in () if links is None else (links.source_label, links.target_label):
             if label is not None and label not in self.graph.labels:
-                known = ", ".join(map(repr, sorted(self.graph.labels))) or "none"
-                raise ProjectionError(f"no node of the projection has the label {label!r}; it has {known}")
+                labels = ", ".join(map(repr, sorted(self.graph.labels))) or "none"
+                raise ProjectionError(f"no node of the projection has the label {label!r}; it has {labels}")
         self._run(Result(), {}).plan()
 
     def write(self, result: Result, seconds: Mapping[str, float]) -> RunReport:
@@ -171,7 +100,7 @@ class Target:
         run = self._run(result, seconds)
         if self.lease is None:
             return _report(self._plan(run, result), result)
-        with _told_of_interrupts(run), run:
+        with _explained_interrupts(run), run:
             if result.model is not None:
                 changed = None if result.stored is None else ~result.stored.found
                 run.send_coordinates(self._coordinates(result), model_facts(result.model), changed)
@@ -223,7 +152,7 @@ def _report(run: RunRecord, result: Result) -> RunReport:
 
 
 @contextmanager
-def _told_of_interrupts(run: Run) -> Iterator[None]:
+def _explained_interrupts(run: Run) -> Iterator[None]:
     """Let Ctrl-C say what is in the graph now."""
     try:
         yield

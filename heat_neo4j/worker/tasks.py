@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, QualityRejected
+from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import MODES
-from heat_neo4j.pipeline.refresh import refresh
 
 __all__ = ["ACTIONS", "DONE", "Answer", "perform"]
 

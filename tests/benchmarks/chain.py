@@ -32,8 +32,8 @@ from heat_neo4j import HEAT, Graph, Projection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.geometry.hyperboloid import radius
+from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.job import Job
-from heat_neo4j.pipeline.refresh import refresh
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.benchmarks.live import server_settings
 from tests.benchmarks.refresh import non_edges, score, without

@@ -30,7 +30,7 @@ import neo4j
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import HeatError
 from heat_neo4j.local_server.server import LocalServer
-from heat_neo4j.pipeline.refresh import refresh
+from heat_neo4j.pipeline.embed import refresh
 from tests.benchmarks.live import own_server
 from tests.conftest import LiveServer
 from tests.support.doomed import refresh_model

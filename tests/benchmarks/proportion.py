@@ -36,8 +36,8 @@ from heat_neo4j.embedding.warm_start import fit_warm
 from heat_neo4j.geometry.hyperboloid import distance, to_poincare
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.fingerprint import fingerprint
-from heat_neo4j.pipeline.plan import LOCAL, Limits, decide, what_changed
-from heat_neo4j.pipeline.settings import settings_of
+from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.plan import AUTO, LOCAL, GraphState, make_plan
 from tests.benchmarks.class_graph import class_graph
 from tests.benchmarks.refresh import non_edges, score, without
 from tests.support.datasets import DATASETS, load_graph
@@ -82,7 +82,8 @@ def far_from(graph: Graph, ends: Mask) -> Mask:
 
 def refreshed(model: HEAT, earlier: Graph, present: Graph, points: Points) -> tuple[str, int, Points, float]:
     """Do what a refresh would; return the kind, how many nodes changes are at, points and seconds."""
-    settings = settings_of(Projection(), model.get_params(), None, "poincare", ())
+    job = Job(Projection(), model, links=None)
+    settings = job.settings()
     record = RunRecord(
         "earlier", "heat", ("embedding",), "complete", decision="full", settings=settings,
         fingerprint=fingerprint(earlier).to_dict(),
@@ -90,13 +91,13 @@ def refreshed(model: HEAT, earlier: Graph, present: Graph, points: Points) -> tu
     known = np.ones(present.n_nodes, dtype=np.bool_)
     stored = StoredCoordinates("earlier", "poincare", to_poincare(points), np.zeros(len(points)), known)
     began = perf_counter()
-    changed, shares = what_changed(record, stored, present, fingerprint(present), model.alpha)
-    kind = decide(settings, record, stored, changed, None, Limits()).kind
+    state = GraphState(present, settings, model.alpha, record, stored)
+    kind = make_plan(job, AUTO, state).mode
     if kind == LOCAL:
-        found = fit_local(model, present, points, ~known, shares)
+        found = fit_local(model, present, points, ~known, state.shares)
     else:
         found = fit_warm(model, present, points, ~known)
-    touched = 0 if shares is None else int(np.count_nonzero(shares))
+    touched = 0 if state.shares is None else int(np.count_nonzero(state.shares))
     return kind, touched, found.embedding_, perf_counter() - began
 
 

@@ -16,9 +16,9 @@ from collections import Counter
 from types import SimpleNamespace
 
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.job import Job, RefreshReport
-from heat_neo4j.pipeline.refresh import refresh
+from heat_neo4j.pipeline.job import Job
 from tests.benchmarks.live import server_settings
 from tests.support.live_graph import open_cypher
 from tests.support.refresh_toy import MODEL, Papers, make_job

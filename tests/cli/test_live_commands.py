@@ -242,8 +242,17 @@ def test_a_dry_run_shows_what_would_be_written(invoke, cypher):
     shown = invoke(*EMBED, "--dry-run").stdout
     assert "none, nothing is written (dry run) of model 'cli'" in shown
     assert "Would write   poincare coordinates of 40 nodes in cliEmbedding1" in shown
+    assert shown.startswith("Plan          full: asked for\n              read: 40 nodes, ")
+    assert "              publish: coordinates and links of model 'cli'\n" in shown
     assert "Try" not in shown
     assert snapshot(cypher) == before
+    done = invoke(*EMBED).stdout
+    assert "Plan" not in done
+    shown = invoke("links", "--model", "cli", "--dry-run").stdout
+    stages = ["Plan", "read", "coordinates", "calibrate", "links", "publish", "Run"]
+    assert [line.split()[0].strip(":") for line in shown.splitlines()[: len(stages)]] == stages
+    document = documents(invoke("links", "--model", "cli", "--dry-run", "--json"))
+    assert [stage["stage"] for stage in document["plan"]["stages"]] == stages[1:-1]
 
 
 class _Interrupted(Reporter):

@@ -17,11 +17,8 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.linkpred.tuning import GRIDS
-from heat_neo4j.pipeline.embed import LinkOptions
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.job import Job
-from heat_neo4j.pipeline.plan import Limits
-from heat_neo4j.pipeline.publishing import SCORES
+from heat_neo4j.pipeline.job import SCORES, Job, Limits, LinkOptions
 
 OF_ONE = {setting.name: setting.flag for setting in SETTINGS if setting.multiple}  # given once for each
 ELSEWHERE = {"links.enabled"}  # a switch of the command line, not a parameter

@@ -9,7 +9,8 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.linkpred.prediction import predict_links
-from heat_neo4j.pipeline.embed import LinkOptions, embed, predict
+from heat_neo4j.pipeline.embed import embed, predict
+from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.live_graph import open_cypher, published_node, runs_in_graph, snapshot
 
 pytestmark = pytest.mark.live

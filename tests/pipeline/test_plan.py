@@ -1,4 +1,4 @@
-"""What a refresh decides to do, row by row of its table."""
+"""What a job plans to do: what a refresh decides, row by row of its table, and the lines of every plan."""
 
 import json
 from dataclasses import replace
@@ -10,10 +10,9 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph, Projection
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.pipeline.embed import LinkOptions
 from heat_neo4j.pipeline.fingerprint import fingerprint
-from heat_neo4j.pipeline.plan import Limits, decide, what_changed
-from heat_neo4j.pipeline.settings import difference, settings_of
+from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
+from heat_neo4j.pipeline.plan import GraphState, make_plan, plan_in_full
 
 N = 40
 
@@ -52,35 +51,48 @@ def stored_for(now, before):
     return StoredCoordinates("run 1", "poincare", np.zeros((now.n_nodes, 2)), np.zeros(now.n_nodes), found)
 
 
-def settings(projection=None, links=None, choose=(), coordinates="poincare", **parameters):
+def job(projection=None, links=None, limits=None, **options):
+    """Return a job; options of `HEAT` are those of its model."""
     projection = projection or Projection(["Paper"], ["CITES"])
-    return settings_of(projection, HEAT(**parameters).get_params(), links, coordinates, choose)
+    own = {name: options.pop(name) for name in ("choose", "coordinates") if name in options}
+    return Job(projection, HEAT(**options), links=links, limits=limits or Limits(), **own)
+
+
+def settings(*arguments, **options):
+    return job(*arguments, **options).settings()
 
 
 SETTINGS = settings()
 
 
-def decided(before, now, limits=None, rejected=None, asked=SETTINGS, **changed):
-    source, stored = record_of(before, **changed), stored_for(now, before)
-    change, _ = what_changed(source, stored, now, fingerprint(now), alpha=0.2)
-    return change, decide(asked, source, stored, change, rejected, limits or Limits())
+def state_of(now, before=None, rejected=None, asked=SETTINGS, **changed):
+    """Return what a refresh finds: a graph, and what is published of the one before."""
+    if before is None:
+        return GraphState(now, asked, 0.2, rejected=rejected)
+    return GraphState(now, asked, 0.2, record_of(before, **changed), stored_for(now, before), rejected)
+
+
+def decided(before, now, limits=None, rejected=None, asked=None, **changed):
+    asked = asked or job()
+    state = state_of(now, before, rejected, asked.settings(), **changed)
+    return state.diff, make_plan(replace(asked, limits=limits or Limits()), "auto", state)
 
 
 def test_nothing_published_is_a_full_run():
-    decision = decide(SETTINGS, None, None, None, None, Limits())
-    assert (decision.kind, decision.reason) == ("full", "nothing is published yet")
+    decision = make_plan(job(), "auto", state_of(some_graph()))
+    assert (decision.mode, decision.reason) == ("full", "nothing is published yet")
 
 
 @pytest.mark.parametrize("unknown", [{"settings": {}}, {"fingerprint": {}}])
 def test_a_run_that_did_not_record_what_it_was_of_is_followed_by_a_full_one(unknown):
     _, decision = decided(some_graph(), some_graph(), **unknown)
-    assert (decision.kind, decision.reason) == ("full", "run run 1 did not record what it was computed from")
+    assert (decision.mode, decision.reason) == ("full", "run run 1 did not record what it was computed from")
 
 
 def test_the_same_graph_is_nothing_to_do():
     graph = some_graph()
     change, decision = decided(graph, part_of(graph, np.random.default_rng(0).permutation(N)))
-    assert decision.kind == "nothing"
+    assert decision.mode == "nothing"
     assert (change.nodes_new, change.nodes_gone, change.old_changed, change.share) == (0, 0, False, 0.0)
 
 
@@ -88,7 +100,7 @@ def test_new_nodes_with_their_edges_are_trained_alone():
     now = some_graph()
     before = part_of(now, np.arange(N - 2))
     change, decision = decided(before, now)
-    assert (decision.kind, change.nodes_new, change.nodes_gone, change.local) == ("local", 2, 0, 2)
+    assert (decision.mode, change.nodes_new, change.nodes_gone, change.local) == ("local", 2, 0, 2)
     assert not change.old_changed
     assert decision.reason.startswith("2 new nodes, ")
 
@@ -96,15 +108,15 @@ def test_new_nodes_with_their_edges_are_trained_alone():
 def test_more_new_nodes_than_the_limit_start_warm():
     now = some_graph()
     before = part_of(now, np.arange(N - 3))
-    assert decided(before, now, Limits(local=3 / N))[1].kind == "local"
-    assert decided(before, now, Limits(local=2.9 / N))[1].kind == "warm"
-    assert decided(before, now, Limits(local=3 / N), changes={"local": 1})[1].kind == "warm"
-    assert decided(before, now, Limits(local=2.9 / N, warm=0.01))[1].kind == "full"
+    assert decided(before, now, Limits(local=3 / N))[1].mode == "local"
+    assert decided(before, now, Limits(local=2.9 / N))[1].mode == "warm"
+    assert decided(before, now, Limits(local=3 / N), changes={"local": 1})[1].mode == "warm"
+    assert decided(before, now, Limits(local=2.9 / N, warm=0.01))[1].mode == "full"
 
 
 def test_one_new_node_of_a_tiny_graph_is_trained_alone():
     now = some_graph(8)
-    assert decided(part_of(now, np.arange(7)), now)[1].kind == "local"
+    assert decided(part_of(now, np.arange(7)), now)[1].mode == "local"
 
 
 @pytest.mark.parametrize(
@@ -126,14 +138,14 @@ def test_the_shares_tell_where_the_changes_are(change, expected):
         "node": part_of(before, np.arange(N - 1)),
         "attribute": replace(before, attributes=attributes),
     }[change]
-    _, shares = what_changed(record_of(before), stored_for(now, before), now, fingerprint(now), alpha=0.2)
+    shares = state_of(now, before).shares
     assert {row: shares[row] for row in np.flatnonzero(shares)} == pytest.approx(expected)
 
 
 def test_new_nodes_change_no_other():
     now = some_graph()
     before = part_of(now, np.arange(N - 2))
-    _, shares = what_changed(record_of(before), stored_for(now, before), now, fingerprint(now), alpha=0.2)
+    shares = state_of(now, before).shares
     assert shares.tolist() == [0.0] * (N - 2) + [1.0] * 2
 
 
@@ -142,7 +154,7 @@ def test_a_node_that_is_alone_now_counts_in_full():
     dense = before.adjacency.toarray()
     dense[2] = dense[:, 2] = 0.0
     now = replace(before, adjacency=sparse.csr_array(dense))
-    _, shares = what_changed(record_of(before), stored_for(now, before), now, fingerprint(now), alpha=0.2)
+    shares = state_of(now, before).shares
     assert shares[2] == 1.0
 
 
@@ -155,7 +167,7 @@ def test_so_many_changes_that_they_cannot_be_told_start_warm():
         for count in (20_000, 18_000)
     ]
     change, decision = decided(*graphs, Limits(local=1.0))
-    assert (change.local, decision.kind) == (None, "warm")
+    assert (change.local, decision.mode) == (None, "warm")
 
 
 def test_changes_among_the_old_nodes_are_trained_alone_while_they_are_few():
@@ -168,8 +180,8 @@ def test_changes_among_the_old_nodes_are_trained_alone_while_they_are_few():
     for now in (edge, gone, some_graph(weight=2.0), attribute):
         change, decision = decided(before, now)
         assert change.old_changed
-        assert decision.kind == "local", decision
-        assert decided(before, now, Limits(local=0.01))[1].kind == ("warm" if change.local > 1 else "local")
+        assert decision.mode == "local", decision
+        assert decided(before, now, Limits(local=0.01))[1].mode == ("warm" if change.local > 1 else "local")
     change, decision = decided(before, gone)
     assert (change.nodes_gone, change.nodes_new) == (1, 0)
     assert "1 node gone" in decision.reason
@@ -180,13 +192,13 @@ def test_changes_add_up_to_a_full_run():
     now = part_of(before, np.arange(N), extra=[(0, 20)])
     few = Limits(local=0.01)
     change, decision = decided(before, now, few, changes={"since_full": 0.29})
-    assert decision.kind == "full"
+    assert decision.mode == "full"
     assert change.since_full == pytest.approx(0.29 + change.share)
     assert decision.reason.endswith("since the last full run 30% of the graph have changed")
     assert change.recorded("full")["since_full"] == 0.0
     assert change.recorded("warm")["since_full"] == change.since_full
-    assert decided(before, now, few, changes={"since_full": 0.2})[1].kind == "warm"
-    assert decided(before, now, changes={"since_full": 0.9})[1].kind == "local"
+    assert decided(before, now, few, changes={"since_full": 0.2})[1].mode == "warm"
+    assert decided(before, now, changes={"since_full": 0.9})[1].mode == "local"
 
 
 def test_a_training_of_all_starts_the_count_of_nodes_anew():
@@ -201,8 +213,8 @@ def test_after_a_rejection_comes_a_full_run():
     now = part_of(before, np.arange(N), extra=[(0, 20)])
     failed = RunRecord("run 2", "heat", ("embedding",), "rejected", decision="warm")
     _, decision = decided(before, now, rejected=failed)
-    assert (decision.kind, decision.reason) == ("full", "run run 2 (warm) was rejected")
-    assert decided(before, before, rejected=failed)[1].kind == "nothing"
+    assert (decision.mode, decision.reason) == ("full", "run run 2 (warm) was rejected")
+    assert decided(before, before, rejected=failed)[1].mode == "nothing"
 
 
 def test_a_graph_of_which_no_node_is_known_is_a_full_run():
@@ -214,17 +226,17 @@ def test_a_graph_of_which_no_node_is_known_is_a_full_run():
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (settings(alpha=0.5), "alpha was 0.2 and is 0.5"),
-        (settings(choose=["alpha"]), "alpha was 0.2 and is auto"),
-        (settings(Projection(["Paper"], ["CITES"], weight="w")), "weight was off and is w"),
-        (settings(Projection(["Paper", "Book"], ["CITES"])), "labels was ['Paper'] and is ['Paper', 'Book']"),
-        (settings(links=LinkOptions(k=3)), "links was off and is on"),
-        (settings(coordinates="klein"), "coordinates was poincare and is klein"),
+        (job(alpha=0.5), "alpha was 0.2 and is 0.5"),
+        (job(choose=["alpha"]), "alpha was 0.2 and is auto"),
+        (job(Projection(["Paper"], ["CITES"], weight="w")), "weight was off and is w"),
+        (job(Projection(["Paper", "Book"], ["CITES"])), "labels was ['Paper'] and is ['Paper', 'Book']"),
+        (job(links=LinkOptions(k=3)), "links was off and is on"),
+        (job(coordinates="klein"), "coordinates was poincare and is klein"),
     ],
 )
 def test_other_settings_are_a_full_run_that_says_which(asked, reason):
     decision = decided(some_graph(), some_graph(), asked=asked)[1]
-    assert (decision.kind, decision.reason) == ("full", reason)
+    assert (decision.mode, decision.reason) == ("full", reason)
 
 
 def test_threads_seed_and_time_are_no_settings():
@@ -248,3 +260,132 @@ def test_settings_are_as_they_are_read_back():
 def test_limits_are_above_zero(limits):
     with pytest.raises(ValueError, match="must be a finite number above 0"):
         Limits(**limits)
+
+
+# --- the stages ---------------------------------------------------------------------------------------------
+
+READ = {"read": "40 nodes, 80 edges, 2 attribute columns"}
+COMPARED = {**READ, "compare": "with the graph of run run 1"}
+EDGES = "AUROC of edges held out against"
+JUDGED = f"{EDGES} the last run's and that of degrees; how far nodes moved"
+TRAINED_AGAIN = "train once more, without a tenth of the edges, for the links'"
+BOTH = {"publish": "coordinates and links of model 'heat'"}
+
+
+def stages(mode, now, before=None, asked=None, **changed):
+    asked = asked or job(links=LinkOptions())
+    return make_plan(asked, mode, state_of(now, before, asked=asked.settings(), **changed)).stages
+
+
+def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
+    assert stages("embed", some_graph()) == {
+        **READ,
+        "train": "all nodes, from scratch: 10 walks per node",
+        "calibrate": f"{TRAINED_AGAIN} probabilities",
+        "links": "predict 10 per node, by distance",
+        **BOTH,
+    }
+    plain = job(walks_per_node=1, choose=["alpha", "sigma"])
+    assert stages("embed", some_graph(), asked=plain) == {
+        **READ,
+        "train": "all nodes, from scratch: 1 walk per node; alpha, sigma chosen for the graph",
+        "publish": "coordinates of model 'heat'",
+    }
+
+
+@pytest.mark.parametrize(
+    ("links", "line"),
+    [
+        (LinkOptions(k=None, top=5000), "predict at most 5,000 in all, by distance"),
+        (LinkOptions(k=3, top=20, score="combined"), "predict 3 per node and at most 20 in all, by combined"),
+        (LinkOptions(source_label="A"), "predict 10 per node, with an end in A, by distance"),
+        (
+            LinkOptions(source_label="A", target_label="B"),
+            "predict 10 per node, between A and B, by distance",
+        ),
+    ],
+)
+def test_the_links_of_a_plan(links, line):
+    assert stages("embed", some_graph(), asked=job(links=links))["links"] == line
+
+
+@pytest.mark.parametrize(
+    ("links", "parameters", "line"),
+    [
+        (LinkOptions(), {}, f"{TRAINED_AGAIN} probabilities"),
+        (LinkOptions(), {"calibration": {}}, "keep the published probabilities"),
+        (LinkOptions(probability=False), {}, "none: links get no probability"),
+        (LinkOptions(score="combined"), {"calibration": {}}, f"{TRAINED_AGAIN} score and probabilities"),
+        (LinkOptions(score="combined"), {"link_score": {}}, "keep the published score and probabilities"),
+    ],
+)
+def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(links, parameters, line):
+    graph = some_graph()
+    asked = job(links=links)
+    plan = make_plan(asked, "links", state_of(graph, graph, parameters=parameters))
+    assert (plan.mode, plan.reason) == ("links", "asked for")
+    assert plan.stages == {
+        **READ,
+        "coordinates": "read back those of run run 1",
+        "calibrate": line,
+        "links": f"predict 10 per node, by {links.score or 'distance'}",
+        "publish": "links of model 'heat'",
+    }
+
+
+def test_a_first_refresh_has_nothing_to_compare_or_to_align_with():
+    assert stages("auto", some_graph()) == {
+        **READ,
+        "compare": "nothing to compare with",
+        "train": "all nodes, from scratch: 10 walks per node",
+        "calibrate": f"{TRAINED_AGAIN} probabilities",
+        "judge": f"{EDGES} that of degrees",
+        "links": "predict 10 per node, by distance",
+        **BOTH,
+    }
+
+
+def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
+    before = some_graph()
+    now = part_of(before, np.arange(N), extra=[(0, 20)])
+    known = {"parameters": {"calibration": {}}, "settings": settings(links=LinkOptions())}
+    after = {"links": "predict 10 per node, by distance", **BOTH}
+    read = {"read": "40 nodes, 81 edges, 2 attribute columns", "compare": COMPARED["compare"]}
+    assert stages("auto", now, before, **known) == {
+        **read,
+        "train": "2 new or changed nodes; all others stay as they are",
+        "calibrate": "keep the published probabilities",
+        "judge": JUDGED.replace("held out", "of new nodes"),
+        **after,
+    }
+    assert stages("warm", now, before, **known) == {
+        **read,
+        "train": "all nodes, on from the published coordinates: 4 walks per node",
+        "calibrate": "keep the published probabilities",
+        "judge": JUDGED,
+        **after,
+    }
+    in_full = {
+        **read,
+        "train": "all nodes, from scratch: 10 walks per node",
+        "calibrate": f"{TRAINED_AGAIN} probabilities",
+        "align": "move all nodes by the isometry that brings them nearest to where they are published",
+        "judge": JUDGED,
+        **after,
+    }
+    assert stages("full", now, before, **known) == in_full
+    asked, state = job(links=LinkOptions()), state_of(now, before, asked=known["settings"], **known)
+    plan = plan_in_full(asked, make_plan(asked, "warm", state), state, "no point")
+    reason = "the published points are no start for a warm refresh: no point"
+    assert (plan.mode, plan.reason, plan.stages) == ("full", reason, in_full)
+
+
+def test_a_graph_as_it_was_is_read_and_compared_only():
+    graph = some_graph()
+    plan = make_plan(job(), "auto", state_of(graph, graph))
+    assert plan.stages == COMPARED
+    assert json.loads(json.dumps(plan.to_dict())) == {
+        "mode": "nothing",
+        "reason": "the graph is as it was",
+        "stages": [{"stage": stage, "does": line} for stage, line in COMPARED.items()],
+    }

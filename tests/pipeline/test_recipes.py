@@ -8,7 +8,8 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.errors import ProjectionError, WriteFailed
-from heat_neo4j.pipeline.embed import LinkOptions, embed, predict
+from heat_neo4j.pipeline.embed import embed, predict
+from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.live_graph import open_cypher
 
 pytestmark = pytest.mark.live

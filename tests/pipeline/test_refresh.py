@@ -10,10 +10,9 @@ import pytest
 from heat_neo4j.errors import LeaseHeld, ProjectionError, QualityRejected
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import from_poincare
-from heat_neo4j.pipeline.embed import embed
+from heat_neo4j.pipeline.embed import embed, refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.plan import Limits
-from heat_neo4j.pipeline.refresh import refresh
+from heat_neo4j.pipeline.job import Limits
 from tests.support.commands import invoker
 from tests.support.live_graph import before_first, snapshot
 from tests.support.query_toy import ask
@@ -34,6 +33,7 @@ def test_the_first_is_a_full_run_and_the_second_finds_nothing_to_do(store, cyphe
     assert (first.outcome, first.decision, first.reason) == ("published", "full", "nothing is published yet")
     assert first.report.run.nodes_written == N
     assert first.quality.held_out_edges > 10
+    assert first.report.run.plan == store.runs(MODEL)[0].plan == first.plan.to_dict()
     before = snapshot(cypher)
     told = []
     second = refresh(store, easy(), say=told.append)
@@ -158,6 +158,11 @@ def test_what_needs_a_version_before_is_refused_without_one(store, cypher, paper
     ):
         refresh(store, easy(), mode=mode)
     assert snapshot(cypher) == before
+
+
+def test_an_unknown_mode_is_refused_before_reading():
+    with pytest.raises(ValueError, match="mode must be one of auto, local, warm, full, got 'embed'"):
+        refresh(None, easy(), mode="embed")
 
 
 def test_training_alone_where_nothing_changed_is_nothing(store, papers):
@@ -328,6 +333,13 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     before = snapshot(cypher)
     plan = json.loads(run("refresh", *OPTIONS, "--dry-run", "--json").stdout)
     assert (plan["outcome"], plan["decision"], plan["run"]) == ("dry run", "full", None)
+    assert (plan["plan"]["mode"], plan["plan"]["reason"]) == ("full", "nothing is published yet")
+    stages = ["read", "compare", "train", "calibrate", "judge", "links", "publish"]
+    assert [stage["stage"] for stage in plan["plan"]["stages"]] == stages
+    lines = run("refresh", *OPTIONS, "--dry-run").stdout.splitlines()
+    assert lines[0] == "Plan          full: nothing is published yet"
+    assert lines[1].split() == ["read:", "80", "nodes,", "240", "edges,", "11", "attribute", "columns"]
+    assert [line.split(":")[0].strip() for line in lines[1:]] == stages
     assert snapshot(cypher) == before
     report = json.loads(run("refresh", *OPTIONS, "--json").stdout)
     assert (report["outcome"], report["run"]["status"]) == ("published", "complete")

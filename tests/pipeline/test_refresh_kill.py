@@ -10,7 +10,7 @@ import pytest
 
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import HeatError
-from heat_neo4j.pipeline.refresh import refresh
+from heat_neo4j.pipeline.embed import refresh
 from tests.conftest import LiveServer
 from tests.support.doomed import refresh_model
 from tests.support.live_graph import open_cypher, snapshot

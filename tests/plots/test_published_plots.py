@@ -14,7 +14,8 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.pipeline import published_model
-from heat_neo4j.pipeline.embed import LinkOptions, embed
+from heat_neo4j.pipeline.embed import embed
+from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.commands import invoker
 from tests.support.live_graph import open_cypher, snapshot
 

@@ -11,8 +11,8 @@ from typing import Any
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph
+from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.refresh import refresh
 from tests.support.live_graph import random_links, random_points
 from tests.support.refresh_toy import make_job
 

@@ -10,9 +10,8 @@ from typing import Any
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld
 from heat_neo4j.local_server.server import LocalServer
+from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.job import RefreshReport
-from heat_neo4j.pipeline.refresh import refresh
 from tests.support.live_graph import Cypher
 from tests.support.refresh_toy import LABEL, MODEL, Papers, make_job
 

@@ -8,8 +8,7 @@ from typing import Any
 from heat_neo4j import HEAT
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.pipeline.embed import LinkOptions
-from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.job import Job, LinkOptions
 from tests.support.live_graph import Cypher, published_node
 
 __all__ = ["CONFIG", "LABEL", "MODEL", "OPTIONS", "TYPE", "N", "Papers", "make_job", "small_model"]

@@ -15,8 +15,8 @@ import pytest
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish import requests as requests_module
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.refresh import refresh
 from heat_neo4j.worker.loop import Worker
 from heat_neo4j.worker.schedule import Schedule
 from tests.conftest import LiveServer

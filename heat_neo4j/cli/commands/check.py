@@ -37,13 +37,13 @@ def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     Reads all that `heat embed` with the same options and the same heat.toml would read, and writes nothing.
     Ends with exit code 4 if `heat embed` would stop.
     """
-    from heat_neo4j.pipeline.settings import known_recipe
+    from heat_neo4j.pipeline.published_model import matching_recipe
 
     projection = projection_from(options)
     for make in (heat_from, links_from, names_from):  # heat.toml may hold what `heat embed` refuses
         make({**options, "model": model})
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        published = known_recipe(store.published_run(model), projection)
+        published = matching_recipe(projection, store.published_run(model))
         report = store.check(projection, published.entries, on_progress=progress)
     why = report.recipe_problem or next(iter(published.notes), "")
     recipe = f"new: {why}" if why else "new" if published.run is None else f"as in run {published.run}"

@@ -127,7 +127,8 @@ def _run(
     from heat_neo4j.demo.picture import draw_modules
     from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, load_modules
     from heat_neo4j.embedding.estimator import HEAT
-    from heat_neo4j.pipeline.embed import LinkOptions, embed
+    from heat_neo4j.pipeline.embed import embed
+    from heat_neo4j.pipeline.job import LinkOptions
 
     load_modules(store, imports, on_progress=progress)
     links = LinkOptions(k=10, min_degree=FEW, max_degree=HUB)

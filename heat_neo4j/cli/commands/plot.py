@@ -143,7 +143,7 @@ def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: in
     """Draw the loss of the training, round by round."""
     from heat_neo4j import plots
     from heat_neo4j.errors import ProjectionError
-    from heat_neo4j.pipeline.embed import model_of, published_run
+    from heat_neo4j.pipeline.published_model import model_of, published_run
 
     plots.check_installed()
     with open_store(options) as store:

@@ -11,11 +11,11 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, job_options, option
 from heat_neo4j.cli.output import Reporter, facts, print_json, print_line
-from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.report import plan_lines, show_run
 from heat_neo4j.errors import QualityRejected
 
 if TYPE_CHECKING:
-    from heat_neo4j.pipeline.job import RefreshReport
+    from heat_neo4j.pipeline.embed import RefreshReport
 
 __all__ = ["refresh"]
 
@@ -47,7 +47,7 @@ def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: An
 
     Exit codes: 0 published, or nothing to do; 9 another process is at it; 10 rejected; others as everywhere.
     """
-    from heat_neo4j.pipeline.refresh import refresh as run
+    from heat_neo4j.pipeline.embed import refresh as run
 
     job = job_from(options)
     quiet = as_json and not verbose
@@ -69,8 +69,8 @@ def _show(report: RefreshReport, *, as_json: bool, verbose: int) -> None:
     if as_json:
         print_json(report.to_dict())
     elif report.report is None:
-        would = report.outcome == "dry run"
-        facts([("Would do" if would else "Done", f"{report.decision}: {report.reason}")])
+        done = [("Done", f"{report.decision}: {report.reason}")]
+        facts(plan_lines(report.plan.to_dict()) if report.outcome == "dry run" else done)
         facts(("Note", note) for note in report.notes)
     else:
         show_run(report.report, as_json=False, verbose=verbose)

@@ -1,0 +1,355 @@
+"""The driver of every job: read the graph, plan, and carry out the stages of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.progress import Progress
+from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.payload import check_coordinates
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.errors import WriteRefused
+from heat_neo4j.geometry.drift import Drift, measure_drift
+from heat_neo4j.geometry.isometry import fit_isometry
+from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.linkpred.tuning import Choice
+from heat_neo4j.pipeline import gate
+from heat_neo4j.pipeline.checkpoint import Checkpoint
+from heat_neo4j.pipeline.estimate import check_memory, run_size
+from heat_neo4j.pipeline.fit import NO_LINK_MODEL, Clock, LinkModel, fit_full, fit_link_model, fit_on
+from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.plan import (
+    FULL,
+    LINKS,
+    LOCAL,
+    MODES,
+    NOTHING,
+    WARM,
+    GraphState,
+    Plan,
+    make_plan,
+    plan_in_full,
+)
+from heat_neo4j.pipeline.published_model import matching_recipe, read_by_recipe
+from heat_neo4j.pipeline.publishing import Result, RunReport, Target
+
+__all__ = ["Log", "Session", "Work", "open_session", "run_job"]
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a job works with; the lease of the model is None in a dry run."""
+
+    store: Neo4jStore
+    model: str
+    lease: Lease | None
+    on_progress: Progress
+    log: Log
+    clock: Clock = field(default_factory=Clock)
+
+    @cached_property
+    def published(self) -> RunRecord | None:
+        """The run whose coordinates are published, read once."""
+        return self.store.published_run(self.model)
+
+    @cached_property
+    def runs(self) -> list[RunRecord]:
+        """All runs of the model, latest first, read once."""
+        return self.store.runs(self.model)
+
+
+@contextmanager
+def open_session(
+    store: Neo4jStore,
+    model: str,
+    on_progress: Progress,
+    *,
+    dry_run: bool,
+    lease_seconds: float = LEASE_SECONDS,
+    log: Log = lambda line: None,
+) -> Iterator[Session]:
+    """Take the lease of a model, unless nothing is to be written, and give it back at the end."""
+    with nullcontext() if dry_run else store.lease(model, lease_seconds) as lease:
+        yield Session(store, model, lease, on_progress, log)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a job has so far; each stage returns it with its own results."""
+
+    session: Session
+    job: Job
+    state: GraphState
+    plan: Plan
+    checkpoint: Checkpoint
+    target: Target
+    model: HEAT  # fitted, once it is trained
+    notes: tuple[str, ...]  # for the user, one line each
+    choice: Choice | None = None
+    earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
+    points: NDArray[np.float64] | None = None  # the published coordinates, where links come from these
+    link_model: LinkModel = NO_LINK_MODEL
+    quality: gate.Quality | None = None
+    drift: Drift | None = None
+    problems: str = ""  # why the new version must not be published
+    links: PredictedLinks | None = None
+    report: RunReport | None = None
+
+
+def run_job(
+    session: Session,
+    job: Job,
+    mode: str,
+    *,
+    checkpoint: Checkpoint | None = None,
+    new_recipe: bool = False,
+    notes: tuple[str, ...] = (),
+    plan_only: bool = False,
+) -> Work:
+    """Read, plan, and carry out the plan; stop before that if `plan_only`.
+
+    `mode` is as for `make_plan`. A full training fits the job's model, and `checkpoint` holds it until it is
+    published. `new_recipe` learns anew how properties become attributes. `notes` are for the user, to follow
+    those of the reading.
+    """
+    store, links, refresh = session.store, job.links, mode in MODES
+    run = None if new_recipe else session.published
+    parameters = {} if mode != LINKS or run is None else run.parameters
+    trains = mode != LINKS or (links is not None and links.needs_training(parameters))
+    if trains and job.memory_limit is not None:
+        check_memory(run_size(store, job.projection, job.model, links), job.memory_limit)
+    recipe = matching_recipe(job.projection, run)
+    graph, reading_notes = read_by_recipe(store, job.projection, recipe, session.on_progress)
+    session.clock.lap("read")
+    state = GraphState(graph, job.settings(), float(job.model.alpha))
+    if mode == LINKS:
+        state = replace(state, run=run)
+    if refresh:
+        state = _with_published(session, state)
+    plan = make_plan(job, mode, state)
+    if refresh:
+        session.clock.lap("compare")
+    session.log(f"{plan.mode}: {plan.reason}")
+    parts = (*(() if mode == LINKS else ("embedding",)), *(() if links is None else ("links",)))
+    target = Target(
+        store, graph, parts, job.names, job.overwrite, job.index, session.lease, session.on_progress
+    )
+    checkpoint = checkpoint or Checkpoint(None)
+    work = Work(session, job, state, plan, checkpoint, target, job.model, (*reading_notes, *notes))
+    if plan_only:
+        return work
+    if plan.mode != NOTHING:
+        target.check(links)
+        work = _carry_out(work)
+    if refresh and not work.problems:
+        store.prune(job.names.model, records=job.records, lease=session.lease)
+    return work
+
+
+def _with_published(session: Session, state: GraphState) -> GraphState:
+    """Return the state with what is published, to go on from, and the latest run if it was rejected."""
+    run, stored = session.published, session.store.read_stored(state.graph, session.model)
+    if run is None or stored is None or stored.run != run.run_id:
+        run = stored = None
+    judged = (each for each in session.runs if each.status in {"complete", "rejected"} or _same(each, run))
+    latest = next(judged, None)
+    rejected = latest if latest is not None and latest.status == "rejected" else None
+    return replace(state, run=run, stored=stored, rejected=rejected)
+
+
+def _same(run: RunRecord, other: RunRecord | None) -> bool:
+    return other is not None and run.run_id == other.run_id
+
+
+def _carry_out(work: Work) -> Work:
+    """Carry out the plan; where it cannot go on from the published points, compute in full instead."""
+    done = work
+    for stage in work.plan.stages:
+        if stage not in _STAGES:  # done before the plan was made
+            continue
+        try:
+            done = _STAGES[stage](done)
+        except (ValueError, WriteRefused) as error:
+            if work.plan.mode not in (LOCAL, WARM) or stage not in ("train", "calibrate"):
+                raise
+            fault = str(error).removesuffix(": nothing written").removesuffix("; nothing written")
+            plan = plan_in_full(work.job, work.plan, work.state, fault)
+            work.session.log(f"{plan.mode}: {plan.reason}")
+            return _carry_out(replace(work, plan=plan))
+    return done
+
+
+def _read_coordinates(work: Work) -> Work:
+    """Read the published coordinates of all nodes."""
+    points = work.session.store.read_embedding(work.state.graph, names=work.job.names)
+    work.session.clock.lap("read")
+    return replace(work, points=points)
+
+
+def _train(work: Work) -> Work:
+    """Fit a model: in full, or from the published points."""
+    session, job, graph, mode = work.session, work.job, work.state.graph, work.plan.mode
+    if mode == FULL:
+        choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
+        notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
+        return replace(work, choice=choice, earlier=saved, notes=notes)
+    model = fit_on(job, mode, work.state, session.clock, session.on_progress)
+    check_coordinates(model, graph.n_nodes, job.coordinates)
+    return replace(work, model=model)
+
+
+def _calibrate(work: Work) -> Work:
+    """Take what turns pairs into probabilities from an earlier fit, or fit it."""
+    links, run, mode = work.job.links, work.state.run, work.plan.mode
+    assert links is not None
+    parameters = work.earlier if mode == FULL or run is None else run.parameters
+    try:
+        link_model = fit_link_model(
+            work.model, work.state.graph, links, parameters, on_progress=work.session.on_progress
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        if mode != LINKS or run is None or links.needs_training(parameters):
+            raise
+        raise run.damage("parameters") from error
+    if mode == FULL:
+        work.checkpoint.save(work.model, {**parameters, **link_model.to_dict()})
+    work.session.clock.lap("calibrate")
+    return replace(work, link_model=link_model, notes=work.notes + link_model.notes)
+
+
+def _align(work: Work) -> Work:
+    """Move a full training by the isometry that brings it nearest to the published coordinates."""
+    state, model = work.state, work.model
+    published = state.comparable(model.embedding_)
+    if published is not None and state.run is not None:
+        rows = state.old
+        model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
+        model.training_["aligned_to"] = state.run.run_id
+        work.session.clock.lap("align")
+    return work
+
+
+def _judge(work: Work) -> Work:
+    """Measure the new version, beside what is known of the published one, and ask the gate."""
+    session, state, model, mode = work.session, work.state, work.model, work.plan.mode
+    graph, now, same = state.graph, work.model.embedding_, state.same_settings
+    trained = np.ones(graph.n_nodes, dtype=np.bool_)
+    if mode == LOCAL:
+        assert state.stored is not None
+        assert state.shares is not None
+        quality = gate.new_nodes_quality(model, graph, state.stored.points(), ~state.old)
+        trained = state.shares > 0
+    else:
+        held_out = work.link_model.held_out
+        quality = gate.held_out_quality(
+            model, graph, held_out, short=mode == WARM, on_progress=session.on_progress
+        )
+    drift, before = None, state.comparable(now)
+    if before is not None:
+        rows = state.old
+        names = [name for name, there in zip(graph.node_ids, rows.tolist(), strict=True) if there]
+        drift = measure_drift(before[rows], now[rows], names)
+        if same:
+            quality = gate.compared_on_known_edges(
+                quality, graph, before, now, rows, trained, int(model.seed_)
+            )
+    auroc, error = gate.last_quality(state.run if same else None)
+    quality = replace(quality, last_auroc=auroc, last_error=error)
+    session.clock.lap("check")
+    for line in gate.judgement_lines(quality, drift):
+        session.log(line)
+    # Limits on drift are for versions of the same settings: others may well lie elsewhere.
+    limited = drift if mode != FULL or same else None
+    problems = "; ".join(work.job.gate.problems(quality, limited, local=mode == LOCAL))
+    return replace(work, quality=quality, drift=drift, problems=problems)
+
+
+def _predict(work: Work) -> Work:
+    """Predict links from the coordinates, unless these are rejected."""
+    options = work.job.links
+    assert options is not None
+    if work.problems:
+        return work
+    links = predict_links(
+        work.model if work.points is None else work.points,
+        work.state.graph,
+        n_threads=work.job.model.n_threads,
+        on_progress=work.session.on_progress,
+        **work.link_model.arguments,
+        **options.search(),
+    )
+    work.session.clock.lap("links")
+    if not links.shortlisted:
+        return replace(work, links=links)
+    note = "of so many nodes only pairs that are near, or have many neighbours in common, were scored"
+    return replace(work, links=links, notes=(*work.notes, note))
+
+
+def _publish(work: Work) -> Work:
+    """Publish the results, or record that they were rejected."""
+    session, result = work.session, _result(work)
+    if session.lease is not None:
+        session.lease.check()
+    if work.problems:
+        session.log(f"rejected: {work.problems}")
+        report = work.target.reject(result, session.clock.seconds, work.problems)
+    else:
+        report = work.target.write(result, session.clock.seconds)
+        if session.lease is not None:
+            work.checkpoint.remove()
+    return replace(work, report=report)
+
+
+def _result(work: Work) -> Result:
+    """Return what is written and recorded."""
+    job, state, plan = work.job, work.state, work.plan
+    parameters: dict[str, Any] = {} if work.choice is None else {"choice": work.choice.to_dict()}
+    if job.links is not None and work.links is not None:
+        shortlisted = {} if work.links.score is None else {"shortlisted": work.links.shortlisted}
+        parameters |= {"links": {**job.links.to_dict(), **shortlisted}, **work.link_model.to_dict()}
+    facts: dict[str, Any] = {"plan": plan.to_dict()}
+    if plan.mode == LINKS:
+        assert state.run is not None
+        parameters["embedding_run"] = state.run.run_id
+        return Result(links=work.links, parameters=parameters, notes=work.notes, facts=facts)
+    facts |= {"decision": plan.mode, "reason": plan.reason, "settings": state.settings}
+    facts["fingerprint"] = state.fingerprint.to_dict()
+    if work.quality is not None:
+        drift = work.drift
+        facts |= {
+            "changes": {} if state.diff is None else state.diff.recorded(plan.mode),
+            "quality": work.quality.to_dict(),
+            "drift": {} if drift is None else drift.to_dict(),
+            "auroc": work.quality.auroc,
+            "overlap": None if drift is None else drift.overlap,
+            "mean_move": None if drift is None else drift.mean,
+        }
+    unchanged = None
+    if plan.mode == LOCAL:
+        assert state.stored is not None
+        unchanged = replace(state.stored, found=state.stored.found & (state.shares == 0.0))
+    return Result(
+        work.model, job.coordinates, work.links, parameters, work.choice, work.notes, facts, unchanged
+    )
+
+
+_STAGES: dict[str, Callable[[Work], Work]] = {
+    "coordinates": _read_coordinates,
+    "train": _train,
+    "calibrate": _calibrate,
+    "align": _align,
+    "judge": _judge,
+    "links": _predict,
+    "publish": _publish,
+}

@@ -1,0 +1,169 @@
+"""Training in full or from the published points, alignment, and the model of the links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from heat_neo4j._utils.progress import Progress, prefixed
+from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.out_of_sample import fit_local
+from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.calibration import (
+    CalibrationError,
+    HeldOut,
+    LinkProbability,
+    embed_without,
+    link_probability,
+)
+from heat_neo4j.linkpred.combined_score import LinkScore, link_score
+from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
+from heat_neo4j.pipeline.checkpoint import Checkpoint
+from heat_neo4j.pipeline.job import Job, LinkOptions
+from heat_neo4j.pipeline.plan import LOCAL, GraphState
+from heat_neo4j.pipeline.published_model import model_of
+
+__all__ = [
+    "NO_LINK_MODEL",
+    "Clock",
+    "LinkModel",
+    "fit_full",
+    "fit_link_model",
+    "fit_on",
+]
+
+
+class Clock:
+    """Seconds of each stage, in order."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._since = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Add the time since the last stage ended to that of `stage`."""
+        now = perf_counter()
+        self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self._since, 3)
+        self._since = now
+
+    def laps(self, stages: Mapping[str, float]) -> None:
+        """Take the times of stages that have been measured elsewhere."""
+        self.seconds.update(stages)
+        self._since = perf_counter()
+
+
+class LinkModel(NamedTuple):
+    """What turns pairs into probabilities."""
+
+    arguments: Mapping[str, Any]  # for `predict_links`: a probability, a score, or nothing
+    notes: tuple[str, ...] = ()  # why there is nothing, though it was asked for
+    held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON data, as `fit_link_model` finds it in a run's parameters."""
+        if "score" in self.arguments:
+            return {"link_score": self.arguments["score"].to_dict()}
+        return {"calibration": asdict(self.arguments["probability"])} if self.arguments else {}
+
+
+NO_LINK_MODEL = LinkModel({})
+
+
+def fit_full(
+    job: Job, graph: Graph, checkpoint: Checkpoint, clock: Clock, on_progress: Progress
+) -> tuple[Choice | None, dict[str, Any]]:
+    """Choose parameters and fit the job's model in full, or take both from the checkpoint.
+
+    Returns
+    -------
+    choice : Choice or None
+        The parameters that were chosen, and why.
+    saved : dict
+        What the checkpoint holds beside the model: "choice", "notes", and an earlier attempt's link model.
+    """
+    model = job.model
+    saved = checkpoint.restore(model, graph, job.choose)
+    if saved is not None:
+        choice = None if saved["choice"] is None else Choice.from_dict(saved["choice"])
+    else:
+        choice, notes = _choose(job, graph, on_progress)
+        if job.choose:
+            clock.lap("choose")
+        try:
+            model.fit(graph, on_progress=on_progress)
+        except NothingToLearnError as error:
+            raise _nothing_to_learn(error) from error
+        share = model.training_["trained_share"]
+        if share < 1.0:
+            notes += (f"training ended at the time limit, after {share:.1%} of its pairs",)
+        saved = {"choice": None if choice is None else choice.to_dict(), "notes": notes}
+        checkpoint.save(model, saved)
+    clock.laps(model.training_["seconds"])
+    return choice, saved
+
+
+def _choose(job: Job, graph: Graph, on_progress: Progress) -> tuple[Choice | None, tuple[str, ...]]:
+    """Choose parameters and give them to the model; or return None and a note why."""
+    if not job.choose:
+        return None, ()
+    try:
+        choice = choose_parameters(
+            job.model, graph, job.choose, budget_seconds=job.choose_seconds, on_progress=on_progress
+        )
+    except TuningError as error:
+        return None, (f"{error}: the values given, or the defaults, were taken",)
+    job.model.set_params(**choice.parameters)
+    return choice, ()
+
+
+def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> HEAT:
+    """Return a model that goes on from the published points, with the settings of the published run.
+
+    If `mode` is "local", only new and changed nodes are trained.
+    """
+    assert state.run is not None
+    assert state.stored is not None
+    now = job.model
+    base = model_of(state.run)
+    base.set_params(n_threads=now.n_threads, random_state=now.random_state, time_limit=now.time_limit)
+    points, new = state.stored.points(), ~state.old
+    try:
+        if mode == LOCAL:
+            model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)
+        else:
+            model = fit_warm(base, state.graph, points, new, on_progress=on_progress)
+    except NothingToLearnError as error:
+        raise _nothing_to_learn(error) from error
+    clock.laps(model.training_["seconds"])
+    return model
+
+
+def _nothing_to_learn(error: NothingToLearnError) -> ProjectionError:
+    advice = "`heat check` shows what the projection matches"
+    return ProjectionError(f"the projection cannot be embedded: {error}: {advice}")
+
+
+def fit_link_model(
+    model: HEAT, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
+) -> LinkModel:
+    """Return what turns pairs into probabilities: from a run's parameters, or fitted if they hold none."""
+    combined = links.score == "combined"
+    if not links.needs_training(parameters):
+        if combined:
+            return LinkModel({"score": LinkScore.from_dict(parameters["link_score"])})
+        if not links.probability:
+            return NO_LINK_MODEL
+        return LinkModel({"probability": LinkProbability(**parameters["calibration"])})
+    held_out = None
+    try:
+        held_out = embed_without(model, graph, on_progress=prefixed(on_progress, "probability: "))
+        if combined:
+            return LinkModel({"score": link_score(held_out)}, held_out=held_out)
+        return LinkModel({"probability": link_probability(held_out)}, held_out=held_out)
+    except CalibrationError as error:
+        ranked = "; links are ranked by distance" if combined else ""
+        return LinkModel({}, (f"{error}{ranked}",), held_out)

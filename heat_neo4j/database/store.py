@@ -36,7 +36,15 @@ from heat_neo4j.database.read.published import (
     read_stored,
 )
 from heat_neo4j.database.read.reader import read_graph
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RunRecord, read_bookkeeping, read_version
+from heat_neo4j.database.runs import (
+    EMBEDDING,
+    LINKS,
+    Bookkeeping,
+    RunRecord,
+    read_bookkeeping,
+    read_version,
+)
+from heat_neo4j.database.versions import Version
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
 from heat_neo4j.errors import ProjectionError
@@ -327,7 +335,9 @@ class StoreWrites:
         """
         return read_embedding(self._connection, graph, (names or WriteNames()).model)
 
-    def read_stored(self, graph: Graph, model: str = "heat") -> StoredCoordinates | None:
+    def read_stored(
+        self, graph: Graph, model: str = "heat", version: Version | None = None
+    ) -> StoredCoordinates | None:
         """Return the published coordinates of those rows of `graph` that have some, as they are stored.
 
         Parameters
@@ -336,6 +346,8 @@ class StoreWrites:
             As read from this database.
         model : str
             Whose coordinates.
+        version : mapping, optional
+            What is published of it, if nobody can publish another version meanwhile; read if not given.
 
         Returns
         -------
@@ -349,7 +361,7 @@ class StoreWrites:
         ConnectionFailed
             If the server is lost or refuses.
         """
-        return read_stored(self._connection, graph, model)
+        return read_stored(self._connection, graph, model, version)
 
     def read_links(self, graph: Graph, model: str = "heat") -> StoredLinks | None:
         """Return the published predicted links between rows of `graph`.
@@ -423,10 +435,13 @@ class StoreWrites:
         """
         return drop_index(self._connection, model)
 
+    def bookkeeping(self) -> Bookkeeping:
+        """Return what is published of each model, and all runs, as one transaction saw them."""
+        return read_bookkeeping(self._connection, history=True)
+
     def runs(self, model: str | None = None) -> list[RunRecord]:
         """Return the runs in this database (of one `model`, if given), latest first."""
-        book = read_bookkeeping(self._connection, history=True)
-        return [run for run in book.runs if model in (None, run.model)]
+        return [run for run in self.bookkeeping().runs if model in (None, run.model)]
 
     def published_run(self, model: str = "heat") -> RunRecord | None:
         """Return the run whose coordinates are published; None if there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.embedding.estimator import HEAT
@@ -59,14 +59,19 @@ class Session:
     clock: Clock = field(default_factory=Clock)
 
     @cached_property
-    def published(self) -> RunRecord | None:
-        """The run whose coordinates are published, read once."""
-        return self.store.published_run(self.model)
+    def bookkeeping(self) -> Bookkeeping:
+        """What is published, and all runs; read once."""
+        return self.store.bookkeeping()
 
     @cached_property
-    def runs(self) -> list[RunRecord]:
-        """All runs of the model, latest first, read once."""
-        return self.store.runs(self.model)
+    def published(self) -> RunRecord | None:
+        """The run whose coordinates are published."""
+        return self.bookkeeping.published_run(self.model)
+
+    @property
+    def runs(self) -> Sequence[RunRecord]:
+        """All runs of the model, latest first."""
+        return self.bookkeeping.runs_of(self.model)
 
 
 @contextmanager
@@ -124,12 +129,12 @@ def run_job(
     those of the reading.
     """
     store, links, refresh = session.store, job.links, mode in MODES
-    run = None if new_recipe else session.published
+    run = session.published
     parameters = {} if mode != LINKS or run is None else run.parameters
     trains = mode != LINKS or (links is not None and links.needs_training(parameters))
     if trains and job.memory_limit is not None:
         check_memory(run_size(store, job.projection, job.model, links), job.memory_limit)
-    recipe = matching_recipe(job.projection, run)
+    recipe = matching_recipe(job.projection, None if new_recipe else run)
     graph, reading_notes = read_by_recipe(store, job.projection, recipe, session.on_progress)
     session.clock.lap("read")
     state = GraphState(graph, job.settings(), float(job.model.alpha))
@@ -150,16 +155,20 @@ def run_job(
     if plan_only:
         return work
     if plan.mode != NOTHING:
-        target.check(links)
+        # A model that is published under its names will find them free again.
+        target.check(links, anew=run is None or run.names != job.names)
         work = _carry_out(work)
-    if refresh and not work.problems:
+    if refresh and work.report is not None and not work.problems:
         store.prune(job.names.model, records=job.records, lease=session.lease)
     return work
 
 
 def _with_published(session: Session, state: GraphState) -> GraphState:
     """Return the state with what is published, to go on from, and the latest run if it was rejected."""
-    run, stored = session.published, session.store.read_stored(state.graph, session.model)
+    run = session.published
+    # Under the lease nobody publishes another version meanwhile.
+    version = None if session.lease is None else session.bookkeeping.published(session.model)
+    stored = session.store.read_stored(state.graph, session.model, version)
     if run is None or stored is None or stored.run != run.run_id:
         run = stored = None
     judged = (each for each in session.runs if each.status in {"complete", "rejected"} or _same(each, run))
@@ -299,9 +308,9 @@ def _predict(work: Work) -> Work:
 def _publish(work: Work) -> Work:
     """Publish the results, or record that they were rejected."""
     session, result = work.session, _result(work)
-    if session.lease is not None:
-        session.lease.check()
     if work.problems:
+        if session.lease is not None:
+            session.lease.check()
         session.log(f"rejected: {work.problems}")
         report = work.target.reject(result, session.clock.seconds, work.problems)
     else:

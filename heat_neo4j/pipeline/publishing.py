@@ -87,13 +87,15 @@ class Target:
     lease: Lease | None
     on_progress: Progress
 
-    def check(self, links: LinkOptions | None) -> None:
-        """Find out before the long work whether writing would be refused, or a label is unknown."""
+    def check(self, links: LinkOptions | None, *, anew: bool = True) -> None:
+        """Find out before the long work if a label is unknown and, if `anew`, if writing would be refused."""
         for label in () if links is None else (links.source_label, links.target_label):
             if label is not None and label not in self.graph.labels:
                 labels = ", ".join(map(repr, sorted(self.graph.labels))) or "none"
                 raise ProjectionError(f"no node of the projection has the label {label!r}; it has {labels}")
-        self._run(Result(), {}).plan()
+        run = self._run(Result(), {})
+        if anew:
+            run.plan()
 
     def write(self, result: Result, seconds: Mapping[str, float]) -> RunReport:
         """Write and publish `result`; without a lease, which is a dry run, only say so."""

@@ -8,9 +8,9 @@ import pytest
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld, ProjectionError
-from heat_neo4j.pipeline.embed import LinkOptions, embed, predict
+from heat_neo4j.pipeline.embed import embed, predict, refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.refresh import refresh
+from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.live_graph import assert_at_rest, random_links, random_points
 from tests.support.refresh_toy import LABEL, MODEL, N, make_job, small_model
 

@@ -28,6 +28,7 @@ __all__ = [
     "drop_indexes",
     "label_cover",
     "own_indexes",
+    "read_cover",
     "refuse_foreign_indexes",
     "show_indexes",
 ]
@@ -139,7 +140,9 @@ def own_indexes(connection: Connection, names: WriteNames, others: Sequence[str]
     return [index for index in found if _is_own(index, names)]
 
 
-def refuse_foreign_indexes(connection: Connection, names: WriteNames, labels: Sequence[str]) -> None:
+def refuse_foreign_indexes(
+    connection: Connection, names: WriteNames, labels: Sequence[str]
+) -> list[VectorIndex]:
     """Refuse to write where there is an index of somebody else's: over our coordinates, or of our name.
 
     Parameters
@@ -151,15 +154,22 @@ def refuse_foreign_indexes(connection: Connection, names: WriteNames, labels: Se
     labels : sequence of str
         Labels of the nodes, as far as they are known.
 
+    Returns
+    -------
+    list of VectorIndex
+        Those of ours.
+
     Raises
     ------
     WriteRefused
         Naming the index.
     """
     planned = [name(label) for name in (names.index_of, names.staged_index_of) for label in labels]
-    for index in show_indexes(connection, _indexed(names), planned):
+    found = show_indexes(connection, _indexed(names), planned)
+    for index in found:
         if not _is_own(index, names):
             raise _foreign(index, names.model)
+    return found
 
 
 def _indexed(names: WriteNames) -> list[str]:
@@ -206,7 +216,14 @@ def label_cover(label_sets: Sequence[tuple[Collection[str], int]]) -> tuple[str,
 
 
 def build_indexes(
-    connection: Connection, plan: IndexPlan, on_progress: Progress = no_progress, stage: str = STAGE
+    connection: Connection,
+    plan: IndexPlan,
+    cover: Cover,
+    *,
+    anew: bool = False,
+    known: Sequence[VectorIndex] = (),
+    on_progress: Progress = no_progress,
+    stage: str = STAGE,
 ) -> list[str]:
     """Make the planned indexes over coordinates that are there already, and wait until they are online.
 
@@ -216,6 +233,12 @@ def build_indexes(
         Where.
     plan : IndexPlan
         What they are to be.
+    cover : Cover
+        Labels that cover the nodes, as `read_cover` gives them.
+    anew : bool
+        Whether there can be none yet.
+    known : sequence of VectorIndex
+        Indexes that there are: the server is not asked if all that are needed are among them.
     on_progress : callable
         Called with the stage, and nodes.
     stage : str
@@ -229,19 +252,24 @@ def build_indexes(
     Raises
     ------
     WriteRefused
-        If the user may not make indexes, a node has no label, an index of others is in the way, or the
-        dimension is above 4096.
+        If the user may not make indexes, an index of others is in the way, or the dimension is above 4096.
     WriteFailed
         If an index failed.
     """
     if plan.dimension > LARGEST_DIMENSION:
         raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
-    labels, nodes = _cover_of(connection, plan)
+    labels, nodes = cover
     planned = [plan.name_of(label) for label in labels]
     if not planned:
         return []
     on_progress(stage, 0, nodes)
-    pause, is_made = _POLL_SECONDS, False
+    ready = {index.name for index in known if index.serves(plan) and index.state == "ONLINE"}
+    if ready.issuperset(planned):
+        on_progress(stage, nodes, nodes)
+        return planned
+    pause, is_made = _POLL_SECONDS, anew
+    if anew:
+        _make(connection, plan, labels, [])
     while True:
         there = {index.name: index for index in show_indexes(connection, [], planned)}
         fit = {name for name, index in there.items() if index.serves(plan)}
@@ -269,7 +297,7 @@ def _make(
     for index in unfit:
         if index.dimension is None or index.name != plan.name_of(index.label):
             raise _foreign(index, plan.model)
-    drop_indexes(connection, unfit)
+    drop_indexes(connection, [index.name for index in unfit])
     for label in labels:
         statement = load_statement(
             "write/index_create", index=plan.name_of(label), label=label, vector=plan.property
@@ -277,16 +305,16 @@ def _make(
         _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
 
 
-def drop_indexes(connection: Connection, indexes: Sequence[VectorIndex]) -> None:
-    """Drop indexes.
+def drop_indexes(connection: Connection, names: Sequence[str]) -> None:
+    """Drop indexes, as far as there are any of these names.
 
     Raises
     ------
     WriteRefused
         If the user may not drop indexes.
     """
-    for index in indexes:
-        _run(connection, load_statement("write/index_drop", index=index.name), {}, doing="dropping an index")
+    for name in names:
+        _run(connection, load_statement("write/index_drop", index=name), {}, doing="dropping an index")
 
 
 def _run(connection: Connection, statement: str, parameters: Mapping[str, Any], *, doing: str) -> None:
@@ -300,8 +328,18 @@ def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     )
 
 
-def _cover_of(connection: Connection, plan: IndexPlan) -> tuple[tuple[str, ...], int]:
-    """Return labels that cover the nodes with the coordinates, and how many nodes these are."""
+Cover = tuple[tuple[str, ...], int]
+"""Labels of which every node has at least one, and how many nodes there are."""
+
+
+def read_cover(connection: Connection, plan: IndexPlan) -> Cover:
+    """Return labels that cover the nodes with the coordinates, and how many nodes these are.
+
+    Raises
+    ------
+    WriteRefused
+        If a node has no label.
+    """
     statement = load_statement("read/label_sets", run=plan.run)
     found = connection.read(statement, {"space": plan.space}, doing="reading labels")
     sets = [(set(row["labels"]) & set(plan.labels) or row["labels"], row["nodes"]) for row in found]

@@ -296,8 +296,8 @@ def _run(
     return transaction.run(statement, parameters).records
 
 
-def lock_models(transaction: Transaction, model: str) -> None:
-    """Lock all model nodes until the end of the transaction, and drop duplicates of `model`.
+def lock_models(transaction: Transaction, model: str) -> list[Mapping[str, Any]]:
+    """Lock all model nodes until the end of the transaction, drop duplicates of `model`; return what they say.
 
     All of them, so that two models cannot claim the same property names at the same time.
     """
@@ -306,3 +306,4 @@ def lock_models(transaction: Transaction, model: str) -> None:
     mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
+    return [row["model"] for row in rows]

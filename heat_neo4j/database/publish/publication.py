@@ -14,10 +14,13 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import (
     NO_INDEX,
+    Cover,
     IndexPlan,
+    VectorIndex,
     build_indexes,
     drop_indexes,
     own_indexes,
+    read_cover,
 )
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
@@ -73,6 +76,8 @@ class Publication:
         The new run, which is complete with the switch.
     most_general : sequence of str
         Element ids of the nodes nearest to the origin, nearest first; read if they are not given.
+    indexes : sequence of VectorIndex
+        Plain indexes that there are, as far as that is known.
     on_progress : callable
         Called with the stages "index new version", "settle" and "build index".
     """
@@ -86,18 +91,22 @@ class Publication:
         labels: Sequence[str] = (),
         run: str | None = None,
         most_general: Sequence[str] = (),
+        indexes: Sequence[VectorIndex] = (),
         on_progress: Progress = no_progress,
     ) -> None:
         self._lease, self._names, self._labels = lease, names, tuple(labels)
         self.version = dict(coming)
         self._before = previous_of(coming)
         self._run, self._on_progress = run, on_progress
+        self._known_indexes = indexes
         self._most_general = list(most_general[:CORE_SIZE])
         self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, once it is published
         self._parts = being_published(coming)
         self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with the switch
         self.stamps = ["publishedAt"]
         self._indexes: Mapping[str, Any] = NO_INDEX
+        self._staged_indexes: list[str] | None = None  # not known of a publication that was interrupted
+        self._cover: Cover | None = None  # of all nodes, once it is read
 
     def run(self, steps: Iterable[Step]) -> None:
         """Take the steps, in their order.
@@ -126,9 +135,11 @@ class Publication:
         if EMBEDDING not in self._parts:
             return
         self.version |= NO_INDEX
+        self._staged_indexes = []
         # The first version of a model has no readers yet who would go by an index.
         if self.version["indexWanted"] and "run" in self.version and "run" in self._before:
             staged = self._build("staged", "index new version")
+            self._staged_indexes = list(staged or ())
             if staged is not None and self.version["space"] == self._before.get("space"):
                 staged += [name for name in self._before.get("indexes") or () if name not in staged]
             core = self._most_general or read_core(self._lease.connection, self.version)
@@ -184,11 +195,9 @@ class Publication:
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
         if EMBEDDING in parts:
-            connection, listed = self._lease.connection, self.version.get("indexes") or ()
-            unread = [each for each in own_indexes(connection, self._names) if each.name not in listed]
-            if unread:
+            if unread := self._unread_indexes():
                 self._lease.check()  # as an index cannot be dropped under its lock
-                drop_indexes(connection, unread)
+                drop_indexes(self._lease.connection, unread)
             staged = self._names.staged._asdict()
             self._write_all("write/coordinates_remove", staged, spaces=None)
         if LINKS in parts:
@@ -197,13 +206,28 @@ class Publication:
 
     def _build(self, copy: str, stage: str) -> list[str] | None:
         """Make the indexes of a copy; None, and a line in the log, if there can be none."""
-        plan = index_plan(self.version, self._names, self._labels, copy)
+        connection, plan = self._lease.connection, index_plan(self.version, self._names, self._labels, copy)
         try:
-            return build_indexes(self._lease.connection, plan, self._on_progress, stage)
+            cover = self._cover or read_cover(connection, plan)
+            if self.version["space"] != self._before.get("space"):
+                self._cover = cover
+            is_staged = copy == "staged"
+            options: dict[str, Any] = {"on_progress": self._on_progress, "stage": stage}
+            return build_indexes(
+                connection, plan, cover, anew=is_staged, known=self._known_indexes, **options
+            )
         except WriteRefused as refusal:
             _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
             self.version["indexWanted"] = False
             return None
+
+    def _unread_indexes(self) -> list[str]:
+        """Return the names of our indexes by which the version does not go."""
+        if self._staged_indexes is None:
+            found = [index.name for index in own_indexes(self._lease.connection, self._names)]
+        else:
+            found = [*self._staged_indexes, *(self._before.get("indexes") or ())]
+        return [name for name in found if name not in (self.version.get("indexes") or ())]
 
     def _switch(self, version: Version, **options: Any) -> Mapping[str, Any]:
         return switch_version(self._lease, version, doing="publishing", **options)

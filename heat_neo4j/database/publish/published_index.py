@@ -13,6 +13,7 @@ from heat_neo4j.database.index.vector_indexes import (
     build_indexes,
     drop_indexes,
     own_indexes,
+    read_cover,
     show_indexes,
 )
 from heat_neo4j.database.publish.publication import (
@@ -89,7 +90,8 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
     with write_lease(connection, model) as lease:
         book, record = _published(connection, model)
         version, names = book.published(model), book.names(model)
-        indexes = build_indexes(connection, index_plan(version, names, record.labels), on_progress)
+        plan = index_plan(version, names, record.labels)
+        indexes = build_indexes(connection, plan, read_cover(connection, plan), on_progress=on_progress)
         core = read_core(connection, version)
         switch_version(lease, with_indexes(version, {"indexes": indexes, "core": core}), doing="indexing")
     return index_status(connection, model)
@@ -101,12 +103,12 @@ def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
     with write_lease(connection, model) as lease:
         book, _ = _published(connection, model)
         version = book.published(model)
-        indexes = own_indexes(connection, book.names(model))
+        indexes = [index.name for index in own_indexes(connection, book.names(model))]
         if version.get("indexes"):
             switch_version(lease, with_indexes(version, NO_INDEX), doing="taking the index away")
             await_readers(connection)
         drop_indexes(connection, indexes)
-    return tuple(index.name for index in indexes)
+    return tuple(indexes)
 
 
 def _published(connection: Connection, model: str) -> tuple[Bookkeeping, RunRecord]:

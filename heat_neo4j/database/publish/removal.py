@@ -94,7 +94,8 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
         switch_version(lease, after, doing="clearing")
         await_readers(lease.connection)
     if "run" not in after:
-        drop_indexes(lease.connection, own_indexes(lease.connection, _names(book, lease.model)))
+        indexes = own_indexes(lease.connection, _names(book, lease.model))
+        drop_indexes(lease.connection, [index.name for index in indexes])
     nodes = links = 0
     for copy in _unread_copies(book, lease.model, after):
         written = lease.write_all(
@@ -114,9 +115,9 @@ def prune(
     on_progress: Progress = no_progress,
 ) -> int:
     """Remove what no reader needs; return how many run nodes were forgotten. See `Neo4jStore.prune`."""
-    book = read_bookkeeping(lease.connection, history=True)
-    version = book.published(lease.model)
     if previous:
+        book = read_bookkeeping(lease.connection, history=True)
+        version = book.published(lease.model)
         on_progress("remove old version", 0, 1)
         after = without_previous(version)
         if previous_of(version):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import platform
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
 from types import TracebackType
@@ -21,7 +22,7 @@ from heat_neo4j import __version__
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
-from heat_neo4j.database.index.vector_indexes import refuse_foreign_indexes
+from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LANES, Lease, lock_models
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step
@@ -287,6 +288,7 @@ class Run:
         self._version: Version = {}
         self._coming: dict[str, Any] = {}
         self._most_general: list[str] = []
+        self._known_indexes: list[VectorIndex] = []
         self._lease = lease
         self._stack = ExitStack()
         self._done = False
@@ -314,7 +316,7 @@ class Run:
         WriteRefused
             If it would be refused.
         """
-        version = self._look_round()
+        version = self._look_round().published(self._names.model)
         record = replace(
             self._record, run_id="", status="dry run", stored=(), previous_run=version.get("run")
         )
@@ -353,9 +355,10 @@ class Run:
         with ExitStack() as stack:
             taken = nullcontext(self._lease) if self._lease else write_lease(self._connection, model)
             self._lease = stack.enter_context(taken)
-            self._version = self._look_round()
+            book = self._look_round()
+            self._version = book.published(model)
             self._record = replace(self._record, previous_run=self._version.get("run"))
-            write(self._connection, self._register, doing="starting a run")
+            write(self._connection, partial(self._register, book), doing="starting a run")
             self._stack = stack.pop_all()
         return self
 
@@ -371,24 +374,25 @@ class Run:
                 statement = load_statement("write/run_error")
                 write(self._connection, lambda noting: noting.run(statement, noted), doing="noting an error")
 
-    def _look_round(self) -> Version:
-        """See that nothing of others is in the way; return the published version."""
+    def _look_round(self) -> Bookkeeping:
+        """See that nothing of others is in the way; return the bookkeeping."""
         book = read_bookkeeping(self._connection)
         self._refuse_names(book)
         if not self._overwrite:
             refuse_foreign_values(self._connection, book, self._names, self._parts)
         if EMBEDDING in self._parts:
-            refuse_foreign_indexes(self._connection, self._names, self._record.labels)
-        return book.published(self._names.model)
+            self._known_indexes = refuse_foreign_indexes(self._connection, self._names, self._record.labels)
+        return book
 
     def _refuse_names(self, book: Bookkeeping) -> None:
         refuse_taken_names(book, self._names, self._parts)
         refuse_renaming(book, self._names, self._parts)
 
-    def _register(self, transaction: Transaction) -> None:
+    def _register(self, book: Bookkeeping, transaction: Transaction) -> None:
         """Make the run's node, unless another model has claimed the names since we looked."""
-        lock_models(transaction, self._record.model)
-        self._refuse_names(read_bookkeeping(transaction))
+        models = lock_models(transaction, self._record.model)
+        if _claims(models, self._record.model) != _claims(book.models, self._record.model):
+            self._refuse_names(read_bookkeeping(transaction))
         made = {"run": self._record.run_id, "properties": self._record.to_node()}
         self._held_lease.run(transaction, "write/run_create", **made)
 
@@ -561,6 +565,7 @@ class Run:
             labels=self._record.labels,
             run=self._record.run_id,
             most_general=self._most_general,
+            indexes=self._known_indexes,
             on_progress=self._on_progress,
         )
         run_id = self._record.run_id
@@ -618,6 +623,15 @@ class Run:
             raise ValueError(f"this run was started for {self._record.kind}, not for {part}")
         if self._lease is None:
             raise ValueError("the run has not started: use it as a context manager")
+
+
+def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any, ...]]:
+    """Return what tells whether a model other than one has begun a run, or published one."""
+    return {
+        (node.get("name"), node.get("version"), node.get("staging"))
+        for node in models
+        if node.get("name") != but_for
+    }
 
 
 def _lanes(total: int, rows: int) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.runs import nothing_published, read_version
 from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.versions import Version
 from heat_neo4j.database.write.payload import Coordinates, ball_factors, to_hyperboloid
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
@@ -67,8 +68,12 @@ class StoredCoordinates:
         return Coordinates(self.kind, values, radii, ball_factors(values, self.kind))
 
 
-def read_stored(connection: Connection, graph: Graph, model: str) -> StoredCoordinates | None:
+def read_stored(
+    connection: Connection, graph: Graph, model: str, version: Version | None = None
+) -> StoredCoordinates | None:
     """Return the published coordinates of rows of `graph`; see `Neo4jStore.read_stored`."""
+    if version is not None:
+        return _read_run(connection, graph, version) if "run" in version else None
     for _ in range(_ATTEMPTS):
         node = read_version(connection, model)
         if "run" not in node:

@@ -180,7 +180,8 @@ class Estimate:
 
     memory: Mapping[str, int]  # bytes of this process at the peak of each stage
     seconds: Mapping[str, float]  # of each stage
-    stored_bytes: int  # of one version in the database, which keeps two, and holds three while a run writes
+    stored_bytes: int  # in the database at rest: the published version, and what it replaced
+    publishing_bytes: int  # in the database while a version is published beside them
     pairs: int  # of the training
     links: int  # predicted, at most
     exact_exclusion: (
@@ -208,7 +209,8 @@ def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
     return Estimate(
         memory={stage: round(PROGRAM + needed) for stage, needed in _memory(size).items()},
         seconds={stage: round(took, 3) for stage, took in _seconds(size, rates).items()},
-        stored_bytes=_stored_bytes(size),
+        stored_bytes=2 * _copy_bytes(size) + _index_bytes(size),
+        publishing_bytes=3 * _copy_bytes(size) + 2 * _index_bytes(size),
         pairs=size.pairs,
         links=size.links,
         exact_exclusion=exact,
@@ -351,13 +353,17 @@ def _similarity_seconds(size: RunSize, rates: Rates) -> float:
     return size.nodes * size.attribute_entries * rates.table_entry / size.threads
 
 
-def _stored_bytes(size: RunSize) -> int:
+def _copy_bytes(size: RunSize) -> int:
+    """Return what one copy of coordinates and links takes."""
     blocks = -(-(8 * size.n_components + 16) // (_STORE_BLOCK - 8))
-    # Coordinates and vector, each a list, and radius and run, which share a record.
-    stored = 2 * (_STORE_BLOCK * blocks + _STORE_RECORD) + _STORE_RECORD
-    node = stored + _INDEX_NODE + _INDEX_COORDINATE * size.n_components
+    # Coordinates, a list, and radius and run, which share a record.
+    node = _STORE_BLOCK * blocks + 2 * _STORE_RECORD
     link = 34 + 3 * _STORE_RECORD
     return node * size.nodes + link * size.links
+
+
+def _index_bytes(size: RunSize) -> int:
+    return size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)
 
 
 _ADVICE = {

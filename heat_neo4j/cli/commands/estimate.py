@@ -57,8 +57,8 @@ def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
     threads = plural(size.threads, "thread")
     facts([("Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it")])
     facts(("", f"{stage}: {format_seconds(took)}") for stage, took in needed.seconds.items())
-    one = format_bytes(needed.stored_bytes)
-    grown = f"about {one} a version; two are kept, and there are three while one is written"
+    rest, peak = format_bytes(needed.stored_bytes), format_bytes(needed.publishing_bytes)
+    grown = f"about {rest} for a version and the one before; {peak} while another one is published"
     facts([("Database", grown)])
     facts([("Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most")])
     facts([("Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter")])

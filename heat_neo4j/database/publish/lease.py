@@ -297,7 +297,7 @@ def _run(
 
 
 def lock_models(transaction: Transaction, model: str) -> list[Mapping[str, Any]]:
-    """Lock all model nodes until the end of the transaction, drop duplicates of `model`; return what they say.
+    """Lock all model nodes until the transaction ends, drop duplicates of `model`; return what they say.
 
     All of them, so that two models cannot claim the same property names at the same time.
     """

@@ -58,7 +58,7 @@ def send(monkeypatch, server, rounds=(((0, 1000),),), rows=400):
     told = []
     written = batches.send(
         None, "", lambda begin, end: {"rows": list(range(begin, end))},
-        held={"model": "m", "holder": "h"}, check=lambda: server.checked(), stage="s", rounds=rounds, rows=rows,
+        held={"model": "m", "holder": "h"}, check=server.checked, stage="s", rounds=rounds, rows=rows,
         on_progress=lambda *call: told.append(call[1]),
     )  # fmt: skip
     return written, told

@@ -30,7 +30,7 @@ PUBLISHING = {"publishing", "indexWanted", *STAGED_COORDINATES, *STAGED_LINKS}
 
 
 def coordinates(run, *, space=None, kind="poincare", index=True):
-    """Return the part of a version that coordinates have; they are of a space of their own if none is given."""
+    """Return the part of a version that coordinates have; of a space of their own if none is given."""
     known = {
         "run": run,
         "space": space or run,
@@ -144,7 +144,9 @@ def test_readers_are_sent_to_staged_names_of_the_parts_that_change_and_of_no_oth
     assert coming(first, parts, index=False) == version | {"indexWanted": False}
 
 
-@pytest.mark.parametrize("change", [lambda v: coming(v, both("c")), lambda v: rolled_back(v, NAMES, index=True)])
+@pytest.mark.parametrize(
+    "change", [lambda v: coming(v, both("c")), lambda v: rolled_back(v, NAMES, index=True)]
+)
 def test_at_rest_a_version_says_nothing_of_staged_names(change):
     version = change(as_read(history(both("a"), coordinates("b"))))
     rest = settle(as_read(version))
@@ -185,7 +187,7 @@ def test_to_go_back_twice_is_to_stay(parts, publishing):
 
 
 def test_a_part_that_was_not_there_before_is_staged_nowhere():
-    """It is taken away when plain names are settled; readers by version read none of it from the switch on."""
+    """Plain names lose it when they are settled; readers by version read none of it from the switch on."""
     back = rolled_back(history(coordinates("a"), links("b")), NAMES, index=True)
     assert being_published(back) == ("links",)
     assert not {"linkRun", "linkType", "stagedLinkType"} & set(back)

@@ -90,7 +90,7 @@ class Publication:
         self._before = previous_of(coming)
         self._run, self._on_progress = run, on_progress
         self._parts = being_published(coming)
-        self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with the switch
+        self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with a switch
         self.stamps = ["publishedAt"]
         self._indexes: Mapping[str, Any] = NO_INDEX
 
@@ -173,7 +173,7 @@ class Publication:
 
     def _switch_to_plain(self) -> None:
         self.version = settled(self.version, self._indexes if EMBEDDING in self._parts else {})
-        self._switch(self.version)
+        self._switch(self.version, run=self._run, outcome=self.outcome)
 
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged

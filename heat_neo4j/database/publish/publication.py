@@ -22,7 +22,7 @@ from heat_neo4j.database.index.vector_indexes import (
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
-from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import (
     Version,
@@ -203,7 +203,7 @@ class Publication:
     def _remove_links(
         self, link_type: str, *, runs: Sequence[str] | None = None, kept: str | None = None
     ) -> None:
-        self._write_all("write/links_remove", {"type": link_type}, runs=runs, kept=kept)
+        self._write_all("write/links_remove", {"type": link_type}, runs=runs, kept=kept, run_id=RUN_ID)
 
     def _write_all(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> None:
         self._lease.write_all(name, doing="publishing", identifiers=identifiers, **parameters)

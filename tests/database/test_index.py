@@ -717,7 +717,7 @@ def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store,
         assert acted
     expect_found(cypher, later)
     assert store.index_status(NAMES.model).problems == ()
-    # No lease guards the making of an index: one that comes too late is empty, and goes with the next version.
+    # No lease guards the making of an index: one that comes too late is empty, and the next version drops it.
     assert set(of_ours(cypher)) == ({INDEX, STAGED} if words.startswith("CREATE") else {INDEX})
     store.write_embedding(graph, later, names=NAMES)
     assert set(of_ours(cypher)) == {INDEX}

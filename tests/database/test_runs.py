@@ -254,7 +254,10 @@ def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph
 @pytest.mark.parametrize(
     ("lost_at", "message"),
     [
-        (2, "is published whole or not at all: `heat runs` tells which"),  # the first makes the version's node
+        (
+            2,
+            "is published whole or not at all: `heat runs` tells which",
+        ),  # the first makes the version's node
         (3, "is published, but plain names still hold values of the version before: the next command"),
     ],
 )

@@ -574,7 +574,7 @@ def test_a_run_that_writes_is_not_cleared_before_its_lease_is_over(store, cypher
 @pytest.mark.parametrize("lane", range(LANES))
 def test_taking_over_waits_for_the_batches_that_are_being_written(server, store, cypher, graph, lane):
     """A batch holds its lane; what it wrote must be seen, and removed, by the run that takes over."""
-    undone, records = [], []
+    undone, records, taking = [], [], threading.Event()
 
     def write_late():
         with suppress(LeaseHeld):  # a batch that is not under way yet finds its lane gone
@@ -583,12 +583,18 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(server, store,
     def take_over():
         records.append(second.write_embedding(graph, random_points(N, 2), names=NAMES))
 
-    def await_blocked(words):
+    def look(statement, parameters):
+        if "DELETE lane" in statement:
+            taking.set()
+        if "REMOVE n." in statement:
+            undone.append(statement)
+
+    def await_batch():
         asked = (
             "SHOW TRANSACTIONS YIELD currentQuery AS q, status WHERE status STARTS WITH 'Blocked' RETURN q"
         )
-        deadline = time.monotonic() + 30
-        while not any(words in row["q"] for row in cypher(asked)):
+        deadline = time.monotonic() + 60
+        while not any("$values" in row["q"] for row in cypher(asked)):
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
@@ -599,17 +605,17 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(server, store,
         store.lease(NAMES.model, seconds=600) as lease,  # which is not renewed meanwhile
         store.start_run(graph, names=NAMES, batch_size=N // LANES, lease=lease) as earlier,
     ):
-        second.tracer(lambda statement, _: undone.append(statement) if "REMOVE n." in statement else None)
+        second.tracer(look)
         with cypher.driver.session() as session, session.begin_transaction() as user:
             held = user.run(
                 f"MATCH (n:`{LABEL}` {{key: $key}}) SET n.held = 1 REMOVE n.held", key=N // LANES * lane
             )
             held.consume()
             threads[0].start()
-            await_blocked("$values")
+            await_batch()
             expire_lease(cypher, NAMES.model)
             threads[1].start()
-            await_blocked("DELETE lane")
+            assert taking.wait(60)
             assert undone == []
             user.commit()
         for thread in threads:

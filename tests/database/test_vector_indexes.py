@@ -15,6 +15,7 @@ NAMES = WriteNames(model="papers")
 PLAN = IndexPlan(
     run=NAMES.run,
     property=NAMES.embedding,
+    own=(NAMES.embedding, NAMES.vector),
     space="run 1",
     dimension=10,
     name_of=NAMES.index_of,

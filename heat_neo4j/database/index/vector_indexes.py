@@ -48,6 +48,8 @@ class IndexPlan:
     ----------
     run, property : str
         The node properties: that which tells the space of the coordinates, and that which is indexed.
+    own : tuple of str
+        Properties that an index of the model and the copy may lie over: one over another is not ours.
     space : str
         The space of the coordinates.
     dimension : int
@@ -62,6 +64,7 @@ class IndexPlan:
 
     run: str
     property: str
+    own: tuple[str, ...]
     space: str
     dimension: int
     name_of: Callable[[str], str]
@@ -242,7 +245,8 @@ def build_indexes(
         return []
     there = {index.name: index for index in show_indexes(connection, [plan.property], planned)}
     for index in there.values():
-        if index.dimension is None or index.name != plan.name_of(index.label):
+        is_ours = index.name == plan.name_of(index.label) and index.property in plan.own
+        if index.dimension is None or not is_ours:
             raise _foreign(index, plan.model)
     for label, name in zip(labels, planned, strict=True):
         if name in there and not there[name].serves(plan):

@@ -217,6 +217,7 @@ def index_plan(
     return IndexPlan(
         run=properties.run,
         property=properties.indexed(version["coordinates"]),
+        own=(properties.embedding, properties.vector),
         space=version["space"],
         dimension=version["dimension"] - (version["coordinates"] == "hyperboloid"),
         name_of=names.index_of if copy == "plain" else names.staged_index_of,

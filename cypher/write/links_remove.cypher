@@ -1,7 +1,8 @@
-// Remove predicted links of one type, in batches: those of some runs, or all but those of one.
-// Parameters: model, lane, holder, rows (in a batch), runs (null: all), kept (a run, or null).
+// Remove predicted links of one type, in batches: those of some runs, or all but those of one. A user's own stay.
+// Parameters: model, lane, holder, rows (in a batch), runs (null: all), kept (a run, or null), run_id (the form of a
+// run's id).
 MATCH ()-[p:@type]->()
-WHERE p.run IN $runs OR ($runs IS NULL AND p.run IS NOT NULL AND ($kept IS NULL OR p.run <> $kept))
+WHERE p.run IN $runs OR ($runs IS NULL AND p.run =~ $run_id AND ($kept IS NULL OR p.run <> $kept))
 WITH collect(p) AS links
 UNWIND range(0, size(links) - 1, $rows) AS begin
 WITH links[begin .. begin + $rows] AS batch

@@ -13,8 +13,8 @@ WITH m, v
 CALL (m, v) {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
   WHERE r.status IN ['complete', 'superseded'] OR r.runId = $run
-  FOREACH (_ IN CASE WHEN r.runId = $run AND r.status = 'incomplete' THEN [1] ELSE [] END |
-    SET r += $outcome, r.finishedAt = datetime())
+  FOREACH (_ IN CASE WHEN r.runId = $run THEN [1] ELSE [] END |
+    SET r += $outcome, r.finishedAt = coalesce(r.finishedAt, datetime()))
   SET r.status = CASE WHEN r.runId IN [v.run, v.linkRun] THEN 'complete' ELSE 'superseded' END,
       r.indexes = CASE WHEN r.runId = v.run THEN v.indexes END,
       r.stored = [part IN r.parts WHERE

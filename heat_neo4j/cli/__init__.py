@@ -16,7 +16,7 @@ COMMANDS = {
     "refresh": "Bring a model up to date, with no more work than that needs.",
     "serve": "Keep a model fresh: by a schedule, and by request.",
     "rollback": "Publish the version before the published one again.",
-    "prune": "Remove what no reader needs: dead runs, old versions, records.",
+    "prune": "Remove what no reader needs: what dead runs left, old records.",
     "links": "Predict links from the published embedding and write them.",
     "plot": "Draw a published model: disk, loss, distances and more.",
     "evaluate": "Measure an embedding on your graph, beside simpler methods.",

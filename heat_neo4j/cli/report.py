@@ -16,7 +16,8 @@ __all__ = ["describe", "plan_lines", "show_run"]
 
 STAGES = (
     "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
-    "links", "write coordinates", "write links", "build index",
+    "links", "write coordinates", "write links", "index new version", "settle",
+    "build index",
 )  # fmt: skip
 COUNTS = {
     "relationships_to_outside": "relationships lead out of the projection: left out",

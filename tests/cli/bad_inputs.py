@@ -285,8 +285,8 @@ CASES = [
         "property of the user",
         EMBED,
         5,
-        "1 nodes (e.g. ID) have badEmbedding, badRadius, badRun or badVector, each with 1, 2 or 3 at its end, from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
-        graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding1 = 'mine'",
+        "1 nodes (e.g. ID) have badEmbedding, badRadius, badRun or badVector, perhaps with Staged or Previous at its end, from elsewhere, not from a run of model 'bad': choose other names, or allow it with --overwrite (overwrite=True)",
+        graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding = 'mine'",
     ),
     Case(
         "relationship type of the user",
@@ -297,10 +297,10 @@ CASES = [
     ),
     Case(
         "writing over the input",
-        (*EMBED, "--attribute", "badRadius1"),
+        (*EMBED, "--attribute", "badRadius"),
         5,
-        "the node property 'badRadius1' is read by the projection: write to another name",
-        graph="MATCH (n:BadPaper) SET n.badRadius1 = n.year",
+        "the node property 'badRadius' is read by the projection: write to another name",
+        graph="MATCH (n:BadPaper) SET n.badRadius = n.year",
     ),
     Case(
         "links without that label",

@@ -35,8 +35,8 @@ def cypher(server):
             "MATCH (n) WHERE n:CliPaper OR (n:HeatRun|HeatVersion AND n.model = 'cli') "
             "OR (n:HeatModel AND n.name = 'cli') DETACH DELETE n"
         )
-        for slot in (1, 2):
-            run(f"DROP INDEX cliVector{slot}_CliPaper IF EXISTS")
+        for index in ("cli_CliPaper", "cliStaged_CliPaper"):
+            run(f"DROP INDEX {index} IF EXISTS")
 
 
 @pytest.fixture
@@ -56,14 +56,15 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     assert re.fullmatch(r"\S+ \(complete\) of model 'cli'", shown["Run"])
     assert shown["Graph"] == "40 nodes, 80 edges, 0 attribute columns"
     assert re.fullmatch(r"[\d,]+ pairs, loss \d\.\d{4}, seed 3", shown["Training"])
-    assert "poincare coordinates of 40 nodes in cliEmbedding1, cliRadius1, cliRun1" in result.stdout
+    assert "poincare coordinates of 40 nodes in cliEmbedding, cliRadius, cliRun" in result.stdout
     assert re.search(r"\d+ predicted links of type CLI_PREDICTED", result.stdout)
-    assert [line.split(":")[0] for line in result.stderr.splitlines()[-2:]] == ["write links", "build index"]
+    stages = ["write coordinates", "write links", "settle", "build index"]
+    assert [line.split(":")[0] for line in result.stderr.splitlines()[-4:]] == stages
     assert result.stderr.splitlines()[-1].startswith("build index: 40 in ")
     assert len(cypher(result.stdout.split("Try ")[1])) == 10
     more = invoke(*EMBED, "-v").stdout
     assert "              train: " in more
-    assert len(more.splitlines()) == len(result.stdout.splitlines()) + 9  # a line for each stage
+    assert len(more.splitlines()) == len(result.stdout.splitlines()) + 11  # a line for each stage
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_a_dry_run_shows_what_would_be_written(invoke, cypher):
     before = snapshot(cypher)
     shown = invoke(*EMBED, "--dry-run").stdout
     assert "none, nothing is written (dry run) of model 'cli'" in shown
-    assert "Would write   poincare coordinates of 40 nodes in cliEmbedding1" in shown
+    assert "Would write   poincare coordinates of 40 nodes in cliEmbedding" in shown
     assert shown.startswith("Plan          full: asked for\n              read: 40 nodes, ")
     assert "              publish: coordinates and links of model 'cli'\n" in shown
     assert "Try" not in shown

@@ -8,6 +8,7 @@ from neo4j.exceptions import Neo4jError
 
 from heat_neo4j.database.transactions import BatchTooLarge
 from heat_neo4j.database.write import batches
+from heat_neo4j.errors import LeaseHeld, WriteFailed
 
 OUT_OF_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
 
@@ -31,10 +32,20 @@ class Server:
 
     def __init__(self, most, code=OUT_OF_MEMORY):
         self.most, self.code = most, code
-        self.rows, self.refused, self.lanes = [], 0, []
+        self.rows, self.refused, self.lanes, self.checks = [], 0, [], 0
+        self.held = True
+
+    def checked(self):
+        self.checks += 1
+        if not self.held:
+            raise LeaseHeld("taken over")
 
     def run(self, statement, parameters):
         rows = parameters["rows"]
+        assert (parameters["model"], parameters["holder"]) == ("m", "h")
+        self.lanes.append(parameters["lane"])
+        if not self.held:  # the lane is gone, so nothing is matched
+            return SimpleNamespace(records=[{"written": 0}])
         if len(rows) > self.most:
             self.refused += 1
             raise RefusalError(self.code)
@@ -43,12 +54,11 @@ class Server:
 
 
 def send(monkeypatch, server, rounds=(((0, 1000),),), rows=400):
-    monkeypatch.setattr(batches, "hold_lane", lambda server, run, lane, model: server.lanes.append(lane))
     monkeypatch.setattr(batches, "write", lambda connection, work, doing: work(server))
     told = []
     written = batches.send(
-        None, SimpleNamespace(run_id="r", model="m"), "",
-        lambda begin, end: {"rows": list(range(begin, end))}, stage="s", rounds=rounds, rows=rows,
+        None, "", lambda begin, end: {"rows": list(range(begin, end))},
+        held={"model": "m", "holder": "h"}, check=server.checked, stage="s", rounds=rounds, rows=rows,
         on_progress=lambda *call: told.append(call[1]),
     )  # fmt: skip
     return written, told
@@ -61,6 +71,32 @@ def test_batches_fit_the_server(monkeypatch):
     assert server.rows == list(range(1000))
     assert server.refused == 2  # 400 and 200; 100 is kept to
     assert told == [*range(0, 1000, 100), 1000]
+    assert server.checks == 0  # a batch that wrote held its lane
+
+
+def test_a_batch_that_writes_nothing_is_a_matter_of_the_lease(monkeypatch):
+    """Its lane may be gone: then another has the lease, and no further batch is sent."""
+    server = Server(most=1000)
+    server.held = False
+    with pytest.raises(LeaseHeld, match="taken over"):
+        send(monkeypatch, server)
+    assert server.lanes == [0]
+
+
+def test_where_the_lease_is_held_a_batch_without_rows_is_of_nodes_that_are_gone(monkeypatch):
+    server = Server(most=1000)
+    plain_run = server.run
+
+    def run(statement, parameters):
+        gone = parameters["rows"][0] == 400
+        return SimpleNamespace(records=[{"written": 0}]) if gone else plain_run(statement, parameters)
+
+    server.run = run
+    written, told = send(monkeypatch, server)
+    assert (written, told, server.checks) == (600, [0, 400, 800, 1000], 1)
+    server.run = lambda statement, parameters: SimpleNamespace(records=[{"written": 0}])
+    with pytest.raises(WriteFailed, match="none of the graph's nodes is in this database"):
+        send(monkeypatch, server)
 
 
 def test_a_server_that_takes_not_even_a_few_rows_is_given_up(monkeypatch):

@@ -1,8 +1,10 @@
-"""Names of what is written: derived from the model, in three slots, safe to quote."""
+"""Names of what is written: derived from the model, for three copies that share none, safe to quote."""
+
+from itertools import chain, combinations
 
 import pytest
 
-from heat_neo4j.database.naming import SLOTS, SlotNames, WriteNames
+from heat_neo4j.database.naming import LinkTypes, PropertyNames, WriteNames
 
 
 def test_the_default_names():
@@ -37,21 +39,37 @@ def test_names_follow_the_model(model, embedding, link_type):
 
 def test_given_names_are_taken_as_they_are():
     names = WriteNames(model="m", embedding="a `b`", radius="r", run="w", link_type="Maybe")
-    assert names.slot(1) == SlotNames("a `b`1", "r1", "w1", "mVector1")
-    assert names.link_type == "Maybe"
+    assert names.plain == PropertyNames("a `b`", "r", "w", "mVector")
+    assert names.staged == PropertyNames("a `b`Staged", "rStaged", "wStaged", "mVectorStaged")
+    assert names.previous == PropertyNames("a `b`Previous", "rPrevious", "wPrevious", "mVectorPrevious")
+    assert names.links == LinkTypes("Maybe", "Maybe_STAGED", "Maybe_PREVIOUS")
 
 
-def test_slots_share_no_property():
+def test_what_is_published_has_the_plain_names():
+    names = WriteNames()
+    assert names.plain == ("heatEmbedding", "heatRadius", "heatRun", "heatVector")
+    assert names.links.plain == names.link_type == "HEAT_PREDICTED"
+    assert names.index_of("Paper") == "heat_Paper"
+    assert names.staged_index_of("Paper") == "heatStaged_Paper"
+    assert WriteNames(model="open papers").index_of("a b") == "openPapers_a b"
+
+
+def test_copies_share_no_name():
     names = WriteNames(model="m")
-    assert set(names.slot(1)).isdisjoint(names.slot(2))
-    assert names.properties == names.slot(1) + names.slot(2) + names.slot(3)
-    assert SLOTS == (1, 2, 3)
+    copies = names.plain, names.staged, names.previous
+    assert names.properties == tuple(chain(*copies))
+    assert all(set(one).isdisjoint(other) for one, other in combinations(copies, 2))
+    assert len(set(names.links)) == 3
+    assert names.index_of("A") != names.staged_index_of("A")
 
 
-@pytest.mark.parametrize("slot", [0, 4, None, "1"])
-def test_there_are_three_slots(slot):
-    with pytest.raises(ValueError, match="a slot is 1, 2 or 3"):
-        WriteNames().slot(slot)
+@pytest.mark.parametrize(
+    ("coordinates", "indexed"),
+    [("poincare", "heatEmbedding"), ("hyperboloid", "heatVector"), ("klein", "heatVector")],
+)
+def test_an_index_is_over_points_of_the_poincare_ball(coordinates, indexed):
+    assert WriteNames().plain.indexed(coordinates) == indexed
+    assert WriteNames().staged.indexed(coordinates) == f"{indexed}Staged"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +83,10 @@ def test_there_are_three_slots(slot):
         ({"link_type": "a\\u0060b"}, ValueError, "link_type: "),
         ({"embedding": "same", "radius": "same"}, ValueError, "must differ"),
         ({"embedding": "a", "radius": "b", "run": "b"}, ValueError, "must differ"),
+        ({"embedding": "a", "vector": "a"}, ValueError, "must differ"),
+        ({"embedding": "a", "radius": "aStaged"}, ValueError, "must differ, also with Staged or Previous"),
+        ({"run": "a", "vector": "aPrevious"}, ValueError, "must differ, also with Staged or Previous"),
+        ({"embedding": "aStaged", "radius": "aPrevious", "run": "a"}, ValueError, "must differ"),
     ],
 )
 def test_bad_names_are_refused_by_name(arguments, kind, message):

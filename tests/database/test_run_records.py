@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from heat_neo4j.cli.commands.runs import _row
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.runs import RunRecord, _camel
-from heat_neo4j.database.versions import previous_address
+from heat_neo4j.database.versions import previous_of
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.embed import model_of
 
@@ -58,4 +58,4 @@ def test_parameters_that_no_run_had_are_damage(parameters):
 
 @pytest.mark.parametrize("previous", ["{", "[1]", "null", 3, [1], "[" * 100_000])
 def test_a_way_back_that_cannot_be_read_is_none(previous):
-    assert previous_address({"run": "r", "previous": previous}) == {}
+    assert previous_of({"run": "r", "previous": previous}) == {}

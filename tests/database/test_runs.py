@@ -80,14 +80,17 @@ def test_a_run_node_tells_all_of_the_run(store, cypher, graph):
     assert (seen.projection, seen.attribute_recipe) == (projection, recipe)
     assert seen.counts == {"nodes": N, "zero_weights": 2}
     assert (seen.node_count, seen.edge_count, seen.attribute_count) == (N, N, 0)
-    assert set(seen.stage_seconds) == {"read", "write coordinates", "build index"}
+    stages = {"read", "write coordinates", "index new version", "settle", "build index"}
+    assert set(seen.stage_seconds) == stages
     assert {"heat_neo4j", "python", "numpy", "neo4j", "server"} <= set(seen.versions)
     assert store.server.version in seen.versions["server"]
-    assert (seen.slot, seen.embedding_property, seen.run_property) == (1, "runTestEmbedding1", "runTestRun1")
-    assert (seen.vector_property, seen.indexes) == ("runTestVector1", (f"runTestVector1_{LABEL}",))
+    assert (seen.embedding_property, seen.radius_property) == ("runTestEmbedding", "runTestRadius")
+    assert (seen.run_property, seen.link_type) == ("runTestRun", "RUN_TEST_PREDICTED")
+    assert (seen.vector_property, seen.indexes) == ("runTestVector", (f"runTest_{LABEL}",))
+    assert seen.names == NAMES
     assert seen.labels == (LABEL,)
-    assert seen.started_at <= seen.heartbeat <= seen.finished_at
-    assert (seen.links_written, seen.link_type, seen.error) == (0, None, None)
+    assert seen.started_at <= seen.finished_at
+    assert (seen.links_written, seen.error) == (0, None)
 
 
 def test_a_record_is_json_and_survives_the_way_to_a_node_and_back():
@@ -152,7 +155,7 @@ def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher
         begun = store.runs(NAMES.model)[0].heartbeat
         run.write_embedding(fitted(1))
         assert statuses(store) == {run.record.run_id: "incomplete"}
-        assert store.runs(NAMES.model)[0].heartbeat > begun
+        assert begun is None or store.runs(NAMES.model)[0].heartbeat > begun
         assert published_runs(cypher) == []
         first = run.publish()
     assert statuses(store) == {first.run_id: "complete"}
@@ -160,8 +163,9 @@ def test_the_status_goes_from_incomplete_to_complete_to_superseded(store, cypher
     second = store.write_embedding(graph, fitted(2), names=NAMES)
     assert statuses(store) == {second.run_id: "complete", first.run_id: "superseded"}
     assert published_runs(cypher) == [second.run_id]
-    kept = store.runs(NAMES.model)[1]
+    newest, kept = store.runs(NAMES.model)
     assert (kept.stored, kept.attribute_recipe) == (("embedding",), [{"property": "year"}])
+    assert (newest.indexes, kept.indexes) == ((NAMES.index_of(LABEL),), ())  # it is over what is published
     cypher("MATCH (r:HeatRun {model: $m}) SET r.fingerprint = '{\"nodes\": 1}'", m=NAMES.model)
     third = store.write_embedding(graph, fitted(3), names=NAMES)
     assert statuses(store) == {
@@ -194,24 +198,26 @@ def test_coordinates_and_links_can_be_published_in_one_flip(store, cypher, graph
     assert (both.kind, both.nodes_written, both.links_written) == ("embedding+links", N, 30)
     newer = store.write_embedding(graph, fitted(2), names=NAMES)
     assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {both.run_id: N, newer.run_id: N},
-        "links": {both.run_id: 30},
-        "untagged": {},
+        "plain": {newer.run_id: N},
+        "previous": {both.run_id: N},
+        "plain links": {both.run_id: 30},
     }
     assert statuses(store) == {newer.run_id: "complete", both.run_id: "complete"}
     assert published_runs(cypher) == sorted([newer.run_id, both.run_id])
     assert set(store.runs(NAMES.model)[1].stored) == {"embedding", "links"}
     links = store.write_links(graph, random_links(N, 2), names=NAMES)
     assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {newer.run_id: N},
-        "links": {both.run_id: 30, links.run_id: 30},
-        "untagged": {},
+        "plain": {newer.run_id: N},
+        "previous": {both.run_id: N},  # nobody's any more, until coordinates are published again
+        "plain links": {links.run_id: 30},
+        "previous links": {both.run_id: 30},
     }
     assert statuses(store)[both.run_id] == "superseded"
     assert published_runs(cypher) == sorted([newer.run_id, links.run_id])
     assert store.runs(NAMES.model)[2].stored == ("links",)
     last = store.write_links(graph, random_links(N, 3), names=NAMES)
-    assert runs_in_graph(cypher, LABEL, NAMES)["links"] == {links.run_id: 30, last.run_id: 30}
+    found = runs_in_graph(cypher, LABEL, NAMES)
+    assert (found["plain links"], found["previous links"]) == ({last.run_id: 30}, {links.run_id: 30})
     assert store.runs(NAMES.model)[3].stored == ()
 
 
@@ -226,12 +232,16 @@ def test_a_run_that_stopped_says_why_and_the_next_one_removes_it(store, cypher, 
         store.write_embedding(graph, fitted(2), names=NAMES, batch_size=5, on_progress=stop)
     dead, kept = store.runs(NAMES.model)
     assert (dead.status, dead.error, kept.run_id) == ("incomplete", "KeyboardInterrupt", first.run_id)
-    written = runs_in_graph(cypher, LABEL, NAMES)["nodes"]
-    assert written in ({first.run_id: N, dead.run_id: 5}, {first.run_id: N, dead.run_id: 10})  # of two lanes
+    found = runs_in_graph(cypher, LABEL, NAMES)
+    assert (found.pop("plain"), found.pop("staged")[dead.run_id] in (5, 10)) == ({first.run_id: N}, True)
+    assert found == {}
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
     links = store.write_links(graph, random_links(N, 1), names=NAMES)
     assert statuses(store) == {links.run_id: "complete", first.run_id: "complete"}
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {first.run_id: N}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {
+        "plain": {first.run_id: N},
+        "plain links": {links.run_id: 30},
+    }
 
 
 def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph):
@@ -241,69 +251,64 @@ def test_leaving_a_run_without_publishing_publishes_nothing(store, cypher, graph
     assert published_runs(cypher) == []
 
 
-def test_a_server_lost_during_the_flip_leaves_it_open_and_says_so(store, graph, monkeypatch):
+@pytest.mark.parametrize(
+    ("lost_at", "message"),
+    [
+        (
+            2,
+            "is published whole or not at all: `heat runs` tells which",
+        ),  # the first makes the version's node
+        (3, "is published, but plain names still hold values of the version before: the next command"),
+    ],
+)
+def test_a_server_lost_during_or_after_the_switch_leaves_it_open_and_says_so(
+    store, cypher, graph, monkeypatch, lost_at, message
+):
+    first = store.write_embedding(graph, fitted(2), names=NAMES)
     plain, published = Connection.write_transaction, []
 
     def lossy(self, work, *, doing="writing"):
         result = plain(self, work, doing=doing)
         if doing == "publishing":
             published.append(result)
-            if len(published) > 1:  # the first makes the node of the version
+            if len(published) >= lost_at:
                 raise ConnectionFailed("lost") from driver_errors.IncompleteCommit()
         return result
 
     monkeypatch.setattr(Connection, "write_transaction", lossy)
-    with pytest.raises(WriteFailed, match="is published whole or not at all: `heat runs` tells which"):
+    with pytest.raises(WriteFailed, match=message):
         store.write_embedding(graph, fitted(1), names=NAMES)
     monkeypatch.undo()
-    assert set(statuses(store).values()) == {"complete"}
+    assert list(statuses(store).values()) == ["complete", "superseded"]
+    np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
+    with store.lease(NAMES.model):  # whoever writes next finishes it
+        last = store.runs(NAMES.model)[0]
+    found = {"plain": {last.run_id: N}, "previous": {first.run_id: N}}
+    assert runs_in_graph(cypher, LABEL, NAMES) == found
+    assert (last.status, store.index_status(NAMES.model).problems) == ("complete", ())
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), random_points(N, 1), atol=1e-12)
 
 
-def test_an_old_version_that_cannot_be_removed_at_once_goes_with_the_next_run(
-    store, cypher, graph, monkeypatch, caplog
-):
-    first, second = (store.write_embedding(graph, fitted(seed), names=NAMES) for seed in (1, 2))
-    calls = []
-
-    def fail_after_the_flip(*arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise WriteFailed("the server is gone")
-
-    monkeypatch.setattr("heat_neo4j.database.publish.writer.sweep", fail_after_the_flip)
-    third = store.write_embedding(graph, fitted(3), names=NAMES)
-    monkeypatch.undo()
-    assert third.status == "complete"
-    assert "the old version was not wholly removed: the server is gone" in caplog.text
-    all_three = {run.run_id: N for run in (first, second, third)}
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == all_three
-    fourth = store.write_embedding(graph, fitted(4), names=NAMES)
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {third.run_id: N, fourth.run_id: N}
-    assert fourth.slot == first.slot
-
-
-def test_a_clear_that_was_cut_short_goes_on_where_it_stopped(store, cypher, graph, monkeypatch):
-    store.write_embedding(graph, fitted(1), names=NAMES)
-
-    batches = []
+def test_a_clear_that_was_cut_short_goes_on_where_it_stopped(store, cypher, graph):
+    with store.start_run(graph, names=NAMES, parts=["links", "embedding"]) as run:
+        run.write_embedding(fitted(1))
+        run.write_links(random_links(N, 1))
+        run.publish()
 
     def die(statement, parameters):
-        if "REMOVE n." in statement:
-            batches.append(parameters["ids"])
-            if len(batches) == 2:
-                raise KeyboardInterrupt
+        if "UNWIND batch AS p" in statement:  # of the links; the coordinates went before
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr("heat_neo4j.database.publish.removal._BATCH", 6)
     store.tracer(die)
     with pytest.raises(KeyboardInterrupt):
         store.clear(model=NAMES.model)
     store.tracer(None)
-    (half,) = store.runs(NAMES.model)
-    assert half.status == "removing"
     assert published_runs(cypher) == []
-    assert store.clear(model=NAMES.model).nodes == N - 6
-    assert not runs_in_graph(cypher, LABEL, NAMES)["nodes"]
+    assert list(runs_in_graph(cypher, LABEL, NAMES)) == ["plain links"]
+    (half,) = store.runs(NAMES.model)  # so that it can be found
+    report = store.clear(model=NAMES.model)
+    assert (report.runs, report.nodes, report.links) == ((half.run_id,), 0, 30)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {}
     assert store.runs(NAMES.model) == []
 
 
@@ -319,8 +324,8 @@ def test_duplicate_model_nodes_are_made_one(store, cypher, graph):
 
 DAMAGE = {
     "projection": "{", "parameters": "[]", "stageSeconds": "x", "quality": "[1]", "drift": "3",
-    "nodeCount": "many", "parts": "embedding", "labels": 3, "slot": "a", "startedAt": "yesterday",
-    "lossCurve": ["a"], "heartbeat": 7, "indexes": 5, "attributeRecipe": "[" * 100_000, "seed": [1],
+    "nodeCount": "many", "parts": "embedding", "labels": 3, "startedAt": "yesterday",
+    "lossCurve": ["a"], "indexes": 5, "attributeRecipe": "[" * 100_000, "seed": [1],
     "runProperty": 5, "embeddingProperty": [1.5], "linkType": True, "versions": '{"python": 3}',
     "dimension": 0.5,
 }  # fmt: skip
@@ -342,7 +347,7 @@ def test_a_damaged_node_of_ours_never_stops_clear(store, cypher, graph, name):
         )
     if name == "the version":
         cypher(
-            "MATCH (v:HeatVersion {model: $m}) SET v.previous = '[', v.run = 7, v.slot = 'a'", m=NAMES.model
+            "MATCH (v:HeatVersion {model: $m}) SET v.previous = '[', v.run = 7, v.space = 'a'", m=NAMES.model
         )
     assert {each.run_id for each in store.runs(NAMES.model)} == {run_id}
     if changed:

@@ -7,15 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heat_neo4j.database.index.vector_indexes import VectorIndex, label_cover
+from heat_neo4j.database.index.vector_indexes import IndexPlan, VectorIndex, label_cover
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.published_index import IndexStatus
 
-NAMES = WriteNames(model="papers").slot(2)
+NAMES = WriteNames(model="papers")
+PLAN = IndexPlan(
+    run=NAMES.run,
+    property=NAMES.embedding,
+    own=(NAMES.embedding, NAMES.vector),
+    space="run 1",
+    dimension=10,
+    name_of=NAMES.index_of,
+    labels=("Paper",),
+    model="papers",
+)
 GOOD = VectorIndex(
-    name="papersVector2_Paper",
+    name="papers_Paper",
     label="Paper",
-    property="papersVector2",
+    property="papersEmbedding",
     state="ONLINE",
     percent=100.0,
     dimension=10,
@@ -77,9 +87,9 @@ def test_no_label_of_the_cover_comes_too_late_to_be_of_use(label_sets):
         assert any(label in held and not held & set(cover[:i]) for held, _ in label_sets)
 
 
-def test_an_index_serves_the_vectors_that_it_is_over():
-    assert GOOD.serves(NAMES, 10)
-    assert replace(GOOD, state="POPULATING", percent=3.0).serves(NAMES, 10)
+def test_an_index_serves_the_coordinates_that_it_is_over():
+    assert GOOD.serves(PLAN)
+    assert replace(GOOD, state="POPULATING", percent=3.0).serves(PLAN)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +97,9 @@ def test_an_index_serves_the_vectors_that_it_is_over():
     [
         {"name": "another"},
         {"label": "Author"},  # then its name would be another
-        {"property": "papersVector1"},
-        {"property": "papersVector2,year"},
+        {"name": "papersStaged_Paper"},  # it is of the version that is being published
+        {"property": "papersEmbeddingStaged"},
+        {"property": "papersEmbedding,year"},
         {"dimension": 11},
         {"dimension": None, "similarity": None},
         {"similarity": "COSINE"},
@@ -97,7 +108,7 @@ def test_an_index_serves_the_vectors_that_it_is_over():
     ],
 )
 def test_an_index_that_is_otherwise_does_not_serve(change):
-    assert not replace(GOOD, **change).serves(NAMES, 10)
+    assert not replace(GOOD, **change).serves(PLAN)
 
 
 def test_a_status_is_json_data():
@@ -109,9 +120,9 @@ def test_a_status_is_json_data():
         "problems": ["it is slow"],
         "indexes": [
             {
-                "name": "papersVector2_Paper",
+                "name": "papers_Paper",
                 "label": "Paper",
-                "property": "papersVector2",
+                "property": "papersEmbedding",
                 "state": "ONLINE",
                 "percent": 100.0,
                 "dimension": 10,

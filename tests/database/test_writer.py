@@ -1,19 +1,21 @@
 """What is written into a live graph, what is refused, what is removed: read back past the package."""
 
 import threading
+import time
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import partialmethod
 
 import numpy as np
 import pytest
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Transaction
-from heat_neo4j.database.naming import SLOTS, WriteNames
-from heat_neo4j.database.publish import removal
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish import publication
+from heat_neo4j.database.publish.lease import LANES, Lease
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.database.write.batches import LANES
+from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.geometry.hyperboloid import radius, to_klein, to_poincare
 from heat_neo4j.graph import Provenance
@@ -77,11 +79,8 @@ def test_coordinates_come_back_as_points_in_the_order_of_the_graph(store, graph)
     np.testing.assert_allclose(store.read_embedding(graph, names=NAMES), points, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("later", "expected"), [([1], 0), ([1, 2], 2)])
-def test_coordinates_published_anew_while_they_are_read_are_read_whole_or_again(
-    store, graph, later, expected
-):
-    """One flip leaves what is being read where it is; the second removes it."""
+@pytest.mark.parametrize("later", [[1], [1, 2]])
+def test_coordinates_published_anew_while_they_are_read_are_read_again(store, graph, later):
     points = [random_points(N, seed) for seed in range(3)]
     store.write_embedding(graph, points[0], names=NAMES)
 
@@ -92,30 +91,41 @@ def test_coordinates_published_anew_while_they_are_read_are_read_whole_or_again(
     with before_first(store, "AS coordinates", publish) as acted:
         found = store.read_embedding(graph, names=NAMES)
     assert acted
-    np.testing.assert_allclose(found, points[expected], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found, points[later[-1]], rtol=0, atol=1e-12)
 
 
-def test_links_published_anew_while_they_are_read_are_told_when_they_are_not_kept(store, graph):
-    """One flip leaves what is being read where it is; the second removes it."""
-    store.write_links(graph, random_links(N, 1), names=NAMES)
-    first = store.read_links(graph, NAMES.model)
+def test_links_published_anew_while_they_are_read_are_read_again(store, graph):
+    links = [random_links(N, seed) for seed in range(2)]
+    store.write_links(graph, links[0], names=NAMES)
     with before_first(
-        store, "AS probabilities", partial(store.write_links, graph, random_links(N, 2), names=NAMES)
+        store, "AS probabilities", lambda: store.write_links(graph, links[1], names=NAMES)
     ) as acted:
         found = store.read_links(graph, NAMES.model)
     assert acted
-    np.testing.assert_array_equal(found.distance, first.distance)
+    np.testing.assert_array_equal(found.distance, links[1].distance)
 
-    def twice():
-        for seed in (3, 4):
-            store.write_links(graph, random_links(N, seed), names=NAMES)
 
-    with (
-        before_first(store, "AS probabilities", twice) as acted,
-        pytest.raises(ProjectionError, match="published anew while its links were read: read again"),
-    ):
-        store.read_links(graph, NAMES.model)
-    assert acted
+def test_what_is_published_anew_whenever_it_is_read_is_told(server, store, graph, monkeypatch):
+    monkeypatch.setattr(publication, "GRACE_SECONDS", 0.0)  # the reader's transaction is open meanwhile
+    store.write_embedding(graph, random_points(N, 0), names=NAMES, index=False)
+    store.write_links(graph, random_links(N, 0), names=NAMES)
+
+    def publish(statement, parameters):
+        if "AS coordinates" in statement:
+            store.write_embedding(graph, random_points(N, 1), names=NAMES, index=False)
+        if "AS probabilities" in statement:
+            store.write_links(graph, random_links(N, 1), names=NAMES)
+
+    auth = (server.user, server.password)
+    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as reader:
+        reader.tracer(publish)
+        for read in (
+            lambda: reader.read_embedding(graph, names=NAMES),
+            lambda: reader.read_stored(graph, NAMES.model),
+            lambda: reader.read_links(graph, NAMES.model),
+        ):
+            with pytest.raises(ProjectionError, match="is published anew again and again: read later"):
+                read()
 
 
 def test_links_are_one_relationship_per_pair(store, cypher, graph):
@@ -154,9 +164,9 @@ def test_no_links_at_all_can_be_published(store, cypher, graph):
     first = store.write_links(graph, random_links(N, 1), names=NAMES)
     record = store.write_links(graph, random_links(N, 1, count=0), names=NAMES)
     assert (record.status, record.links_written) == ("complete", 0)
-    assert runs_in_graph(cypher, LABEL, NAMES)["links"] == {first.run_id: 30}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"previous links": {first.run_id: 30}}
     store.write_links(graph, random_links(N, 1, count=0), names=NAMES)
-    assert not runs_in_graph(cypher, LABEL, NAMES)["links"]
+    assert runs_in_graph(cypher, LABEL, NAMES) == {}
 
 
 def test_hostile_names_are_only_names(store, cypher, graph):
@@ -174,8 +184,11 @@ def test_hostile_names_are_only_names(store, cypher, graph):
 
 def test_progress_runs_to_its_end(store, graph):
     calls = []
-    for _ in range(3):
-        assert "remove old version" not in {call[0] for call in calls}  # the second keeps the first
+    for stages in (
+        ["write coordinates", "settle", "build index"],
+        ["write coordinates", "index new version", "settle", "build index"],
+    ):
+        calls.clear()
         store.write_embedding(
             graph,
             random_points(N, 5),
@@ -183,9 +196,10 @@ def test_progress_runs_to_its_end(store, graph):
             batch_size=10,
             on_progress=lambda *call: calls.append(call),
         )
-    written = [call for call in calls if call[0] == "write coordinates"]
-    assert written[:5] == [("write coordinates", done, N) for done in (0, 10, 20, 30, 40)]
-    assert calls[-1] == ("remove old version", N, N)
+        assert list(dict.fromkeys(call[0] for call in calls)) == stages
+        assert calls[:5] == [("write coordinates", done, N) for done in (0, 10, 20, 30, 40)]
+        last = {call[0]: call[1:] for call in calls}
+        assert all(done == total for done, total in last.values())
 
 
 def test_no_statement_of_ours_makes_the_server_complain(store, graph, monkeypatch):
@@ -210,66 +224,157 @@ def test_no_statement_of_ours_makes_the_server_complain(store, graph, monkeypatc
 # --- one version after another -----------------------------------------------------------------------------
 
 
-def test_a_new_version_takes_the_free_slot_and_the_one_before_the_last_goes(store, cypher, graph):
+def test_the_version_before_the_last_is_kept_and_nothing_else(store, cypher, graph):
     records = []
-    for seed in range(5):
+    for seed in range(3):
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"]) as run:
             run.write_embedding(random_points(N, seed))
             run.write_links(random_links(N, seed))
+            staged = runs_in_graph(cypher, LABEL, NAMES)
+            assert staged["staged"] == {run.record.run_id: N}  # where nobody reads it
+            assert staged["staged links"] == {run.record.run_id: 30}
             records.append(run.publish())
-        assert runs_in_graph(cypher, LABEL, NAMES) == {
-            "nodes": {record.run_id: N for record in records[-2:]},
-            "links": {record.run_id: 30 for record in records[-2:]},
-            "untagged": {},
-        }
-    assert [record.slot for record in records] == [1, 2, 3, 1, 2]
+        last, *before = (record.run_id for record in records[-2:][::-1])
+        expected = {"plain": {last: N}, "plain links": {last: 30}}
+        for run_id in before:
+            expected |= {"previous": {run_id: N}, "previous links": {run_id: 30}}
+        assert runs_in_graph(cypher, LABEL, NAMES) == expected
 
 
-def test_a_version_of_links_alone_keeps_the_slot_and_the_links_before_it(store, cypher, graph):
-    """What is kept is what the model pointed to: then the same coordinates, with other links."""
-    slots, links = [], []
+def test_plain_names_hold_the_published_version_and_nothing_else(store, cypher, graph):
+    """So that a query which knows nothing of versions needs no condition."""
+    points, links = random_points(N, 2), random_links(N, 2)
     for seed in range(3):
         record = store.write_embedding(graph, random_points(N, seed), names=NAMES)
-        links.append(store.write_links(graph, random_links(N, seed), names=NAMES))
-        slots.append(record.slot)
-        assert runs_in_graph(cypher, LABEL, NAMES) == {
-            "nodes": {record.run_id: N},
-            "links": {each.run_id: 30 for each in links[-2:]},
-            "untagged": {},
+        drawn = store.write_links(graph, random_links(N, seed), names=NAMES)
+    rows = cypher(
+        "MATCH (n) WHERE n.writerTestEmbedding IS NOT NULL RETURN n.key AS key, n.writerTestEmbedding AS e, "
+        "n.writerTestRadius AS r, n.writerTestRun AS run, n.writerTestVector AS v ORDER BY key"
+    )
+    assert [row["key"] for row in rows] == list(range(N))
+    np.testing.assert_array_equal([row["e"] for row in rows], to_poincare(points))
+    np.testing.assert_array_equal([row["r"] for row in rows], radius(points))
+    assert {(row["run"], row["v"]) for row in rows} == {(record.run_id, None)}
+    rows = cypher(
+        "MATCH (a)-[p:WRITER_TEST_PREDICTED]->(b) RETURN a.key AS a, b.key AS b, p.run AS run ORDER BY p.rank"
+    )
+    assert [(row["a"], row["b"]) for row in rows] == list(
+        zip(links.source.tolist(), links.target.tolist(), strict=True)
+    )
+    assert {row["run"] for row in rows} == {drawn.run_id}
+
+
+def test_a_version_of_links_alone_leaves_coordinates_alone(store, cypher, graph):
+    """What is kept is what the model pointed to: then the same coordinates, with other links."""
+    links = []
+    for seed in range(2):
+        record = store.write_embedding(graph, random_points(N, seed), names=NAMES)
+        before = runs_in_graph(cypher, LABEL, NAMES)
+        nodes = snapshot(cypher)["nodes"]
+        links.append(store.write_links(graph, random_links(N, seed), names=NAMES).run_id)
+        found = runs_in_graph(cypher, LABEL, NAMES)
+        assert found.pop("plain links") == {links[-1]: 30}
+        assert found.pop("previous links", {}) == ({links[0]: 30} if seed else {})
+        assert found == {copy: runs for copy, runs in before.items() if "links" not in copy}
+        assert {each: nodes[each] for each in graph.node_ids} == {
+            each: snapshot(cypher)["nodes"][each] for each in graph.node_ids
         }
-    assert slots == [1, 2, 1]
+    node = published_node(cypher, NAMES.model)
+    assert (node["run"], node["previousRun"]) == (record.run_id, record.run_id)
+    assert (node["linkRun"], node["previousLinkRun"]) == (links[1], links[0])
+
+
+@pytest.mark.parametrize("kind", ["poincare", "klein"])
+def test_a_run_of_some_nodes_writes_no_others(store, cypher, graph, kind):
+    """Nodes that did not move keep the run that trained them, and are not written to."""
+    points = random_points(N, 1)
+    cypher(f"MATCH (n:`{LABEL}` {{key: 39}}) REMOVE n:`{LABEL}` SET n:WriterForeign")
+    first = store.write_embedding(ring_graph(cypher, LABEL), points[:39], names=NAMES, coordinates=kind)
+    before = snapshot(cypher)["nodes"]
+    cypher(f"MATCH (n:WriterForeign {{key: 39}}) SET n:`{LABEL}` REMOVE n:WriterForeign")  # new
+    cypher(f"MATCH (n:`{LABEL}` {{key: 5}}) REMOVE n:`{LABEL}` SET n:WriterForeign")  # left
+    changed = ring_graph(cypher, LABEL)
+    rows = [key for key in range(N) if key != 5]
+    points[[0, 7]] = random_points(2, 2)
+    moved = np.isin(rows, [0, 7, 39])
+    with store.start_run(changed, names=NAMES) as run:
+        run.send_coordinates(check_coordinates(points[rows], N - 1, kind), {}, changed=moved)
+        assert runs_in_graph(cypher, LABEL, NAMES)["staged"] == {first.run_id: 3}
+        record = run.publish()
+    after = snapshot(cypher)["nodes"]
+    still = [graph.node_ids[key] for key in rows if key not in (0, 7, 39)]
+    assert {node: after[node] for node in still} == {node: before[node] for node in still}
+    node, seen = published_values(cypher, LABEL, NAMES.model)
+    assert sorted(seen) == rows
+    assert {values[2] for values in seen.values()} == {first.run_id}
+    assert (node["run"], node["space"], record.nodes_written) == (record.run_id, first.run_id, N - 1)
+    expected = (to_poincare if kind == "poincare" else to_klein)(points)
+    np.testing.assert_array_equal([seen[key][0] for key in rows], expected[rows])
+    left = after[graph.node_ids[5]][1]
+    assert not {"writerTestEmbedding", "writerTestRadius", "writerTestRun", "writerTestVector"} & set(left)
+    assert not any(name.endswith("Staged") for _, held in after.values() for name in held)
+    kept = [held for _, held in after.values() if "writerTestRunPrevious" in held]
+    assert {(held["key"], held["writerTestRunPrevious"]) for held in kept} == {
+        (key, first.run_id) for key in (0, 5, 7, 39)
+    }
+    store.roll_back(NAMES.model)
+    back = snapshot(cypher)["nodes"]
+    values = ("writerTestEmbedding", "writerTestRadius", "writerTestRun", "writerTestVector")
+    for identity in graph.node_ids:
+        assert [back[identity][1].get(name) for name in values] == [
+            before[identity][1].get(name) for name in values
+        ]
 
 
 def test_a_node_that_left_the_projection_loses_its_old_coordinates(store, cypher, graph):
     first = store.write_embedding(graph, random_points(N, 1), names=NAMES)
     cypher(f"MATCH (n:`{LABEL}` {{key: 5}}) REMOVE n:`{LABEL}` SET n:WriterForeign")
     smaller = ring_graph(cypher, LABEL)
-    record = store.write_embedding(smaller, random_points(N - 1, 2), names=NAMES)
-    assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {first.run_id: N - 1, record.run_id: N - 1},
-        "links": {},
-        "untagged": {first.run_id: 1},
-    }
-    newest = store.write_embedding(smaller, random_points(N - 1, 3), names=NAMES)
-    assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {record.run_id: N - 1, newest.run_id: N - 1},
-        "links": {},
-        "untagged": {},
-    }
+    for seed in (2, 3):
+        before = store.published_run(NAMES.model)
+        record = store.write_embedding(smaller, random_points(N - 1, seed), names=NAMES)
+        assert runs_in_graph(cypher, LABEL, NAMES) == {
+            "plain": {record.run_id: N - 1},
+            "previous": {before.run_id: N - 1},
+            "torn": {first.run_id: 1},  # what it had is kept: of the first run, that is for one rollback
+        }
+    store.roll_back(NAMES.model)
+    assert runs_in_graph(cypher, LABEL, NAMES)["plain"] == {before.run_id: N - 1}
+    assert "torn" in runs_in_graph(cypher, LABEL, NAMES)
+    store.clear(model=NAMES.model)
+    assert runs_in_graph(cypher, LABEL, NAMES) == {}
 
 
-def test_another_name_for_the_same_model_moves_the_values(store, cypher, graph):
-    store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    renamed = WriteNames(model=NAMES.model, embedding="writerMoved")
-    old = "MATCH (n) WHERE n.writerTestEmbedding1 IS NOT NULL RETURN count(n) AS c"
-    moved = [store.write_embedding(graph, random_points(N, 2), names=renamed)]
-    assert cypher(old)[0]["c"] == N  # kept for a rollback
-    moved.append(store.write_embedding(graph, random_points(N, 3), names=renamed))
-    assert cypher(old)[0]["c"] == 0
+@pytest.mark.parametrize(
+    ("changed", "there", "wanted"),
+    [
+        ({"embedding": "writerMoved"}, "writerTestEmbedding", "writerMoved"),
+        ({"run": "writerMoved"}, "writerTestRun", "writerMoved"),
+        ({"vector": "writerMoved"}, "writerTestVector", "writerMoved"),
+        ({"link_type": "WRITER_MOVED"}, "WRITER_TEST_PREDICTED", "WRITER_MOVED"),
+    ],
+)
+def test_a_published_model_keeps_its_names_until_it_is_cleared(store, cypher, graph, changed, there, wanted):
+    def write(names, **options):
+        with store.start_run(graph, names=names, parts=["embedding", "links"], **options) as run:
+            run.write_embedding(random_points(N, 1))
+            run.write_links(random_links(N, 1))
+            return run.publish()
+
+    write(NAMES)
+    renamed = WriteNames(model=NAMES.model, **changed)
+    before = snapshot(cypher)
+    for overwrite in (False, True):
+        with pytest.raises(
+            WriteRefused, match=f"published under '{there}', not '{wanted}': keep the name, or"
+        ):
+            write(renamed, overwrite=overwrite)
+    assert snapshot(cypher) == before
+    store.clear(model=NAMES.model)
+    record = write(renamed)
     assert runs_in_graph(cypher, LABEL, renamed) == {
-        "nodes": {record.run_id: N for record in moved},
-        "links": {},
-        "untagged": {},
+        "plain": {record.run_id: N},
+        "plain links": {record.run_id: 30},
     }
 
 
@@ -347,16 +452,16 @@ def test_a_graph_from_another_database_is_not_published(store, cypher, graph):
 def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cypher, graph, monkeypatch):
     points, links = random_points(N, 1), random_links(N, 1)
     for seed in (3, 2):
-        store.write_embedding(graph, random_points(N, seed), names=NAMES)
+        before = store.write_embedding(graph, random_points(N, seed), names=NAMES)
     lose_first_answers(monkeypatch)
     record = store.write_embedding(graph, points, names=NAMES, batch_size=16, coordinates="hyperboloid")
     drawn = store.write_links(graph, links, names=NAMES, batch_size=16)
     monkeypatch.undo()
     assert (record.nodes_written, drawn.links_written) == (N, 30)
     assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {record.run_id: N},
-        "links": {drawn.run_id: 30},
-        "untagged": {},
+        "plain": {record.run_id: N},
+        "previous": {before.run_id: N},
+        "plain links": {drawn.run_id: 30},
     }
     np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
     assert len(store.runs(NAMES.model)) == 4
@@ -373,7 +478,7 @@ def test_of_two_runs_the_second_is_refused_and_the_first_goes_on(store, cypher, 
             store.write_embedding(graph, random_points(N, 1), names=NAMES)
         record = first.publish()
     np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {record.run_id: N}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
     assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
 
 
@@ -391,7 +496,7 @@ def test_a_run_whose_lease_another_took_fails_cleanly(store, cypher, graph):
         with pytest.raises(LeaseHeld, match="was taken over"):
             earlier.publish()
     np.testing.assert_array_equal(store.read_embedding(graph, names=NAMES), points)
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {record.run_id: N}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
     assert [run.run_id for run in store.runs(NAMES.model)] == [record.run_id]
 
 
@@ -400,7 +505,7 @@ def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store,
     refused = []
 
     def let_the_earlier_write(statement, parameters):
-        if "collect(elementId(n))" in statement and not refused:
+        if "REMOVE n.`writerTestEmbeddingStaged`" in statement and not refused:
             with pytest.raises(LeaseHeld, match="was taken over") as caught:
                 earlier.write_embedding(random_points(N, 1))
             refused.append(caught.value)
@@ -413,7 +518,7 @@ def test_a_run_can_write_nothing_from_the_moment_it_is_taken_over(server, store,
             expire_lease(cypher, NAMES.model)
             record = second.write_embedding(graph, random_points(N, 2), names=NAMES)
     assert len(refused) == 1
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {record.run_id: N}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
 
 
 def test_what_the_dead_wrote_is_gone_before_the_first_value_is_written(store, cypher, graph):
@@ -424,29 +529,32 @@ def test_what_the_dead_wrote_is_gone_before_the_first_value_is_written(store, cy
 
     def look(stage, done, total):
         if stage == "write coordinates" and done == 0:
-            seen.append(runs_in_graph(cypher, LABEL, NAMES)["nodes"])
+            seen.append(runs_in_graph(cypher, LABEL, NAMES))
 
     store.write_embedding(graph, random_points(N, 3), names=NAMES, on_progress=look)
-    assert seen == [{first.run_id: N}]
+    assert seen == [{"plain": {first.run_id: N}}]
 
 
-def test_what_is_published_or_kept_or_being_written_cannot_be_swept(store, cypher, graph):
-    """Not even by a sweep that was told to when things were different."""
+def test_what_is_published_or_kept_is_not_pruned(store, cypher, graph):
     parts, records = ("embedding", "links"), []
-    counter = removal._Counter(lambda *call: None, "remove", 3 * N)
     for seed in range(3):
         with store.start_run(graph, names=NAMES, parts=parts) as run:
             run.write_embedding(random_points(N, seed))
             run.write_links(random_links(N, seed))
-            records.append(run.publish() if seed < 2 else run.record)
-            for record in records if seed == 2 else ():
-                for part in parts:
-                    assert removal._remove(store._connection, run._held_lease, record, part, counter) == 0
-    assert runs_in_graph(cypher, LABEL, NAMES) == {
-        "nodes": {record.run_id: N for record in records},
-        "links": {record.run_id: 30 for record in records},
-        "untagged": {},
+            if seed < 2:
+                records.append(run.publish().run_id)
+            else:
+                with pytest.raises(LeaseHeld, match="is being written by"):
+                    store.prune(NAMES.model)
+    store.prune(NAMES.model)
+    before, now = records
+    found = {"plain": {now: N}, "plain links": {now: 30}}
+    assert runs_in_graph(cypher, LABEL, NAMES) == found | {
+        "previous": {before: N},
+        "previous links": {before: 30},
     }
+    store.prune(NAMES.model, previous=True)
+    assert runs_in_graph(cypher, LABEL, NAMES) == found
 
 
 def test_a_run_that_writes_is_not_cleared_before_its_lease_is_over(store, cypher, graph):
@@ -457,42 +565,64 @@ def test_a_run_that_writes_is_not_cleared_before_its_lease_is_over(store, cypher
             store.clear(run_id=run.record.run_id)
         expire_lease(cypher, NAMES.model)
         report = store.clear(run_id=run.record.run_id)
-        assert report.nodes == N
+        assert report.runs == (run.record.run_id,)
         with pytest.raises(LeaseHeld, match="was taken over"):
             run.publish()
     assert snapshot(cypher) == before
 
 
 @pytest.mark.parametrize("lane", range(LANES))
-def test_taking_over_waits_for_the_batches_that_are_being_written(store, cypher, graph, lane):
+def test_taking_over_waits_for_the_batches_that_are_being_written(server, store, cypher, graph, lane):
     """A batch holds its lane; what it wrote must be seen, and removed, by the run that takes over."""
-    in_batch, removing, overtaken = threading.Event(), threading.Event(), []
-    first = N // LANES * lane
-    with store.start_run(graph, names=NAMES, batch_size=N // LANES) as earlier:
+    undone, records, taking = [], [], threading.Event()
 
-        def pause(statement, parameters):
-            ours = "$values" in statement and parameters["run"] == earlier.record.run_id
-            if ours and parameters["ids"][0] == graph.node_ids[first]:
-                in_batch.set()
-                overtaken.append(removing.wait(2.0))
-            if "collect(elementId(n))" in statement:  # the later run looks for what the earlier wrote
-                removing.set()
+    def write_late():
+        with suppress(LeaseHeld):  # a batch that is not under way yet finds its lane gone
+            earlier.write_embedding(random_points(N, 1))
 
-        def write():
-            with suppress(LeaseHeld):  # a batch that is not under way yet may find its lane gone
-                earlier.write_embedding(random_points(N, 1))
+    def take_over():
+        records.append(second.write_embedding(graph, random_points(N, 2), names=NAMES))
 
-        store.tracer(pause)
-        writing = threading.Thread(target=write)
-        writing.start()
-        assert in_batch.wait(10)
-        expire_lease(cypher, NAMES.model)
-        record = store.write_embedding(graph, random_points(N, 2), names=NAMES)
-        assert not writing.is_alive()
-        writing.join()
-        store.tracer(None)
-    assert overtaken == [False]
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {record.run_id: N}
+    def look(statement, parameters):
+        if "DELETE lane" in statement:
+            taking.set()
+        if "REMOVE n." in statement:
+            undone.append(statement)
+
+    def await_batch():
+        asked = (
+            "SHOW TRANSACTIONS YIELD currentQuery AS q, status WHERE status STARTS WITH 'Blocked' RETURN q"
+        )
+        deadline = time.monotonic() + 60
+        while not any("$values" in row["q"] for row in cypher(asked)):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+    threads = [threading.Thread(target=act, daemon=True) for act in (write_late, take_over)]
+    auth = (server.user, server.password)
+    with (
+        Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second,
+        store.lease(NAMES.model, seconds=600) as lease,  # which is not renewed meanwhile
+        store.start_run(graph, names=NAMES, batch_size=N // LANES, lease=lease) as earlier,
+    ):
+        second.tracer(look)
+        with cypher.driver.session() as session, session.begin_transaction() as user:
+            held = user.run(
+                f"MATCH (n:`{LABEL}` {{key: $key}}) SET n.held = 1 REMOVE n.held", key=N // LANES * lane
+            )
+            held.consume()
+            threads[0].start()
+            await_batch()
+            expire_lease(cypher, NAMES.model)
+            threads[1].start()
+            assert taking.wait(60)
+            assert undone == []
+            user.commit()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+    assert undone
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {records[0].run_id: N}}
 
 
 def test_many_first_runs_at_once_leave_one_whole_version(store, cypher, graph):
@@ -520,7 +650,7 @@ def test_many_first_runs_at_once_leave_one_whole_version(store, cypher, graph):
     assert {key: tuple(values[0]) for key, values in seen.items()} == dict(
         enumerate(map(tuple, points[winner]))
     )
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {node["run"]: N}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {node["run"]: N}}
     assert all(
         "is being written by" in str(outcome)
         for outcome in outcomes.values()
@@ -531,10 +661,10 @@ def test_many_first_runs_at_once_leave_one_whole_version(store, cypher, graph):
 # --- refusals ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("slot", SLOTS)
-@pytest.mark.parametrize("which", ["embedding", "radius", "run"])
-def test_a_users_own_property_is_not_overwritten(store, cypher, graph, slot, which):
-    mine = getattr(NAMES.slot(slot), which)
+@pytest.mark.parametrize("copy", ["plain", "staged", "previous"])
+@pytest.mark.parametrize("which", ["embedding", "radius", "run", "vector"])
+def test_a_users_own_property_is_not_overwritten(store, cypher, graph, copy, which):
+    mine = getattr(getattr(NAMES, copy), which)
     cypher(f"MATCH (n:`{LABEL}` {{key: 3}}) SET n.`{mine}` = 'mine'")
     before = snapshot(cypher)
     for dry_run in (True, False):
@@ -544,18 +674,20 @@ def test_a_users_own_property_is_not_overwritten(store, cypher, graph, slot, whi
 
 
 def test_overwriting_is_possible_when_asked_for(store, cypher, graph):
-    cypher(f"MATCH (n:`{LABEL}` {{key: 3}}) SET n.writerTestEmbedding1 = 'mine'")
+    cypher(f"MATCH (n:`{LABEL}` {{key: 3}}) SET n.writerTestEmbedding = 'mine'")
     record = store.write_embedding(graph, random_points(N, 1), names=NAMES, overwrite=True)
-    assert runs_in_graph(cypher, LABEL, NAMES)["nodes"] == {record.run_id: N}
+    assert runs_in_graph(cypher, LABEL, NAMES) == {"plain": {record.run_id: N}}
 
 
-def test_a_users_own_relationships_are_never_changed(store, cypher, graph):
+@pytest.mark.parametrize("copy", ["plain", "staged", "previous"])
+def test_a_users_own_relationships_are_never_changed(store, cypher, graph, copy):
+    link_type = getattr(NAMES.links, copy)
     cypher(
         f"MATCH (a:`{LABEL}`) MATCH (b:`{LABEL}` {{key: a.key + 2}}) "
-        f"CREATE (a)-[:{NAMES.link_type} {{run: a.key}}]->(b)"
+        f"CREATE (a)-[:{link_type} {{run: a.key}}]->(b)"
     )
     before = snapshot(cypher)
-    with pytest.raises(WriteRefused, match=r"38 relationships .* of type 'WRITER_TEST_PREDICTED'"):
+    with pytest.raises(WriteRefused, match=rf"38 relationships .* of type '{link_type}' are"):
         store.write_links(graph, random_links(N, 1), names=NAMES)
     assert snapshot(cypher) == before
     for seed in range(3):
@@ -569,8 +701,10 @@ def test_a_users_own_relationships_are_never_changed(store, cypher, graph):
 @pytest.mark.parametrize(
     ("names", "what"),
     [
-        ({"embedding": NAMES.embedding}, "writerTestEmbedding1"),
-        ({"radius": NAMES.run}, "writerTestRun1"),
+        ({"embedding": NAMES.embedding}, "writerTestEmbedding"),
+        ({"radius": NAMES.run}, "writerTestRun"),
+        ({"vector": NAMES.staged.embedding}, "writerTestEmbeddingStaged"),
+        ({"link_type": NAMES.links.previous}, "WRITER_TEST_PREDICTED_PREVIOUS"),
         ({"link_type": NAMES.link_type}, "WRITER_TEST_PREDICTED"),
     ],
 )
@@ -579,7 +713,7 @@ def test_names_of_another_model_are_taken(store, cypher, graph, names, what):
     store.write_links(graph, random_links(N, 1), names=NAMES)
     before = snapshot(cypher)
     with (
-        pytest.raises(WriteRefused, match=f"'{what}' belongs to model 'writer test'"),
+        pytest.raises(WriteRefused, match=f"'{what}'.* belongs to model 'writer test'"),
         store.start_run(
             graph, names=WriteNames(model=OTHER.model, **names), parts=["embedding", "links"], overwrite=True
         ),
@@ -591,9 +725,11 @@ def test_names_of_another_model_are_taken(store, cypher, graph, names, what):
 @pytest.mark.parametrize(
     ("projection", "parts"),
     [
-        ({"attributes": ["writerTestEmbedding2"]}, ["embedding"]),
-        ({"key": "writerTestRadius1"}, ["embedding"]),
+        ({"attributes": ["writerTestEmbedding"]}, ["embedding"]),
+        ({"attributes": ["writerTestRunStaged"]}, ["embedding"]),
+        ({"key": "writerTestRadiusPrevious"}, ["embedding"]),
         ({"relationships": ["NEXT", "WRITER_TEST_PREDICTED"]}, ["links"]),
+        ({"relationships": ["WRITER_TEST_PREDICTED_PREVIOUS"]}, ["links"]),
     ],
 )
 def test_what_the_projection_reads_is_not_written_to(store, cypher, graph, projection, parts):
@@ -618,8 +754,8 @@ def test_values_that_are_not_finite_leave_no_trace(store, cypher, graph):
 def test_a_dry_run_says_what_it_would_write_and_writes_nothing(store, cypher, graph):
     before = snapshot(cypher)
     plan = store.write_embedding(graph, random_points(N, 1), names=NAMES, dry_run=True)
-    assert (plan.status, plan.nodes_written, plan.slot, plan.dimension) == ("dry run", N, 1, 3)
-    assert (plan.embedding_property, plan.radius_property) == ("writerTestEmbedding1", "writerTestRadius1")
+    assert (plan.status, plan.nodes_written, plan.dimension) == ("dry run", N, 3)
+    assert (plan.embedding_property, plan.radius_property) == ("writerTestEmbedding", "writerTestRadius")
     plan = store.write_links(graph, random_links(N, 1), names=NAMES, dry_run=True)
     assert (plan.status, plan.links_written, plan.link_type) == ("dry run", 30, "WRITER_TEST_PREDICTED")
     assert snapshot(cypher) == before
@@ -680,7 +816,7 @@ def crowded(cypher, graph, store):
     """Beside the ring: a user's own nodes that look like ours, and another model."""
     cypher(
         "CREATE (:HeatRun:WriterForeign {runId: 'mine', model: $model, status: 'complete', "
-        "stored: ['embedding'], runProperty: 'writerTestRun1'}) "
+        "stored: ['embedding'], runProperty: 'writerTestRun'}) "
         "CREATE (:HeatModel:WriterForeign {name: $model, run: 'mine'})",
         model=NAMES.model,
     )
@@ -717,11 +853,10 @@ def test_clearing_a_model_leaves_exactly_what_was_there_before_it(store, cypher,
     assert snapshot(cypher) == full
     calls = []
     report = store.clear(model=NAMES.model, on_progress=lambda *call: calls.append(call))
-    everything = 3 * N + 2 * 30  # the published version, the one before, and what the dead run wrote
-    assert (report.nodes, report.links, report.models) == (3 * N, 2 * 30, (NAMES.model,))
+    # Of the published version, and of the one before; what the dead run staged goes when the lease is taken.
+    assert (report.nodes, report.links, report.models) == (2 * N, 2 * 30, (NAMES.model,))
     assert replace(plan, dry_run=False) == report
-    assert calls[0] == ("remove", 0, everything)
-    assert calls[-1] == ("remove", everything, everything)
+    assert calls == [("remove", 0, 1), ("remove", 1, 1)]
     assert snapshot(cypher) == before
 
 
@@ -750,24 +885,32 @@ def test_clearing_what_a_user_added_to_it_later_spares_that(store, cypher, graph
     """What does not say any more that it is ours is the user's from then on."""
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     store.write_links(graph, random_links(N, 1), names=NAMES)
-    cypher(f"MATCH (n:`{LABEL}` {{key: 1}}) SET n.writerTestRun1 = 'kept'")
+    cypher(f"MATCH (n:`{LABEL}` {{key: 1}}) SET n.writerTestRun = 'kept'")
     cypher(f"MATCH ()-[p:{NAMES.link_type} {{rank: 1}}]->() REMOVE p.run")
     report = store.clear(model=NAMES.model)
     assert (report.nodes, report.links) == (N - 1, 29)
-    assert cypher("MATCH (n) WHERE n.writerTestEmbedding1 IS NOT NULL RETURN n.key AS k")[0]["k"] == 1
+    assert cypher("MATCH (n) WHERE n.writerTestEmbedding IS NOT NULL RETURN n.key AS k")[0]["k"] == 1
     cypher(
-        f"MATCH (n:`{LABEL}` {{key: 1}}) REMOVE n.writerTestEmbedding1, n.writerTestRadius1, n.writerTestRun1"
+        f"MATCH (n:`{LABEL}` {{key: 1}}) REMOVE n.writerTestEmbedding, n.writerTestRadius, n.writerTestRun"
     )
 
 
-def test_more_values_than_one_scan_finds_are_all_removed(store, cypher, graph, monkeypatch):
-    monkeypatch.setattr("heat_neo4j.database.publish.removal._IDS_PER_SCAN", 12)
-    monkeypatch.setattr("heat_neo4j.database.publish.removal._BATCH", 5)
-    before = snapshot(cypher)
-    store.write_embedding(graph, random_points(N, 1), names=NAMES)
-    store.write_links(graph, random_links(N, 1), names=NAMES)
+def test_what_goes_over_the_graph_in_many_batches_leaves_nothing_out(store, cypher, graph, monkeypatch):
+    monkeypatch.setattr(Lease, "write_all", partialmethod(Lease.write_all, rows=7))
+    before, records = snapshot(cypher), []
+    for seed in range(2):
+        with store.start_run(graph, names=NAMES, parts=["embedding", "links"]) as run:
+            run.write_embedding(random_points(N, seed))
+            run.write_links(random_links(N, seed))
+            records.append(run.publish().run_id)
+    for first, second in (records, records[::-1]):
+        assert runs_in_graph(cypher, LABEL, NAMES) == {
+            "plain": {second: N}, "previous": {first: N},
+            "plain links": {second: 30}, "previous links": {first: 30},
+        }  # fmt: skip
+        store.roll_back(NAMES.model)
     report = store.clear(model=NAMES.model)
-    assert (report.nodes, report.links) == (N, 30)
+    assert (report.nodes, report.links) == (2 * N, 60)
     assert snapshot(cypher) == before
 
 
@@ -794,8 +937,8 @@ def test_reading_what_was_never_published_says_so(store, graph):
 def test_reading_values_that_somebody_changed_says_so(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     for value in ("[1.0]", "'text'", "['a', 'b', 'c']"):
-        cypher(f"MATCH (n:`{LABEL}` {{key: 2}}) SET n.writerTestEmbedding1 = {value}")
-        with pytest.raises(ProjectionError, match="'writerTestEmbedding1' holds values that are not 3"):
+        cypher(f"MATCH (n:`{LABEL}` {{key: 2}}) SET n.writerTestEmbedding = {value}")
+        with pytest.raises(ProjectionError, match="'writerTestEmbedding' holds values that are not 3"):
             store.read_embedding(graph, names=NAMES)
 
 

@@ -14,6 +14,7 @@ from neo4j import exceptions as driver_errors
 from scipy import sparse
 
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.publish import publication
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.geometry.hyperboloid import distance, lift
@@ -39,7 +40,10 @@ def open_cypher(server: Any) -> Iterator[Cypher]:
 
 @contextmanager
 def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> Iterator[list[bool]]:
-    """Act once, before the first statement of the store that holds `words`; the list tells whether it did."""
+    """Act once, before the first statement of the store that holds `words`; the list tells whether it did.
+
+    The statement's transaction is open by then, so who publishes meanwhile does not wait for readers.
+    """
     acted: list[bool] = []
 
     def trace(statement: str, parameters: Any) -> None:
@@ -48,7 +52,9 @@ def before_first(store: Neo4jStore, words: str, act: Callable[[], object]) -> It
             act()
 
     store.tracer(trace)
-    yield acted
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(publication, "GRACE_SECONDS", 0.0)
+        yield acted
     store.tracer(None)
 
 
@@ -59,16 +65,20 @@ def expire_lease(cypher: Cypher, model: str) -> None:
 
 def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:
     """From now on every commit succeeds without an answer when it is tried first; return which were."""
-    plain, heard = Connection.write_transaction, set()
+    heard: set[tuple[Any, str]] = set()
 
-    def lossy(self: Connection, work: Any, *, doing: str = "writing") -> Any:
-        result = plain(self, work, doing=doing)
-        if (work, doing) not in heard:
-            heard.add((work, doing))
-            raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
-        return result
+    def lossy(plain: Callable[..., Any]) -> Callable[..., Any]:
+        def run(self: Connection, work: Any, *arguments: Any, doing: str = "writing") -> Any:
+            result = plain(self, work, *arguments, doing=doing)
+            if (work, doing) not in heard:
+                heard.add((work, doing))
+                raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()
+            return result
 
-    monkeypatch.setattr(Connection, "write_transaction", lossy)
+        return run
+
+    for name in ("write_transaction", "run_batches"):
+        monkeypatch.setattr(Connection, name, lossy(getattr(Connection, name)))
     return heard
 
 
@@ -184,9 +194,9 @@ def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[s
         properties = getattr(names, copy)
         counts[copy] = Counter()
         for row in cypher(
-            "MATCH (n) WHERE n[$e] IS NOT NULL OR n[$r] IS NOT NULL OR n[$u] IS NOT NULL WITH n, "
-            "n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AS whole "
-            f"RETURN n[$u] AS run, whole AND n:`{label}` AS whole, "
+            "MATCH (n) WHERE n[$e] IS NOT NULL OR n[$r] IS NOT NULL OR n[$u] IS NOT NULL "
+            "RETURN n[$u] AS run, "
+            f"n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AND n:`{label}` AS whole, "
             "count(*) AS c",
             e=properties.embedding,
             r=properties.radius,

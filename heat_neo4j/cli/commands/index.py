@@ -50,7 +50,7 @@ def status(model: str, as_json: bool, verbose: int, **options: Any) -> None:
 @index_options
 def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Drop the index; coordinates stay."""
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose):
+    with open_store(options) as store:
         dropped = store.drop_index(model)
     if as_json:
         print_json({"model": model, "dropped": list(dropped)})

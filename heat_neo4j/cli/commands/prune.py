@@ -27,10 +27,10 @@ WHAT = "What to remove"
 @setting_options("write.model")
 @database_options
 def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int, **options: Any) -> None:
-    """Remove what no reader needs: dead runs, old versions, records.
+    """Remove what no reader needs: what dead runs left, old records.
 
-    That is: what dead runs left, versions that nobody can go back to, and the oldest records of runs. The
-    published version stays, and so does the one before it.
+    A publication that was interrupted is finished or undone first; then the oldest records of runs go. The
+    published version stays, and so does the one before it, unless --previous is given.
     """
     with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
         forgotten = store.prune(model, records=records, previous=previous, on_progress=progress)

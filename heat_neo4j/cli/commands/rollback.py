@@ -20,8 +20,9 @@ __all__ = ["rollback"]
 def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """Publish the version before the published one again.
 
-    One transaction turns readers back to it: coordinates, vector index and predicted links. The version that
-    was published is kept in its place, so a second rollback undoes the first, until the next run.
+    It is published as a new run is: readers see all of the one or all of the other, with coordinates, vector
+    index and predicted links. The version that was published is kept in its place, so a second rollback
+    undoes the first, until the next run.
     """
     with open_store(options) as store:
         run, link_run = store.roll_back(model)

@@ -49,6 +49,8 @@ class IndexPlan:
     ----------
     run, property : str
         The node properties: that which tells the space of the coordinates, and that which is indexed.
+    own : tuple of str
+        Properties that an index of the model and the copy may lie over: one over another is not ours.
     space : str
         The space of the coordinates.
     dimension : int
@@ -63,6 +65,7 @@ class IndexPlan:
 
     run: str
     property: str
+    own: tuple[str, ...]
     space: str
     dimension: int
     name_of: Callable[[str], str]
@@ -295,7 +298,8 @@ def _make(
 ) -> None:
     """Make those of the planned indexes that there are not; drop the unfit ones before."""
     for index in unfit:
-        if index.dimension is None or index.name != plan.name_of(index.label):
+        is_ours = index.name == plan.name_of(index.label) and index.property in plan.own
+        if index.dimension is None or not is_ours:
             raise _foreign(index, plan.model)
     drop_indexes(connection, [index.name for index in unfit])
     for label in labels:

@@ -137,7 +137,7 @@ class Lease:
             If the server is lost.
         """
         if not self._hold():
-            raise lease_lost(self.model)
+            raise _lease_lost(self.model)
 
     def write(self, name: str, *, doing: str, **parameters: Any) -> Mapping[str, Any]:
         """Run one statement with the model's node locked, in a transaction of its own; return its first row.
@@ -149,7 +149,7 @@ class Lease:
         """
         rows = self._run(name, doing=doing, **parameters)
         if not rows:
-            raise lease_lost(self.model)
+            raise _lease_lost(self.model)
         return rows[0]
 
     def run(self, transaction: Transaction, name: str, **parameters: Any) -> Mapping[str, Any]:
@@ -157,7 +157,7 @@ class Lease:
         statement = load_statement(name, lease=_fragment("lease_hold"))
         rows = transaction.run(statement, {**self._parameters, **parameters}).records
         if not rows:
-            raise lease_lost(self.model)
+            raise _lease_lost(self.model)
         return rows[0]
 
     def batch(self, name: str, **identifiers: str | Sequence[str]) -> str:
@@ -237,7 +237,7 @@ class Lease:
         return write(self.connection, partial(_run, statement, asked), doing=doing)
 
 
-def lease_lost(model: str) -> LeaseHeld:
+def _lease_lost(model: str) -> LeaseHeld:
     """Return the error of a writer whose lease another has by now."""
     return LeaseHeld(
         f"the lease of model {model!r} expired while this process was held up, and was taken over: "

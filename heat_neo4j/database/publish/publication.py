@@ -25,7 +25,7 @@ from heat_neo4j.database.index.vector_indexes import (
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
-from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import (
     Version,
@@ -102,7 +102,7 @@ class Publication:
         self._most_general = list(most_general[:CORE_SIZE])
         self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, once it is published
         self._parts = being_published(coming)
-        self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with the switch
+        self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with a switch
         self.stamps = ["publishedAt"]
         self._indexes: Mapping[str, Any] = NO_INDEX
         self._staged_indexes: list[str] | None = None  # not known of a publication that was interrupted
@@ -190,7 +190,7 @@ class Publication:
 
     def _switch_to_plain(self) -> None:
         self.version = settled(self.version, self._indexes if EMBEDDING in self._parts else {})
-        self.run_properties = self._switch(self.version, run=self._run)
+        self.run_properties = self._switch(self.version, run=self._run, outcome=self.outcome)
 
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
@@ -235,7 +235,7 @@ class Publication:
     def _remove_links(
         self, link_type: str, *, runs: Sequence[str] | None = None, kept: str | None = None
     ) -> None:
-        self._write_all("write/links_remove", {"type": link_type}, runs=runs, kept=kept)
+        self._write_all("write/links_remove", {"type": link_type}, runs=runs, kept=kept, run_id=RUN_ID)
 
     def _write_all(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> None:
         self._lease.write_all(name, doing="publishing", identifiers=identifiers, **parameters)
@@ -249,6 +249,7 @@ def index_plan(
     return IndexPlan(
         run=properties.run,
         property=properties.indexed(version["coordinates"]),
+        own=(properties.embedding, properties.vector),
         space=version["space"],
         dimension=version["dimension"] - (version["coordinates"] == "hyperboloid"),
         name_of=names.index_of if copy == "plain" else names.staged_index_of,

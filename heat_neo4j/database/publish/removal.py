@@ -12,7 +12,7 @@ from heat_neo4j.database.index.vector_indexes import drop_indexes, own_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.publication import await_readers, switch_version, write_lease
-from heat_neo4j.database.runs import Bookkeeping, RunRecord, read_bookkeeping
+from heat_neo4j.database.runs import RUN_ID, Bookkeeping, RunRecord, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
 from heat_neo4j.errors import WriteRefused
@@ -148,9 +148,13 @@ def _unread_copies(book: Bookkeeping, model: str, version: Version) -> list[_Cop
     if "run" not in before:
         copies.append(_Copy("coordinates", names.previous._asdict(), {"spaces": None}))
     if "linkRun" not in version:
-        copies.append(_Copy("links", {"type": names.links.plain}, {"runs": runs, "kept": None}))
+        copies.append(
+            _Copy("links", {"type": names.links.plain}, {"runs": runs, "kept": None, "run_id": RUN_ID})
+        )
     if "linkRun" not in before:
-        copies.append(_Copy("links", {"type": names.links.previous}, {"runs": None, "kept": None}))
+        copies.append(
+            _Copy("links", {"type": names.links.previous}, {"runs": None, "kept": None, "run_id": RUN_ID})
+        )
     return copies
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, Bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.graph import Graph
@@ -98,7 +98,7 @@ def refuse_foreign_values(
             **{f"previous_{name}": value for name, value in names.previous._asdict().items()},
         }
         statement = load_statement("write/foreign_values", **copies)
-        holders = {"runs": book.holders(names.model, EMBEDDING)}
+        holders = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
         found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]
         if found["found"]:
             raise WriteRefused(
@@ -107,11 +107,11 @@ def refuse_foreign_values(
                 f"not from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
-        statement = load_statement("write/foreign_links", type=names.link_type)
-        holders = {"runs": book.holders(names.model, LINKS)}
+        statement = load_statement("write/foreign_links", types=names.links)
+        holders = {"runs": book.holders(names.model, LINKS), "plain": names.link_type, "run_id": RUN_ID}
         found = connection.read(statement, holders, doing="looking for relationships of the same type")[0]
         if found["found"]:
             raise WriteRefused(
-                f"{found['found']} relationships (e.g. {found['example']}) of type {names.link_type!r} are "
+                f"{found['found']} relationships (e.g. {found['example']}) of type {found['type']!r} are "
                 f"not from a run of model {names.model!r}: {advice}; they stay as they are"
             )

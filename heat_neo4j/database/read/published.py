@@ -99,7 +99,7 @@ def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[
 
 
 def _has_moved(connection: Connection, model: str, node: Mapping[str, Any], run: str, staged: str) -> bool:
-    """Return whether what was read in several transactions may be of two versions, or was unstaged meanwhile."""
+    """Return whether what was read in several transactions may be of two versions, or was unstaged."""
     now = read_version(connection, model)
     return (now.get(run), now.get(staged)) != (node.get(run), node.get(staged))
 

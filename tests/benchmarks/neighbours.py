@@ -54,7 +54,7 @@ INDEX_ALONE = f"""CYPHER 5
 MATCH (model:HeatModel {{name: $model}})
 WITH model.version AS version
 MATCH (m:HeatVersion {{model: $model, number: version}})
-MATCH (a:{LABEL} {{{KEY}: $value}}) WHERE a[m.runProperty] = m.run
+MATCH (a:{LABEL} {{{KEY}: $value}}) WHERE a[m.runProperty] = m.space
 UNWIND m.indexes AS index
 CALL db.index.vector.queryNodes(index, $k + 1, a[m.vectorProperty]) YIELD node
 WITH node WHERE node <> a

@@ -42,8 +42,7 @@ def cypher(server):
             "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
         )
         run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
-        for slot in (1, 2, 3):
-            run(f"DROP INDEX heatVector{slot}_Paper IF EXISTS")
+        run("DROP INDEX heat_Paper IF EXISTS")
 
 
 @pytest.fixture
@@ -72,9 +71,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
         "server", "load", "check", "estimate", "embed", "runs", "links",
     ]  # fmt: skip
     (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))
-    assert (
-        "Published     poincare coordinates of 60 nodes in heatEmbedding1, heatRadius1, heatRun1" in embedded
-    )
+    assert "Published     poincare coordinates of 60 nodes in heatEmbedding, heatRadius, heatRun" in embedded
     (linked,) = (text for command, text in said.items() if command.startswith("heat links"))
     assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
     (row,) = cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")

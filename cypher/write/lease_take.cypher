@@ -1,8 +1,12 @@
-// Take the lease of the (locked) model, if nobody holds it, its time is over, its holder is dead, or it is ours: one row,
-// which says who holds it now, until when, and which run was being published. The lanes of the holder before go, which
-// waits for its batches under way; runs that it was writing write no more.
-// Parameters: node (the model's), holder, dead (a holder, or null), seconds, lanes (how many).
-MATCH (m:HeatModel) WHERE elementId(m) = $node
+// Take the lease of a model, if nobody holds it, its time is over, its holder is dead, or it is ours: one row, which says
+// who holds it now, until when, and which run was being published. No row if the model has no node, or two. The lanes of
+// the holder before go, which waits for its batches under way; runs that it was writing write no more.
+// Parameters: model, holder, dead (a holder, or null), seconds, lanes (how many).
+MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
+SET m.lock = true REMOVE m.lock
+WITH m WHERE m.name IS NOT NULL
+WITH collect(m) AS models
+UNWIND CASE size(models) WHEN 1 THEN models ELSE [] END AS m
 WITH m, coalesce(m.leaseHolder IN [$holder, coalesce($dead, $holder)] OR m.leaseUntil < datetime(), true) AS free
 FOREACH (_ IN CASE WHEN free THEN [1] ELSE [] END |
   SET m.leaseHolder = $holder, m.leaseUntil = datetime() + duration({seconds: $seconds}))
@@ -22,4 +26,4 @@ CALL (m, free) {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name, status: 'incomplete'})
   SET r.status = 'removing'
 }
-RETURN free, m.leaseHolder AS holder, m.leaseUntil AS until, m.staging AS staging
+RETURN elementId(m) AS node, free, m.leaseHolder AS holder, m.leaseUntil AS until, m.staging AS staging

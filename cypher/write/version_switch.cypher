@@ -33,4 +33,5 @@ CALL (m, v) {
   WHERE r.runId IN [v.run, v.linkRun]
   MERGE (m)-[:HEAT_PUBLISHED]->(r)
 }
-RETURN m.version AS version
+OPTIONAL MATCH (r:HeatRun {createdBy: 'heat_neo4j', runId: $run})
+RETURN m.version AS version, properties(r) AS run

@@ -301,7 +301,8 @@ SETTINGS = (
     _property("radius_property", "Node property for the radius.  [default: <model>Radius]"),
     _property("run_property", "Node property for the run's id.  [default: <model>Run]"),
     _property(
-        "vector_property", "Node property for points of the Poincare ball, beside other coordinates.  [default: <model>Vector]"
+        "vector_property",
+        "Node property for points of the Poincare ball, beside other coordinates.  [default: <model>Vector]",
     ),
     Setting(
         "write.index", click.BOOL, "more",

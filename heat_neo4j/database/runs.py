@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import UnionType
@@ -308,12 +308,10 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     """
 
     def work(transaction: Transaction) -> Bookkeeping:
-        models = _read_models(transaction)
-        runs = transaction.run(load_statement("read/runs"), {"current": not history}).records
-        return Bookkeeping(
-            models,
-            tuple(RunRecord.from_node(record["run"]) for record in runs if _is_run(record["run"])),
-        )
+        asked = {"current": not history}
+        (record,) = transaction.run(load_statement("read/bookkeeping"), asked).records
+        runs = (RunRecord.from_node(run) for run in record["runs"] if _is_run(run))
+        return Bookkeeping(_published(record["models"]), tuple(runs))
 
     if isinstance(source, Connection):
         return source.read_transaction(work, doing="reading the runs")
@@ -347,11 +345,13 @@ def _version_number(node: Mapping[str, Any]) -> int:
 
 
 def _read_models(transaction: Transaction) -> list[Mapping[str, Any]]:
-    records = transaction.run(load_statement("read/models")).records
+    return _published(transaction.run(load_statement("read/models")).records)
+
+
+def _published(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the properties of each model, with those of its published version."""
     return [
-        {**record["model"], **(record["version"] or {})}
-        for record in records
-        if isinstance(record["model"]["name"], str)
+        {**row["model"], **(row["version"] or {})} for row in models if isinstance(row["model"]["name"], str)
     ]
 
 

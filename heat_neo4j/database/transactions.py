@@ -82,8 +82,8 @@ def _repeated(attempt_once: Callable[[], T]) -> T:
 def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -> Iterator[None]:
     """Turn what stops run `run_id` into `WriteFailed` that says what is in the graph now.
 
-    A server lost while the run was `publishing` leaves open whether the switch was committed; one lost while it
-    was `settling` leaves copies behind, not all under plain names yet.
+    A server lost while the run was `publishing` leaves open whether the switch was committed; one lost while
+    it was `settling` leaves values that are not under their plain names yet.
     """
     try:
         yield

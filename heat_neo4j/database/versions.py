@@ -1,7 +1,7 @@
 """Versions: what readers of a model go by, and which version follows from which.
 
-The properties of a ``HeatVersion`` node say under which names the published coordinates and links lie, and what
-they are rolled back to. Such a node never changes: every function here returns the properties of another one.
+The properties of a ``HeatVersion`` node say under which names the published coordinates and links lie, and
+what they are rolled back to. Such a node never changes: every function here returns the properties of another.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from ast import literal_eval
 
 import pytest
 
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from tests.docs.pages import COMMAND, PAGES, PageReader, commands_of, executable_blocks, page_blocks
 from tests.docs.tables import first_column
@@ -25,7 +26,7 @@ FIELDS = ("biology", "physics", "music")
 COMMAND_LINE = "docs/command-line.md"
 WORK = (
     "README.md", COMMAND_LINE, "docs/python.md", "docs/cypher.md", "docs/queries.md", "docs/refresh.md",
-    "docs/operations.md", "docs/safety.md",
+    "docs/publication.md", "docs/operations.md", "docs/safety.md",
 )  # fmt: skip
 MEASURING = ("docs/evaluation.md", "docs/pictures.md")
 TOUR = "docs/tour.md"  # has a test of its own
@@ -106,6 +107,9 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     values = {"model": "heat", "value": "p1", "k": 3}
     assert len(cypher(nearest, **values)) == 3
     assert len(cypher(links)) == 10
+    (by_version,) = reader.take("docs/publication.md", "cypher")
+    plain = "MATCH (n:Paper) RETURN n, n.heatEmbedding AS embedding"
+    assert cypher(by_version) == cypher(plain)
     ask_for_nearest_nodes(reader, cypher, store)
 
     follow_the_schedule(reader, server)
@@ -158,13 +162,15 @@ def check_tables(cypher):
     """Compare the tables of what is written with what is written."""
     text = PAGES["docs/data-model.md"]
     (keys,) = cypher("MATCH (m:HeatModel {name: 'heat'}) RETURN keys(m) AS keys")
-    at_times = {"rolledBackAt", "leaseHolder", "leaseUntil"}
+    at_times = {"rolledBackAt", "leaseHolder", "leaseUntil", "staging"}
     assert first_column(text, "## One `(:HeatModel)`") - at_times == set(keys["keys"])
     (keys,) = cypher(
         "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
         "RETURN keys(v) AS keys"
     )
-    assert first_column(text, "## `(:HeatVersion)`") == set(keys["keys"])
+    while_published = {"publishing", "indexWanted", "stagedLinkType"}
+    while_published |= {f"staged{name}" for name in ("Embedding", "Radius", "Run", "Vector")}
+    assert first_column(text, "## `(:HeatVersion)`") - while_published == set(keys["keys"])
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
     of_others = {"error", "auroc", "overlap", "meanMove"}  # runs that stopped, and those of a refresh
     assert first_column(text, "## One `(:HeatRun)`") - of_others == {row["key"] for row in keys}
@@ -174,8 +180,10 @@ def check_tables(cypher):
     assert first_column(text, "## Predicted links") == {row["key"] for row in keys}
     keys = cypher("MATCH (n:Paper) UNWIND keys(n) AS key RETURN DISTINCT key")
     ours = {row["key"] for row in keys if row["key"].startswith("heat")}
-    assert {name[:-1] for name in first_column(text, "## On your nodes")} == {name[:-1] for name in ours}
-    assert ours <= first_column(text, "## On your nodes")
+    names = WriteNames()
+    assert first_column(text, "## On your nodes") == set(names.plain)
+    assert ours == {names.embedding, names.radius, names.run}
+    assert first_column(text, "## Beside these") == {*names.staged, *names.previous}
 
 
 def follow_the_readme(reader, cypher, store):

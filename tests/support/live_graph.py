@@ -185,8 +185,7 @@ def runs_in_graph(cypher: Cypher, label: str, names: Any) -> dict[str, Counter[s
         counts[copy] = Counter()
         for row in cypher(
             "MATCH (n) WHERE n[$e] IS NOT NULL OR n[$r] IS NOT NULL OR n[$u] IS NOT NULL "
-            "RETURN n[$u] AS run, "
-            f"n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AND n:`{label}` AS whole, "
+            f"RETURN n[$u] AS run, n[$e] IS NOT NULL AND n[$r] IS NOT NULL AND n[$u] IS NOT NULL AND n:`{label}` AS whole, "
             "count(*) AS c",
             e=properties.embedding,
             r=properties.radius,

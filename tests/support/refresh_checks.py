@@ -67,6 +67,6 @@ def assert_nothing_else(cypher: Cypher, store: Neo4jStore, run: str) -> None:
     assert {copy: set(found) for copy, found in in_graph.items()} == {"plain": {space}, "plain links": {run}}
     assert not {"publishing", "staging", "leaseHolder"} & node.keys()
     versions = cypher("MATCH (v:HeatVersion {model: $model}) RETURN count(v) AS count", model=MODEL)
-    assert versions[0]["count"] <= 2
+    assert versions[0]["count"] <= 3
     indexes = cypher("SHOW INDEXES YIELD name WHERE name STARTS WITH $model RETURN name", model=MODEL)
     assert [index["name"] for index in indexes] == [WriteNames(MODEL).index_of(LABEL)]

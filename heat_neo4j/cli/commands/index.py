@@ -49,8 +49,8 @@ def status(model: str, as_json: bool, verbose: int, **options: Any) -> None:
 @index.command(cls=HeatCommand, example="heat index drop --model heat")
 @index_options
 def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
-    """Drop the index and the vectors in it; coordinates stay."""
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+    """Drop the index; coordinates stay."""
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose):
         dropped = store.drop_index(model)
     if as_json:
         print_json({"model": model, "dropped": list(dropped)})

@@ -108,8 +108,8 @@ def find_neighbours(
         try:
             if not facts["embedded"]:
                 raise ProjectionError(
-                    f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not of "
-                    "its projection; `heat refresh` places new nodes"
+                    f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not "
+                    "of its projection; `heat refresh` places new nodes"
                 )
             if facts["indexes"] and not exact:
                 rows, used = search.by_index(fetch)

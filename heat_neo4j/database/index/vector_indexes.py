@@ -1,8 +1,8 @@
 """Vector indexes over a copy of the coordinates: built before readers are sent to them.
 
 An index is of one label and one property. So coordinates have one for each label of a *cover*: few labels of
-which every node has at least one. It holds points of the Poincare ball as they are: a score is 1 / (1 + d^2), d
-their Euclidean distance. (Larger numbers find no more: docs/queries.md says what was measured.)
+which every node has at least one. It holds points of the Poincare ball as they are: a score is 1 / (1 + d^2),
+d their Euclidean distance. (Larger numbers find no more: docs/queries.md says what was measured.)
 """
 
 from __future__ import annotations
@@ -240,18 +240,41 @@ def build_indexes(
     planned = [plan.name_of(label) for label in labels]
     if not planned:
         return []
-    there = {index.name: index for index in show_indexes(connection, [plan.property], planned)}
-    for index in there.values():
+    on_progress(stage, 0, nodes)
+    pause, is_made = _POLL_SECONDS, False
+    while True:
+        there = {index.name: index for index in show_indexes(connection, [], planned)}
+        fit = {name for name, index in there.items() if index.serves(plan)}
+        if not is_made and len(fit) < len(planned):
+            _make(connection, plan, labels, [index for name, index in there.items() if name not in fit])
+            is_made = True
+            continue
+        failed = [index for index in there.values() if index.state == "FAILED"]
+        if failed or len(fit) < len(planned):
+            why = f"failed: {failed[0].failure}" if failed else "was dropped while it was built"
+            raise WriteFailed(f"a vector index {why}")
+        if all(index.state == "ONLINE" for index in there.values()):
+            on_progress(stage, nodes, nodes)
+            return planned
+        share = sum(index.percent for index in there.values()) / len(there) / 100
+        on_progress(stage, min(int(share * nodes), nodes - 1), nodes)
+        time.sleep(pause)
+        pause = min(2 * pause, _SLOWEST_POLL_SECONDS)
+
+
+def _make(
+    connection: Connection, plan: IndexPlan, labels: Sequence[str], unfit: Sequence[VectorIndex]
+) -> None:
+    """Make those of the planned indexes that there are not; drop the unfit ones before."""
+    for index in unfit:
         if index.dimension is None or index.name != plan.name_of(index.label):
             raise _foreign(index, plan.model)
-    for label, name in zip(labels, planned, strict=True):
-        if name in there and not there[name].serves(plan):
-            drop_indexes(connection, [there[name]])
-        if name not in there or not there[name].serves(plan):
-            statement = load_statement("write/index_create", index=name, label=label, vector=plan.property)
-            _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
-    _await_online(connection, planned, nodes, on_progress, stage)
-    return planned
+    drop_indexes(connection, unfit)
+    for label in labels:
+        statement = load_statement(
+            "write/index_create", index=plan.name_of(label), label=label, vector=plan.property
+        )
+        _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
 
 
 def drop_indexes(connection: Connection, indexes: Sequence[VectorIndex]) -> None:
@@ -288,26 +311,6 @@ def _cover_of(connection: Connection, plan: IndexPlan) -> tuple[tuple[str, ...],
         bare = sum(count for labels, count in sets if not labels)
         raise WriteRefused(f"{bare} nodes have no label, and a vector index is over nodes of a label")
     return cover, nodes
-
-
-def _await_online(
-    connection: Connection, names: Sequence[str], nodes: int, on_progress: Progress, stage: str
-) -> None:
-    on_progress(stage, 0, nodes)
-    pause = _POLL_SECONDS
-    while True:
-        found = show_indexes(connection, [], names)
-        failed = [index for index in found if index.state == "FAILED"]
-        if failed or len(found) < len(names):
-            why = f"failed: {failed[0].failure}" if failed else "was dropped while it was built"
-            raise WriteFailed(f"a vector index {why}")
-        if all(index.state == "ONLINE" for index in found):
-            on_progress(stage, nodes, nodes)
-            return
-        share = sum(index.percent for index in found) / len(found) / 100
-        on_progress(stage, min(int(share * nodes), nodes - 1), nodes)
-        time.sleep(pause)
-        pause = min(2 * pause, _SLOWEST_POLL_SECONDS)
 
 
 def _described(record: Mapping[str, Any]) -> VectorIndex:

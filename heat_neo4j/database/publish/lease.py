@@ -202,14 +202,17 @@ class Lease:
 
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""
-        dead: str | None = None
+        asked: dict[str, Any] = {"model": self.model, "holder": self.holder, "dead": None}
+        asked |= {"seconds": self._seconds, "lanes": LANES}
+        statement = load_statement("write/lease_take")
         for _ in range(_ATTEMPTS):
-            _make_model(self.connection, self.model)
-            row = write(self.connection, partial(self._take, dead=dead), doing=_TAKING)
-            if row is None:
+            rows = write(self.connection, partial(_run, statement, asked), doing=_TAKING)
+            if not rows:
+                _make_model(self.connection, self.model)
                 continue
+            (row,) = rows
             if row["free"]:
-                self.staging = row["staging"]
+                self.staging, self._node = row["staging"], row["node"]
                 return
             if not _is_dead(row["holder"]):
                 until = f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
@@ -217,21 +220,12 @@ class Lease:
                     f"model {self.model!r} is being written by {row['holder']}, whose lease lasts until "
                     f"{until} unless it is renewed: nothing was done"
                 )
-            dead = row["holder"]
+            asked["dead"] = row["holder"]
         raise WriteFailed(f"model {self.model!r} was removed by others, again and again: repeat later")
 
     def _hold(self) -> bool:
         """Renew the lease; False if it is not ours any more."""
         return bool(self._run("write/lease_check", doing="renewing the lease", seconds=self._seconds))
-
-    def _take(self, transaction: Transaction, *, dead: str | None) -> Mapping[str, Any] | None:
-        """Return whether it could be taken, who holds it and until when; None if the model has no node."""
-        node = lock_models(transaction, self.model)
-        if node is None:
-            return None
-        self._node = node
-        asked = {**self._parameters, "dead": dead, "seconds": self._seconds, "lanes": LANES}
-        return dict(transaction.run(load_statement("write/lease_take"), asked).records[0])
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -240,7 +234,7 @@ class Lease:
     def _run(self, name: str, *, doing: str, **parameters: Any) -> Sequence[Mapping[str, Any]]:
         statement = load_statement(name, lease=_fragment("lease_hold"))
         asked = {**self._parameters, **parameters}
-        return write(self.connection, lambda held: held.run(statement, asked).records, doing=doing)
+        return write(self.connection, partial(_run, statement, asked), doing=doing)
 
 
 def lease_lost(model: str) -> LeaseHeld:
@@ -286,18 +280,24 @@ def _processes_seen() -> str:
 
 
 def _make_model(connection: Connection, model: str) -> None:
-    """Make the node of `model` if there is none, in a transaction of its own.
+    """Make the node of `model` if there is none, and drop all but one of several.
 
     Neo4j keeps no two processes from making it at the same moment, as neither sees the other's before the
-    commit. So it is committed first and locked next: `lock_models` then sees both, and leaves one. It may
-    find none, if another process removed it in between.
+    commit. So it is committed first and locked next: that sees both, and leaves one.
     """
-    statement = load_statement("write/model_create")
-    write(connection, lambda making: making.run(statement, {"model": model}), doing=_TAKING)
+    made = {"model": model}
+    write(connection, partial(_run, load_statement("write/model_create"), made), doing=_TAKING)
+    write(connection, partial(lock_models, model=model), doing=_TAKING)
 
 
-def lock_models(transaction: Transaction, model: str) -> str | None:
-    """Lock all model nodes and drop duplicates of `model`; return the element id of its node, if it has one.
+def _run(
+    statement: str, parameters: Mapping[str, Any], transaction: Transaction
+) -> Sequence[Mapping[str, Any]]:
+    return transaction.run(statement, parameters).records
+
+
+def lock_models(transaction: Transaction, model: str) -> None:
+    """Lock all model nodes until the end of the transaction, and drop duplicates of `model`.
 
     All of them, so that two models cannot claim the same property names at the same time.
     """
@@ -306,4 +306,3 @@ def lock_models(transaction: Transaction, model: str) -> str | None:
     mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})
-    return str(mine[0]["id"]) if mine else None

@@ -1,8 +1,9 @@
-"""The publication protocol: its steps, as data. docs/publication.md explains it; a test explores all its interleavings.
+"""The publication protocol: its steps, as data; docs/publication.md explains it.
 
 Three copies of coordinates and links can be in the graph: *plain*, which everybody reads who knows nothing of
-versions; *staged*, only while a version is published; and *previous*, what the last publication replaced. Readers
-by version take the staged value of a node if their version says so and there is one, else the plain one.
+versions; *staged*, only while a version is published; and *previous*, what the last publication replaced.
+Readers by version take the staged value of a node if their version says so and there is one, else the plain
+one. A test explores all interleavings of the steps.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ __all__ = ["PUBLICATION", "UNDO", "Step", "remaining"]
 
 
 class Step(Enum):
-    """One step of a publication. Each can be repeated after a crash; each is a batch or more on the server."""
+    """One step of a publication. Each can be repeated after a crash."""
 
     STAGE = "write the new version under staged names; nobody reads them"
     INDEX_STAGED = "make vector indexes over the staged coordinates"
@@ -38,10 +39,11 @@ PUBLICATION = (
 )
 """The steps of `heat embed`, `links`, `refresh` and `rollback`, in their order."""
 
-UNDO = (Step.UNSTAGE,)
-"""What the next holder of the lease does where a publication was interrupted before its first switch."""
+UNDO = (Step.AWAIT_READERS, Step.UNSTAGE)
+"""What the next holder of the lease does where a publication was interrupted before its first switch or after
+its last: readers may still go by the staged copy."""
 
 
 def remaining(*, is_switched: bool) -> tuple[Step, ...]:
-    """Return what is left of an interrupted publication: all after its first switch, or to undo it."""
+    """Return what is left of an interrupted publication: the steps after its first switch, or to undo it."""
     return PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :] if is_switched else UNDO

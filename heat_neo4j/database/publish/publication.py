@@ -1,4 +1,4 @@
-"""`Publication`: the steps of `publish.protocol` on a server, for a new run, a rollback, and after a crash."""
+"""`Publication`: the steps of `publish.protocol`, for a new run, a rollback, and after a crash."""
 
 from __future__ import annotations
 
@@ -71,6 +71,8 @@ class Publication:
         Labels of the projection.
     run : str, optional
         The new run, which is complete with the switch.
+    most_general : sequence of str
+        Element ids of the nodes nearest to the origin, nearest first; read if they are not given.
     on_progress : callable
         Called with the stages "index new version", "settle" and "build index".
     """
@@ -83,12 +85,15 @@ class Publication:
         *,
         labels: Sequence[str] = (),
         run: str | None = None,
+        most_general: Sequence[str] = (),
         on_progress: Progress = no_progress,
     ) -> None:
         self._lease, self._names, self._labels = lease, names, tuple(labels)
         self.version = dict(coming)
         self._before = previous_of(coming)
         self._run, self._on_progress = run, on_progress
+        self._most_general = list(most_general[:CORE_SIZE])
+        self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, once it is published
         self._parts = being_published(coming)
         self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with the switch
         self.stamps = ["publishedAt"]
@@ -102,7 +107,7 @@ class Publication:
         LeaseHeld
             If the lease is another's by now.
         WriteRefused, WriteFailed, ConnectionFailed
-            If the server refuses, or is lost. The next holder of the lease undoes or finishes the publication.
+            If the server refuses, or is lost: the next holder of the lease undoes or finishes this.
         """
         for step in steps:
             getattr(self, f"_{step.name.lower()}")()
@@ -126,15 +131,15 @@ class Publication:
             staged = self._build("staged", "index new version")
             if staged is not None and self.version["space"] == self._before.get("space"):
                 staged += [name for name in self._before.get("indexes") or () if name not in staged]
-            core = read_core(self._lease.connection, self.version) if staged else None
-            self.version |= {"indexes": staged, "core": core}
+            core = self._most_general or read_core(self._lease.connection, self.version)
+            self.version |= {"indexes": staged, "core": core if staged else None}
 
     def _switch_to_staged(self) -> None:
         self._switch(self.version, run=self._run, outcome=self.outcome, stamps=self.stamps)
 
     def _await_readers(self) -> None:
         if any(runs_of(self._before)):
-            await_readers(self._lease)
+            await_readers(self._lease.connection)
 
     def _settle(self) -> None:
         if EMBEDDING in self._parts:
@@ -157,9 +162,10 @@ class Publication:
             self._remove_links(previous, kept=replaced)
             if replaced is not None:
                 self._write_all("write/links_copy", {"source": plain, "target": previous}, run=replaced)
-                self._remove_links(plain, runs=[replaced])
             if run is not None:
                 self._write_all("write/links_copy", {"source": staged, "target": plain}, run=run)
+            if replaced is not None:
+                self._remove_links(plain, runs=[replaced])
 
     def _index_plain(self) -> None:
         if EMBEDDING not in self._parts:
@@ -168,19 +174,21 @@ class Publication:
         if self.version["indexWanted"] and "run" in self.version:
             indexes = self._build("plain", "build index")
         if indexes:
-            core = self.version.get("core") or read_core(self._lease.connection, self.version)
+            core = self._most_general or read_core(self._lease.connection, self.version)
             self._indexes = {"indexes": indexes, "core": core}
 
     def _switch_to_plain(self) -> None:
         self.version = settled(self.version, self._indexes if EMBEDDING in self._parts else {})
-        self._switch(self.version)
+        self.run_properties = self._switch(self.version, run=self._run)
 
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
         if EMBEDDING in parts:
             connection, listed = self._lease.connection, self.version.get("indexes") or ()
             unread = [each for each in own_indexes(connection, self._names) if each.name not in listed]
-            drop_indexes(connection, unread)
+            if unread:
+                self._lease.check()  # as an index cannot be dropped under its lock
+                drop_indexes(connection, unread)
             staged = self._names.staged._asdict()
             self._write_all("write/coordinates_remove", staged, spaces=None)
         if LINKS in parts:
@@ -197,8 +205,8 @@ class Publication:
             self.version["indexWanted"] = False
             return None
 
-    def _switch(self, version: Version, **options: Any) -> None:
-        switch_version(self._lease, version, doing="publishing", **options)
+    def _switch(self, version: Version, **options: Any) -> Mapping[str, Any]:
+        return switch_version(self._lease, version, doing="publishing", **options)
 
     def _remove_links(
         self, link_type: str, *, runs: Sequence[str] | None = None, kept: str | None = None
@@ -242,7 +250,7 @@ def switch_version(
     run: str | None = None,
     outcome: Mapping[str, Any] = _NOTHING,
     stamps: Sequence[str] = (),
-) -> None:
+) -> Mapping[str, Any]:
     """Switch readers of the lease's model to another version.
 
     Its node is made in a transaction before, as readers who see its number must find it.
@@ -260,6 +268,11 @@ def switch_version(
     stamps : sequence of str
         Properties of the model's node that get the time: of "publishedAt" and "rolledBackAt".
 
+    Returns
+    -------
+    mapping
+        The properties of the run's node; none without a run.
+
     Raises
     ------
     LeaseHeld
@@ -268,18 +281,12 @@ def switch_version(
     token = uuid4().hex
     lease.write("write/version_create", doing=doing, token=token, properties=dict(version))
     changes = {"run": run, "outcome": dict(outcome), "stamps": list(stamps)}
-    lease.write("write/version_switch", doing=doing, token=token, **changes)
+    switched = lease.write("write/version_switch", doing=doing, token=token, **changes)
+    return switched["run"] or _NOTHING
 
 
-def await_readers(lease: Lease) -> None:
-    """Wait for the transactions that are under way now: they may go by the version before.
-
-    Raises
-    ------
-    LeaseHeld
-        If the lease is another's by now.
-    """
-    connection = lease.connection
+def await_readers(connection: Connection) -> None:
+    """Wait for the transactions that are under way now: they may go by the version before."""
     began, waited_for = time.monotonic(), _transactions(connection)
     while waited_for and time.monotonic() - began < GRACE_SECONDS:
         time.sleep(_POLL_SECONDS)
@@ -287,7 +294,6 @@ def await_readers(lease: Lease) -> None:
     if connection.server.edition != "community":
         # Those of other users and servers are not told: time has to do.
         time.sleep(max(0.0, GRACE_SECONDS - (time.monotonic() - began)))
-    lease.check()
 
 
 def _transactions(connection: Connection) -> set[str]:

@@ -107,7 +107,7 @@ def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
         indexes = own_indexes(connection, book.names(model))
         if version.get("indexes"):
             switch_version(lease, with_indexes(version, NO_INDEX), doing="taking the index away")
-            await_readers(lease)
+            await_readers(connection)
         drop_indexes(connection, indexes)
     return tuple(index.name for index in indexes)
 

@@ -92,7 +92,7 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
     on_progress("remove", 0, 1)
     if runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version):
         switch_version(lease, after, doing="clearing")
-        await_readers(lease)
+        await_readers(lease.connection)
     if "run" not in after:
         drop_indexes(lease.connection, own_indexes(lease.connection, _names(book, lease.model)))
     nodes = links = 0

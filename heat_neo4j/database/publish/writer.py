@@ -25,7 +25,7 @@ from heat_neo4j.database.index.vector_indexes import refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LANES, Lease, lock_models
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step
-from heat_neo4j.database.publish.publication import Publication, write_lease
+from heat_neo4j.database.publish.publication import CORE_SIZE, Publication, write_lease
 from heat_neo4j.database.runs import (
     EMBEDDING,
     LABELS,
@@ -286,6 +286,7 @@ class Run:
         self._record = record
         self._version: Version = {}
         self._coming: dict[str, Any] = {}
+        self._most_general: list[str] = []
         self._lease = lease
         self._stack = ExitStack()
         self._done = False
@@ -468,6 +469,8 @@ class Run:
             nodes_written=len(coordinates.values) - missing,
             nodes_missing=missing,
         )
+        by_radius = np.argsort(coordinates.radii, kind="stable")[:CORE_SIZE]
+        self._most_general = [self._graph.node_ids[row] for row in by_radius.tolist()]
         plain = self._names.plain
         self._coming |= {
             "run": self._record.run_id,
@@ -557,6 +560,7 @@ class Run:
             coming,
             labels=self._record.labels,
             run=self._record.run_id,
+            most_general=self._most_general,
             on_progress=self._on_progress,
         )
         run_id = self._record.run_id
@@ -573,8 +577,7 @@ class Run:
             except LeaseHeld:
                 _log.warning("run %s is published; another process settles it", run_id)
                 return self._record
-        runs = read_bookkeeping(self._connection).runs
-        return next((run for run in runs if run.run_id == run_id), self._record)
+        return RunRecord.from_node(publication.run_properties)
 
     def _send(
         self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int, **held: str

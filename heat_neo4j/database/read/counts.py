@@ -10,7 +10,7 @@ import numpy as np
 from heat_neo4j.attributes.table import Attributes, AttributeTable
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read.nodes import read_prefix
+from heat_neo4j.database.read.nodes import id_prefix
 from heat_neo4j.database.read.reader import plain_values
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
@@ -104,7 +104,7 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
         return []
     stride = max(n_nodes // _SAMPLE_NODES, 1)
     doing = "reading a sample of attributes"
-    parameters = scope.parameters(prefix=len(read_prefix(connection)), stride=stride)
+    parameters = scope.parameters(prefix=len(id_prefix(connection, scope)), stride=stride)
     sample = connection.read(load_statement("read/sample", **scope.nodes()), parameters, doing=doing)[0]
     keys = list(dict.fromkeys(attribute.key for attribute in attributes))
     asked = {"heat_ids": sample["ids"], "heat_keys": keys}

@@ -16,7 +16,7 @@ from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["NodeTable", "Positions", "read_prefix", "rows_by_key"]
+__all__ = ["NodeTable", "Positions", "id_prefix", "rows_by_key"]
 
 Positions = NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class NodeTable:
         ProjectionError
             If there are none.
         """
-        prefix = read_prefix(connection)
+        prefix = id_prefix(connection, scope)
         statement = load_statement("read/nodes", bound=scope.bound(), **scope.nodes())
         parameters = scope.parameters(prefix=len(prefix), block=_NUMBERS_PER_BLOCK)
         codes: dict[tuple[str, ...], int] = {}
@@ -158,7 +158,7 @@ def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
     return np.array(order, dtype=np.int64)
 
 
-def read_prefix(connection: Connection) -> str:
+def id_prefix(connection: Connection, scope: Scope) -> str:
     """Return what all element ids of the database begin with.
 
     Raises
@@ -166,13 +166,12 @@ def read_prefix(connection: Connection) -> str:
     ProjectionError
         If the database is empty, or its element ids do not end in a number.
     """
-    found = connection.read(load_statement("read/any_element_id"), doing="reading nodes")
-    if not found:
+    if scope.any_id is None:
         raise ProjectionError(f"database {connection.server.database!r} has no nodes: load a graph first")
-    parts = _ELEMENT_ID.fullmatch(found[0]["id"])
+    parts = _ELEMENT_ID.fullmatch(scope.any_id)
     if parts is None:
         raise ProjectionError(
-            f"element ids such as {found[0]['id']!r} do not end in a number: this server cannot be read"
+            f"element ids such as {scope.any_id!r} do not end in a number: this server cannot be read"
         )
     return parts[1]
 

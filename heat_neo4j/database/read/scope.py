@@ -34,11 +34,14 @@ class Scope:
         Names that the database does not have and filters that it does not accept, one line each.
     predicted_types : tuple of str
         Relationship types of predicted links, left out if the projection names no types.
+    any_id : str or None
+        The element id of some node; None if the database is empty.
     """
 
     projection: Projection
     problems: tuple[str, ...]
     predicted_types: tuple[str, ...]
+    any_id: str | None
 
     @classmethod
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
@@ -50,12 +53,12 @@ class Scope:
             If the server is lost or refuses.
         """
         known = connection.read(load_statement("read/names"), doing="reading names")[0]
-        predicted = connection.read(load_statement("read/predicted_types"), doing="reading runs")[0]["types"]
+        predicted = known["predicted"]
         problems = [
             *_unknown_names(connection, projection, known, predicted),
             *_bad_filters(connection, projection),
         ]
-        return cls(projection, tuple(problems), tuple(sorted(predicted)))
+        return cls(projection, tuple(problems), tuple(sorted(predicted)), known["id"])
 
     def require(self) -> Self:
         """Return this scope if nothing is wrong with it.

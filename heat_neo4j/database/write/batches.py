@@ -110,8 +110,8 @@ def send(
     connection : Connection
         Where to.
     statement : str
-        Takes ``lane``, `held` and what `columns` gives, returns ``written``, 0 if the lane is gone. To repeat it
-        must change nothing.
+        Takes ``lane``, `held` and what `columns` gives, returns ``written``, 0 if the lane is gone. To repeat
+        it must change nothing.
     columns : callable
         ``columns(begin, end)`` gives the parameters of rows begin to end; called in several threads.
     held : mapping

@@ -103,8 +103,8 @@ def refuse_foreign_values(
         if found["found"]:
             raise WriteRefused(
                 f"{found['found']} nodes (e.g. {found['example']}) have {names.embedding}, {names.radius}, "
-                f"{names.run} or {names.vector}, perhaps with Staged or Previous at its end, from elsewhere, not "
-                f"from a run of model {names.model!r}: {advice}"
+                f"{names.run} or {names.vector}, perhaps with Staged or Previous at its end, from elsewhere, "
+                f"not from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
         statement = load_statement("write/foreign_links", type=names.link_type)

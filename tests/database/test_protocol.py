@@ -1,0 +1,43 @@
+"""Every interleaving of two writers, a reader and mishaps, over the steps of the publication protocol."""
+
+import pytest
+
+from heat_neo4j.database.publish.protocol import PUBLICATION, Step
+from tests.support.protocol_model import Mistake, ViolationError, explore, initial
+
+JOBS = ("full", "local", "leaving", "rollback")
+
+
+def moved(step, before):
+    """Return the steps with one of them taken before another."""
+    others = [each for each in PUBLICATION if each is not step]
+    others.insert(others.index(before), step)
+    return tuple(others)
+
+
+MISTAKES = {
+    "no fencing": Mistake(is_fenced=False),
+    "switched before the index is there": Mistake(moved(Step.SWITCH_TO_STAGED, Step.INDEX_STAGED)),
+    "unstaged before readers are switched": Mistake(moved(Step.UNSTAGE, Step.SWITCH_TO_PLAIN)),
+    "settled before readers are switched": Mistake(moved(Step.SETTLE, Step.SWITCH_TO_STAGED)),
+    "a pointer in two writes": Mistake(is_one_pointer=False),
+    "no grace": Mistake(tuple(step for step in PUBLICATION if step is not Step.AWAIT_READERS)),
+}
+
+
+@pytest.mark.parametrize("second", JOBS)
+@pytest.mark.parametrize("first", JOBS)
+def test_nothing_is_torn_or_lost_whatever_happens(first, second):
+    assert explore(initial([first, second])) > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [("full", "rollback"), ("leaving", "rollback"), ("local", "full")])
+def test_nothing_is_torn_or_lost_by_four_mishaps(jobs):
+    assert explore(initial(jobs), mishaps=4) > 100_000
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_each_mistake_is_found(mistake):
+    with pytest.raises(ViolationError):
+        explore(initial(["full", "rollback"]), MISTAKES[mistake])

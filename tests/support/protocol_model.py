@@ -1,0 +1,451 @@
+"""The publication protocol as a small state machine, and a search of all that can happen to it.
+
+The steps are those of `heat_neo4j.database.publish.protocol`; each is a few statements, and each statement is
+one change of the state, as a transaction is. Two writers take the lease and publish or roll back. One reader
+goes by the version, node by node, and asks links and indexes. What a plain reader can see is checked in every
+state. At any moment a lease can be taken over as if its time were up (its holder is held up, and goes on
+later), a client can die, the server can restart, and the answer to a commit can be lost, so that the statement
+is sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from heat_neo4j.database.publish.protocol import PUBLICATION, UNDO, Step
+
+__all__ = ["Mistake", "Version", "ViolationError", "explore", "initial"]
+
+Copy = tuple[str, str | None]
+"""The space of a node's coordinates, and the run that wrote them."""
+
+NODES = range(2)
+GONE: Copy = ("", None)
+"""What is staged for a node that has left."""
+
+
+class Version(NamedTuple):
+    """What the node of a version says, and, for the test alone, the value that each node must have in it."""
+
+    run: str
+    space: str
+    expected: tuple[str | None, ...]
+    is_staged: bool = False
+    indexes: tuple[str, ...] = ("plain",)
+    before: Version | None = None
+
+    def at_rest(self) -> Version:
+        return self._replace(is_staged=False, indexes=("plain",), before=None)
+
+
+class Copies(NamedTuple):
+    """The copies of one node; the previous one with the run of the version that it belongs to."""
+
+    plain: Copy | None
+    staged: Copy | None = None
+    previous: tuple[str, Copy | None] | None = None
+
+
+class Links(NamedTuple):
+    """The runs whose predicted links are in each copy."""
+
+    plain: frozenset[str]
+    staged: frozenset[str] = frozenset()
+    previous: frozenset[str] = frozenset()
+
+
+class Writer(NamedTuple):
+    """One writer: its statements still to be sent, and the version that it publishes."""
+
+    job: str  # the run that it publishes, or "rollback"
+    todo: tuple[tuple[str, int], ...] = (("take", 0),)
+    coming: Version | None = None
+    made: Version | None = None
+    is_dead: bool = False
+    is_loser: bool = False
+
+
+class Reader(NamedTuple):
+    """A reader by version in one transaction: the version that it goes by, and the nodes it has read."""
+
+    version: Version | None = None
+    read: int = -1  # -1: not begun
+
+
+class State(NamedTuple):
+    """Everything that is in the database, and where everybody is."""
+
+    nodes: tuple[Copies, ...]
+    links: Links
+    published: Version
+    indexes: frozenset[str] = frozenset({"plain"})
+    holder: int | None = None
+    staging: str | None = None
+    writers: tuple[Writer, ...] = ()
+    reader: Reader = Reader()
+    mishaps: int = 0  # that have happened
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is done wrong on purpose: another order of steps, no fencing, or a pointer in two writes."""
+
+    steps: tuple[Step, ...] = PUBLICATION
+    is_fenced: bool = True
+    is_one_pointer: bool = True
+
+
+class ViolationError(AssertionError):
+    """What must never be, was; the message says what, and the way there."""
+
+
+def initial(jobs: Sequence[str]) -> State:
+    """Return a database with a version and the one before it, and writers who want something each.
+
+    A job is "full", "local", "leaving" (local; the second node leaves) or "rollback".
+    """
+    before = Version("r0", "r0", ("r0", None))
+    now = Version("r1", "r1", ("r1", "r1"), before=before)
+    nodes = (Copies(("r1", "r1"), None, ("r0", ("r0", "r0"))), Copies(("r1", "r1"), None, ("r0", None)))
+    links = Links(frozenset({"r1"}), previous=frozenset({"r0"}))
+    return State(nodes, links, now, writers=tuple(Writer(job) for job in jobs))
+
+
+def explore(start: State, mistake: Mistake = Mistake(), mishaps: int = 2) -> int:
+    """Visit every state that can be reached; return how many there are.
+
+    Raises
+    ------
+    ViolationError
+        If one breaks an invariant.
+    """
+    came_from: dict[State, tuple[State, str] | None] = {start: None}
+    frontier = [start]
+    while frontier:
+        reached = []
+        for state in frontier:
+            try:
+                check(state)
+                successors = list(events(state, mistake, mishaps))
+                if all(writer.is_dead or not writer.todo for writer in state.writers):
+                    check_recovery(state, mistake)
+            except ViolationError as violation:
+                raise ViolationError(f"{violation}: {' / '.join(way(came_from, state))}") from None
+            for name, successor in successors:
+                if successor not in came_from:
+                    came_from[successor] = state, name
+                    reached.append(successor)
+        frontier = reached
+    return len(came_from)
+
+
+def way(came_from: dict[State, tuple[State, str] | None], state: State) -> list[str]:
+    """Return the events that led to a state."""
+    names = []
+    while (step := came_from[state]) is not None:
+        state, name = step
+        names.append(name)
+    return names[::-1]
+
+
+# What can happen next.
+
+
+def events(state: State, mistake: Mistake, mishaps: int) -> Iterator[tuple[str, State]]:
+    """Yield the name of each event that is possible, and the state after it."""
+    may_fail = state.mishaps < mishaps
+    for number, writer in enumerate(state.writers):
+        if writer.is_dead or not writer.todo:
+            continue
+        statement = writer.todo[0]
+        after = applied(state, number, mistake, may_take_over=may_fail)
+        if after is not None:
+            yield f"{number}: {statement[0]}", after
+            if may_fail and after.writers[number].todo != writer.todo and not after.writers[number].is_loser:
+                # The answer is lost: the statement has taken effect, and is sent again.
+                again = after.writers[number]._replace(todo=writer.todo)
+                yield f"{number}: {statement[0]}, answer lost", put(after, number, again, failed=True)
+        if may_fail:
+            yield f"{number} dies", put(state, number, writer._replace(is_dead=True), failed=True)
+    yield from reads(state)
+    if may_fail and state.reader.read >= 0:
+        yield "the server restarts", state._replace(reader=Reader(), mishaps=state.mishaps + 1)
+
+
+def put(state: State, number: int, writer: Writer, *, failed: bool = False) -> State:
+    """Return the state with another state of one writer."""
+    writers = (*state.writers[:number], writer, *state.writers[number + 1 :])
+    return state._replace(writers=writers, mishaps=state.mishaps + failed)
+
+
+def reads(state: State) -> Iterator[tuple[str, State]]:
+    """Yield what the reader by version can do next."""
+    reader = state.reader
+    if reader.read == -1:
+        yield "reader: version", state._replace(reader=Reader(state.published, 0))
+        return
+    assert reader.version is not None
+    if reader.read < len(NODES):
+        seen = value_of(state.nodes[reader.read], reader.version)
+        if seen != reader.version.expected[reader.read]:
+            raise ViolationError(f"a reader of {reader.version.run} saw {seen} on node {reader.read}")
+        yield f"reader: node {reader.read}", state._replace(reader=reader._replace(read=reader.read + 1))
+        return
+    see_links(state, reader.version, f"a reader of {reader.version.run}")
+    if not set(reader.version.indexes) <= state.indexes:
+        raise ViolationError(f"a reader of {reader.version.run} asked an index that is not there")
+    found = {
+        node
+        for node, here in enumerate(state.nodes)
+        for index in reader.version.indexes
+        if (here.plain if index == "plain" else here.staged) == read_copy(here, reader.version)
+    }
+    missing = {node for node in NODES if reader.version.expected[node] is not None} - found
+    if missing:
+        raise ViolationError(f"the indexes of {reader.version.run} lack nodes {missing}")
+    yield "reader: done", state._replace(reader=Reader())
+
+
+def value_of(node: Copies, version: Version) -> str | None:
+    """Return what a reader by version takes for the value of a node, as the queries do."""
+    copy = read_copy(node, version)
+    return copy[1] if copy is not None and copy[0] == version.space else None
+
+
+def see_links(state: State, version: Version, who: str) -> None:
+    """See that the links of a version are where its readers look for them."""
+    seen = state.links.staged if version.is_staged else state.links.plain
+    if version.run not in seen:
+        raise ViolationError(f"{who} saw no links of {version.run}")
+
+
+def read_copy(node: Copies, version: Version) -> Copy | None:
+    """Return the copy of a node that a reader by version looks at."""
+    return node.staged if version.is_staged and node.staged is not None else node.plain
+
+
+# What each statement does.
+
+
+def statements(mistake: Mistake, steps: Sequence[Step]) -> tuple[tuple[str, int], ...]:
+    """Return the statements of some steps, each with the node that it is about."""
+    switch = ["switch"] if mistake.is_one_pointer else ["half", "switch"]
+    names = {
+        Step.INDEX_STAGED: ["index staged"],
+        Step.SWITCH_TO_STAGED: ["make staged", *switch],
+        Step.AWAIT_READERS: ["await"],
+        Step.INDEX_PLAIN: ["index plain"],
+        Step.SWITCH_TO_PLAIN: ["make plain", *switch],
+    }
+    of = {step: [(name, 0) for name in listed] for step, listed in names.items()}
+    links = ["forget links", "keep links", "settle links", "remove links"]
+    of[Step.STAGE] = [*(("stage", node) for node in NODES), ("stage links", 0)]
+    of[Step.SETTLE] = [*(("settle", node) for node in NODES), *((name, 0) for name in links)]
+    of[Step.UNSTAGE] = [("drop", 0), *(("unstage", node) for node in NODES), ("unstage links", 0), ("end", 0)]
+    return tuple(statement for step in steps for statement in of[step])
+
+
+def left_over(state: State, mistake: Mistake) -> tuple[tuple[str, int], ...]:
+    """Return the statements by which the next holder of the lease finishes or undoes what is half done."""
+    if state.staging is None:
+        return ()
+    if not state.published.is_staged:
+        return statements(mistake, UNDO)
+    return statements(mistake, mistake.steps[mistake.steps.index(Step.SWITCH_TO_STAGED) + 1 :])
+
+
+def applied(state: State, number: int, mistake: Mistake, *, may_take_over: bool) -> State | None:
+    """Return the state after a writer's next statement; None if it has to wait."""
+    writer = state.writers[number]
+    name, node = writer.todo[0]
+    if name == "take":
+        return taken(state, number, mistake, may_take_over=may_take_over)
+    if mistake.is_fenced and state.holder != number:
+        return put(state, number, writer._replace(todo=(), is_loser=True))
+    if name == "await" and state.reader.version not in (None, state.published):
+        return None
+    if name == "register":
+        coming = coming_version(state.published, writer.job, f"w{number}")
+        steps = () if coming is None else statements(mistake, mistake.steps)
+        writer = writer._replace(coming=coming, todo=(*writer.todo[:1], *steps, ("release", 0)))
+        state = state._replace(staging=None if coming is None else coming.run)
+    else:
+        state, writer = changed(state, writer, name, node)
+    return put(state, number, writer._replace(todo=writer.todo[1:]))
+
+
+def taken(state: State, number: int, mistake: Mistake, *, may_take_over: bool) -> State | None:
+    """Take the lease: nobody holds it, its holder is dead, or its time is up."""
+    holder = state.holder
+    is_lapsed = holder not in (None, number) and not state.writers[holder].is_dead
+    if is_lapsed and not may_take_over:
+        return None
+    todo = (*left_over(state, mistake), ("register", 0))
+    writer = state.writers[number]._replace(todo=todo, coming=state.published, made=None)
+    return put(state._replace(holder=number), number, writer, failed=is_lapsed)
+
+
+def coming_version(published: Version, job: str, run: str) -> Version | None:
+    """Return the version that a writer publishes next; None if there is none to roll back to."""
+    if job == "rollback":
+        return published.before and published.before._replace(before=published.at_rest())
+    first, second = run, published.expected[1]
+    if job == "full":
+        return Version(run, run, (run, run), before=published.at_rest())
+    return Version(
+        run, published.space, (first, None if job == "leaving" else second), before=published.at_rest()
+    )
+
+
+def staged_copy(here: Copies, coming: Version, job: str, node: int) -> Copy | None:
+    """Return what a writer stages of a node."""
+    if job == "rollback":
+        if here.previous is None or here.previous[0] != coming.run:
+            return None
+        kept = here.previous[1]
+        return GONE if kept is None else (coming.space, kept[1])
+    if job == "full":
+        return coming.space, coming.run
+    if node == 0:
+        return coming.space, coming.run
+    return GONE if job == "leaving" and here.plain is not None else None
+
+
+def settled(here: Copies, coming: Version) -> Copies:
+    """Return a node after it was settled, as cypher/write/coordinates_settle.cypher does."""
+    before = coming.before
+    assert before is not None
+    left = before.space if before.space != coming.space else None
+    if here.staged is None and (here.plain is None or here.plain[0] != left):
+        return here
+    if here.previous is not None and here.previous[0] == before.run:
+        return here
+    plain = None if here.staged in (None, GONE) else here.staged
+    return here._replace(plain=plain, previous=(before.run, here.plain))
+
+
+def changed(state: State, writer: Writer, name: str, node: int) -> tuple[State, Writer]:
+    """Return what a statement makes of the database, and of what its writer knows."""
+    here, coming = state.nodes[node], writer.coming
+    if name == "release":
+        return state._replace(holder=None), writer
+    assert coming is not None
+    if "links" in name:
+        return state._replace(links=changed_links(state.links, coming, writer.job, name)), writer
+    match name:
+        case "stage":
+            here = here._replace(staged=staged_copy(here, coming, writer.job, node))
+        case "index staged":
+            is_same_space = coming.before is not None and coming.space == coming.before.space
+            indexes = ("staged", "plain") if is_same_space else ("staged",)
+            state = state._replace(indexes=state.indexes | {"staged"})
+            writer = writer._replace(coming=coming._replace(indexes=indexes))
+        case "make staged":
+            writer = writer._replace(made=coming._replace(is_staged=True))
+        case "make plain":
+            writer = writer._replace(made=coming._replace(is_staged=False, indexes=("plain",)))
+        case "half":
+            assert writer.made is not None
+            state = state._replace(published=writer.made._replace(indexes=state.published.indexes))
+        case "switch":
+            assert writer.made is not None
+            state = state._replace(published=writer.made)
+            writer = writer._replace(coming=writer.made)
+        case "settle":
+            here = settled(here, coming)
+        case "index plain":
+            state = state._replace(indexes=state.indexes | {"plain"})
+        case "drop":
+            state = state._replace(indexes=state.indexes - {"staged"})
+        case "unstage":
+            here = here._replace(staged=None)
+        case "end":
+            state = state._replace(staging=None)
+    nodes = tuple(here if other == node else copies for other, copies in enumerate(state.nodes))
+    return state._replace(nodes=nodes), writer
+
+
+def changed_links(links: Links, coming: Version, job: str, name: str) -> Links:
+    """Return what a statement makes of the predicted links."""
+    run, before = frozenset({coming.run}), frozenset({coming.before.run} if coming.before else ())
+    plain, staged, previous = links
+    match name:
+        case "stage links":
+            return links._replace(staged=staged | (previous & run if job == "rollback" else run))
+        case "forget links":
+            return links._replace(previous=previous & before)
+        case "keep links":
+            return links._replace(previous=previous | (plain & before))
+        case "settle links":
+            return links._replace(plain=plain | (staged & run))
+        case "remove links":
+            return links._replace(plain=plain - before)
+        case _:
+            return links._replace(staged=frozenset())
+
+
+# What must always be.
+
+
+def check(state: State) -> None:
+    """See that nothing is torn or lost.
+
+    The published version can be read whole by version. Before its first switch and after its second a plain
+    reader reads exactly the published version, in between each node of that or of the one before. At rest
+    nothing is staged, and the version before can be had back.
+    """
+    published = state.published
+    for node, here in enumerate(state.nodes):
+        seen, plain = value_of(here, published), here.plain and here.plain[1]
+        if seen != published.expected[node]:
+            raise ViolationError(f"node {node} of the published version {published.run} is lost: {seen}")
+        known = {published.expected[node]}
+        if published.is_staged and published.before is not None:
+            known.add(published.before.expected[node])
+        if plain not in known:
+            raise ViolationError(f"a plain reader saw {plain} on node {node} of {published.run}")
+    see_links(state, published, "a reader now")
+    if not published.is_staged and state.links.plain != {published.run}:
+        raise ViolationError(f"a plain reader saw links of {set(state.links.plain)}")
+    if not state.links.plain:
+        raise ViolationError("a plain reader saw no links")
+    if not set(published.indexes) <= state.indexes:
+        raise ViolationError(f"an index of {published.run} is missing")
+    if state.staging is None:
+        check_rest(state)
+
+
+def check_rest(state: State) -> None:
+    """See that nothing is staged, and that the version before can be had back."""
+    published = state.published
+    staged = ("staged" in state.indexes, state.links.staged, *(here.staged for here in state.nodes))
+    if published.is_staged or any(staged):
+        raise ViolationError("something is staged at rest")
+    if "plain" not in state.indexes:
+        raise ViolationError("the plain index is missing at rest")
+    before = published.before
+    if before is None:
+        return
+    if state.links.previous != {before.run}:
+        raise ViolationError(f"links of {before.run}, to be rolled back to, are lost")
+    for node, here in enumerate(state.nodes):
+        is_kept = here.previous is not None and here.previous[0] == before.run
+        copy = here.previous[1] if is_kept and here.previous is not None else here.plain
+        value = copy[1] if copy is not None and (is_kept or copy[0] == before.space) else None
+        if value != before.expected[node]:
+            raise ViolationError(f"node {node} of {before.run}, to be rolled back to, is lost: {value}")
+
+
+def check_recovery(state: State, mistake: Mistake) -> None:
+    """See that the next holder of the lease puts everything right, whatever has died."""
+    state = state._replace(reader=Reader(), holder=len(state.writers))
+    repairer = Writer("rollback", todo=left_over(state, mistake), coming=state.published)
+    state = state._replace(writers=(*state.writers, repairer))
+    while state.writers[-1].todo:
+        after = applied(state, len(state.writers) - 1, mistake, may_take_over=False)
+        assert after is not None
+        state = after
+    check(state)
+    check_rest(state)

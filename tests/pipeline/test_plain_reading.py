@@ -107,7 +107,7 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
 
 
 def test_a_retriever_with_a_constant_index_name_goes_on_over_ten_refreshes(store, cypher, papers):
-    """Before every statement of a refresh it gets an answer, and after each the nearest of the new version."""
+    """Before every statement of a refresh it is answered, and after each by the new version."""
     refresh(store, JOB)
     retriever = VectorRetriever(cypher.driver, INDEX, return_properties=["key"])
     asked = []

@@ -131,7 +131,7 @@ def test_a_clear_of_a_killed_client_is_completed_by_another(server, store, cyphe
     clean = snapshot(cypher)
     for seed in range(2):
         write_version(server.settings, graph, NAMES, seed)
-    killed(clear_model, server.settings, NAMES, Statement(("DELETE p",)))
+    killed(clear_model, server.settings, NAMES, Statement(("UNWIND batch AS p",)))
     assert not runs_in_graph(cypher, LABEL, NAMES).keys() & {"plain", "previous"}
     store.clear(model=NAMES.model)
     assert snapshot(cypher) == clean

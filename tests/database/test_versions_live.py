@@ -570,7 +570,7 @@ def test_pruning_the_version_before_removes_all_of_it(store, cypher, graph):
     assert statuses(store).keys() == {run.run_id for run in runs}
 
 
-@pytest.mark.parametrize("die_at", ["SET m.version", "REMOVE n.", "DELETE p", "DETACH DELETE r"])
+@pytest.mark.parametrize("die_at", ["SET m.version", "REMOVE n.", "UNWIND batch AS p", "DETACH DELETE r"])
 def test_pruning_is_completed_by_pruning_again(store, cypher, graph, die_at):
     def die():
         raise KeyboardInterrupt

@@ -106,6 +106,9 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
     assert plain_links(cypher, NAMES) == written.links[placed]
 
 
+@pytest.mark.filterwarnings(
+    "ignore:The default returned 'id' field:DeprecationWarning"
+)  # the retriever's own
 def test_a_retriever_with_a_constant_index_name_goes_on_over_ten_refreshes(store, cypher, papers):
     """Before every statement of a refresh it is answered, and after each by the new version."""
     refresh(store, JOB)
@@ -126,8 +129,10 @@ def test_a_retriever_with_a_constant_index_name_goes_on_over_ten_refreshes(store
         else:
             papers.add(group=turn % 4)
         store.tracer(look if turn in (0, 4) else None)
-        report = refresh(store, JOB, mode="full" if turn == 9 else "auto")
-        store.tracer(None)
+        try:
+            report = refresh(store, JOB, mode="full" if turn == 9 else "auto")
+        finally:
+            store.tracer(None)
         assert report.outcome == "published"
         points = {key: np.array(values[0]) for key, values in plain_nodes(cypher, NAMES).items()}
         for key in (3, max(points)):

@@ -25,16 +25,18 @@ GRANT DELETE ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun, HeatRequest T
 GRANT SET PROPERTY {*} ON GRAPH neo4j NODES HeatModel, HeatVersion, HeatRun, HeatRequest TO heat;
 
 // Its own relationships. No other may be made, changed or deleted.
-GRANT CREATE ON GRAPH neo4j RELATIONSHIPS HEAT_PREDICTED, HEAT_PUBLISHED, HEAT_PREVIOUS, HEAT_LANE TO heat;
-GRANT DELETE ON GRAPH neo4j RELATIONSHIPS HEAT_PREDICTED, HEAT_PUBLISHED, HEAT_PREVIOUS, HEAT_LANE TO heat;
-GRANT SET PROPERTY {*} ON GRAPH neo4j
-  RELATIONSHIPS HEAT_PREDICTED, HEAT_PUBLISHED, HEAT_PREVIOUS, HEAT_LANE TO heat;
+GRANT CREATE ON GRAPH neo4j RELATIONSHIPS
+  HEAT_PREDICTED, HEAT_PREDICTED_STAGED, HEAT_PREDICTED_PREVIOUS, HEAT_PUBLISHED, HEAT_PREVIOUS, HEAT_LANE TO heat;
+GRANT DELETE ON GRAPH neo4j RELATIONSHIPS
+  HEAT_PREDICTED, HEAT_PREDICTED_STAGED, HEAT_PREDICTED_PREVIOUS, HEAT_PUBLISHED, HEAT_PREVIOUS, HEAT_LANE TO heat;
+GRANT SET PROPERTY {*} ON GRAPH neo4j RELATIONSHIPS
+  HEAT_PREDICTED, HEAT_PREDICTED_STAGED, HEAT_PREDICTED_PREVIOUS, HEAT_PUBLISHED, HEAT_PREVIOUS, HEAT_LANE TO heat;
 
-// On your nodes these properties and nothing else: three versions of coordinates, radius, run, and indexed vector.
+// On your nodes these properties and nothing else: what is published, what is being published, and what it replaced.
 GRANT SET PROPERTY {
-  heatEmbedding1, heatRadius1, heatRun1, heatVector1,
-  heatEmbedding2, heatRadius2, heatRun2, heatVector2,
-  heatEmbedding3, heatRadius3, heatRun3, heatVector3
+  heatEmbedding, heatRadius, heatRun, heatVector,
+  heatEmbeddingStaged, heatRadiusStaged, heatRunStaged, heatVectorStaged,
+  heatEmbeddingPrevious, heatRadiusPrevious, heatRunPrevious, heatVectorPrevious
 } ON GRAPH neo4j NODES * TO heat;
 
 // The names above are new in the database when a model is first written, and the vector index is made by every run.

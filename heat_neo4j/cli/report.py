@@ -162,8 +162,5 @@ def _query(report: RunReport) -> Iterator[str]:
 
     run = report.run
     strength = "probability" if report.calibration or report.score else "distance"
-    name = run.model.replace("\\", "\\\\").replace("'", "\\'")
-    yield f"MATCH (model:HeatModel {{name: '{name}'}}) WITH model.version AS version"
-    yield f"MATCH (m:HeatVersion {{model: '{name}', number: version}})"
-    yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b) WHERE p.run = m.linkRun"
+    yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b)"
     yield f"RETURN a, b, p.{strength} ORDER BY p.rank LIMIT 10"

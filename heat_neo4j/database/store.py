@@ -83,8 +83,10 @@ class StoreQueries:
         """
         query = load_query(name)
         names, values = query.divide(parameters)
-        if set(query.names) - set(names):
-            names |= self._names_of(query, values["model"])
+        own = self._names_of(query, values["model"]) if set(query.names) - set(names) else {}
+        if set(query.names) - set(names) - set(own):
+            return []  # not published: the names in the file could be those of another model
+        names |= own
         values = {each.name: values[each.name] for each in query.parameters}
         records = self._connection.read(query.written(names), values, doing="querying")
         return [dict(record) for record in records]

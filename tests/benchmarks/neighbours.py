@@ -54,7 +54,7 @@ INDEX_ALONE = f"""CYPHER 5
 MATCH (model:HeatModel {{name: $model}})
 WITH model.version AS version
 MATCH (m:HeatVersion {{model: $model, number: version}})
-MATCH (a:{LABEL} {{{KEY}: $value}}) WHERE a[m.runProperty] = m.run
+MATCH (a:{LABEL} {{{KEY}: $value}}) WHERE a[m.runProperty] = m.space
 UNWIND m.indexes AS index
 CALL db.index.vector.queryNodes(index, $k + 1, a[m.vectorProperty]) YIELD node
 WITH node WHERE node <> a
@@ -93,12 +93,13 @@ class Embedded:
             labels={LABEL: np.ones(n, dtype=bool)},
             provenance=Provenance({"labels": [LABEL], "key": KEY}, {"nodes": n}, ()),
         )
-        record = store.write_embedding(graph, points)
-        self.index_seconds = record.stage_seconds["build index"]
+        store.write_embedding(graph, points, index=False)
+        began = perf_counter()
+        (index,) = store.create_index().indexes
         if hnsw is not None:
             began = perf_counter()
-            self._rebuild(record.indexes[0], str(record.vector_property), hnsw)
-            self.index_seconds = perf_counter() - began
+            self._rebuild(index.name, index.property, hnsw)
+        self.index_seconds = perf_counter() - began
 
     def _rebuild(self, index: str, vector: str, hnsw: tuple[int, int]) -> None:
         """Make the index anew, with other settings."""

@@ -128,7 +128,7 @@ def run(driver: neo4j.Driver, nodes: int, n_links: int) -> float:
     store.clear(model=NAMES.model)
     first = plain(driver, graph, points, links)
     checked = check_links(links, nodes)
-    moved = coordinate_columns(check_coordinates(points, nodes, "poincare"), graph.node_ids, vectors=True)
+    moved = coordinate_columns(check_coordinates(points, nodes, "poincare"), np.arange(nodes), graph.node_ids)
     joined = link_columns(checked, np.arange(len(links.source)), graph.node_ids)
     bare = [
         timed(lambda: transport(driver, moved, nodes)),

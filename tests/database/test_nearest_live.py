@@ -326,22 +326,23 @@ def test_one_node_alone_has_no_neighbours(server, store):
 
 
 @pytest.mark.parametrize("kind", ["hyperboloid", "klein"])
-def test_other_coordinates_need_the_index(server, store, kind):
+def test_other_coordinates_have_points_of_the_ball_beside_them(server, store, kind):
+    def ask(model, exact):
+        answer = store.neighbours("n4", model=model, exact=exact)
+        assert [each.distance for each in answer.nodes] == digits(other.nearest(4)[:10])
+        return answer
+
     for other in opened(server, 60, 3, 9.0, coordinates=kind):
-        for exact in (False, True):
-            answer = store.neighbours("n4", model=other.model, exact=exact)
-            assert [each.distance for each in answer.nodes] == digits(other.nearest(4)[:10])
+        assert ask(other.model, exact=False).fetch is not None
+        assert ask(other.model, exact=True).fetch is None
+        asked = {"model": other.model, "label": other.label, "property": "name", "value": "n4"}
+        rows = store.query("nearest_scan", **asked)
+        assert [row["distance"] for row in rows] == digits(other.nearest(4)[:10])
         store.drop_index(other.model)
         for exact in (False, True):
-            with pytest.raises(
-                ProjectionError,
-                match=rf"need Poincare coordinates, and model .* has {kind} ones: `heat index create` adds",
-            ):
-                store.neighbours("n4", model=other.model, exact=exact)
+            assert ask(other.model, exact).fetch is None
         store.create_index(other.model)
-        answer = store.neighbours("n4", model=other.model)
-        assert [each.distance for each in answer.nodes] == digits(other.nearest(4)[:10])
-        assert answer.fetch is not None
+        assert ask(other.model, exact=False).fetch is not None
 
 
 def test_an_index_that_somebody_dropped_is_told(store, cypher, own):

@@ -14,7 +14,7 @@ from heat_neo4j import errors
 from heat_neo4j.attributes.strings import HASHED
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
-from heat_neo4j.database.index.vector_indexes import CORE_SIZE
+from heat_neo4j.database.publish.publication import CORE_SIZE
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.embedding import warm_start
 from heat_neo4j.linkpred.candidates import EACH

@@ -12,6 +12,7 @@ from ast import literal_eval
 
 import pytest
 
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from tests.docs.pages import COMMAND, PAGES, PageReader, commands_of, executable_blocks, page_blocks
 from tests.docs.tables import first_column
@@ -25,7 +26,7 @@ FIELDS = ("biology", "physics", "music")
 COMMAND_LINE = "docs/command-line.md"
 WORK = (
     "README.md", COMMAND_LINE, "docs/python.md", "docs/cypher.md", "docs/queries.md", "docs/refresh.md",
-    "docs/operations.md", "docs/safety.md",
+    "docs/publication.md", "docs/operations.md", "docs/safety.md",
 )  # fmt: skip
 MEASURING = ("docs/evaluation.md", "docs/pictures.md")
 TOUR = "docs/tour.md"  # has a test of its own
@@ -42,8 +43,7 @@ def cypher(server):
             "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
         )
         run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
-        for slot in (1, 2, 3):
-            run(f"DROP INDEX heatVector{slot}_Paper IF EXISTS")
+        run("DROP INDEX heat_Paper IF EXISTS")
 
 
 @pytest.fixture
@@ -72,9 +72,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
         "server", "load", "check", "estimate", "embed", "runs", "links",
     ]  # fmt: skip
     (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))
-    assert (
-        "Published     poincare coordinates of 60 nodes in heatEmbedding1, heatRadius1, heatRun1" in embedded
-    )
+    assert "Published     poincare coordinates of 60 nodes in heatEmbedding, heatRadius, heatRun" in embedded
     (linked,) = (text for command, text in said.items() if command.startswith("heat links"))
     assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
     (row,) = cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")
@@ -109,6 +107,13 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     values = {"model": "heat", "value": "p1", "k": 3}
     assert len(cypher(nearest, **values)) == 3
     assert len(cypher(links)) == 10
+    (by_version,) = reader.take("docs/publication.md", "cypher")
+    plain = "MATCH (n:Paper) RETURN n, n.heatEmbedding AS embedding"
+    seen, expected = (
+        {row["n"]["id"]: row["embedding"] for row in cypher(each)} for each in (by_version, plain)
+    )
+    assert len(seen) == PAPERS
+    assert seen == expected
     ask_for_nearest_nodes(reader, cypher, store)
 
     follow_the_schedule(reader, server)
@@ -161,13 +166,15 @@ def check_tables(cypher):
     """Compare the tables of what is written with what is written."""
     text = PAGES["docs/data-model.md"]
     (keys,) = cypher("MATCH (m:HeatModel {name: 'heat'}) RETURN keys(m) AS keys")
-    at_times = {"rolledBackAt", "leaseHolder", "leaseUntil"}
+    at_times = {"rolledBackAt", "leaseHolder", "leaseUntil", "staging"}
     assert first_column(text, "## One `(:HeatModel)`") - at_times == set(keys["keys"])
     (keys,) = cypher(
         "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
         "RETURN keys(v) AS keys"
     )
-    assert first_column(text, "## `(:HeatVersion)`") == set(keys["keys"])
+    while_published = {"publishing", "indexWanted", "stagedLinkType"}
+    while_published |= {f"staged{name}" for name in ("Embedding", "Radius", "Run", "Vector")}
+    assert first_column(text, "## `(:HeatVersion)`") - while_published == set(keys["keys"])
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
     of_others = {"error", "auroc", "overlap", "meanMove"}  # runs that stopped, and those of a refresh
     assert first_column(text, "## One `(:HeatRun)`") - of_others == {row["key"] for row in keys}
@@ -177,8 +184,10 @@ def check_tables(cypher):
     assert first_column(text, "## Predicted links") == {row["key"] for row in keys}
     keys = cypher("MATCH (n:Paper) UNWIND keys(n) AS key RETURN DISTINCT key")
     ours = {row["key"] for row in keys if row["key"].startswith("heat")}
-    assert {name[:-1] for name in first_column(text, "## On your nodes")} == {name[:-1] for name in ours}
-    assert ours <= first_column(text, "## On your nodes")
+    names = WriteNames()
+    assert first_column(text, "## On your nodes") == set(names.plain)
+    assert ours == {names.embedding, names.radius, names.run}
+    assert first_column(text, "## Beside these") == {*names.staged, *names.previous}
 
 
 def follow_the_readme(reader, cypher, store):

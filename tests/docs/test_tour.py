@@ -22,7 +22,7 @@ def cypher(server):
         yield run
         run("MATCH (n) WHERE n:Item OR n:HeatRun OR n:HeatModel OR n:HeatVersion DETACH DELETE n")
         run("DROP CONSTRAINT heat_load_Item_name IF EXISTS")
-        run("DROP INDEX heatVector1_Item IF EXISTS")
+        run("DROP INDEX heat_Item IF EXISTS")
 
 
 def assert_shown(shown, printed):

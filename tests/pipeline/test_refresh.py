@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.errors import LeaseHeld, ProjectionError, QualityRejected
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import from_poincare
@@ -14,7 +15,7 @@ from heat_neo4j.pipeline.embed import embed, refresh
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import Limits
 from tests.support.commands import invoker
-from tests.support.live_graph import before_first, snapshot
+from tests.support.live_graph import before_first, runs_in_graph, snapshot
 from tests.support.query_toy import ask
 from tests.support.refresh_toy import CONFIG, LABEL, MODEL, OPTIONS, TYPE, N, make_job, small_model
 
@@ -75,7 +76,11 @@ def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, paper
         near = store.neighbours(str(key), key="key", model=MODEL, k=4).nodes
         assert sum(each.properties["key"] % 4 == group for each in near) >= 3
     # Links by the law of the first run, and of the new nodes too.
+    # Only the new ones were written, and of the others nothing is kept twice.
     record = report.report.run
+    previous = papers.lists("freshRunPrevious")
+    assert {key for key, run in previous.items() if run is not None} == set(keys)
+    assert (node["run"], node["space"]) == (record.run_id, before["run"])
     first = store.runs(MODEL)[1]
     assert record.parameters["calibration"] == first.parameters["calibration"]
     _, _, links = papers.seen()
@@ -192,6 +197,8 @@ def test_a_small_change_moves_what_it_is_at_and_nothing_else(store, cypher, pape
     for name, values in old.items():
         now = papers.lists(node[f"{name}Property"])
         assert {key for key in now if now[key] != values[key]} == around
+    previous = papers.lists("freshRunPrevious")
+    assert {key for key, run in previous.items() if run is not None} == around
     record = store.runs(MODEL)[0]
     assert (record.drift["moved"], record.training["changed_nodes"]) == (8, 8)
 
@@ -230,10 +237,8 @@ def test_a_version_that_does_not_pass_is_recorded_and_the_old_one_stays(store, c
         told[-1].removeprefix("rejected: "),
     )
     assert record.previous_run == before[0]
-    assert (
-        cypher("MATCH (n) WHERE n[$p] = $r RETURN count(n) AS c", p=f"{MODEL}Run2", r=record.run_id)[0]["c"]
-        == 0
-    )
+    in_graph = runs_in_graph(cypher, LABEL, WriteNames(MODEL))
+    assert in_graph == {"plain": {before[0]: N}, "plain links": {before[0]: len(before[2])}}
     # The next one is a full run, and of a full run that was rejected nothing is computed again.
     again = refresh(store, strict)
     assert (again.outcome, again.decision) == ("rejected", "full")

@@ -10,7 +10,19 @@ from heat_neo4j.database.query_files import list_queries, load_query
 from heat_neo4j.errors import ConfigError
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
-EXAMPLES = ("Module", "name", "HEAT_PREDICTED", "heatVector1_Module")
+EXAMPLES = {
+    "label": "Module",
+    "property": "name",
+    "embedding": "heatEmbedding",
+    "radius": "heatRadius",
+    "type": "HEAT_PREDICTED",
+    "index": "heat_Module",
+}
+# These are certified, or tell of runs: they go by the version, and those of search/ by its core.
+BY_VERSION = {
+    "compare_runs", "coverage", "history", "nearest", "nearest_quick", "nearest_to_point", "nearest_where",
+    "published",
+}  # fmt: skip
 NAMES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.cypher"))
 
 
@@ -40,21 +52,15 @@ def test_a_file_says_what_it_answers_and_names_its_parameters(name):
     sent = query.statement
     assert "//" not in sent
     assert {each.name for each in query.parameters} == set(re.findall(r"\$(\w+)", sent))
-    examples = {
-        "Module": "label",
-        "name": "property",
-        "HEAT_PREDICTED": "type",
-        "heatVector1_Module": "index",
-    }
     between = set(re.findall(r"`(.*?)`", sent))
-    assert {examples[each] for each in between} == set(query.names)
+    assert between == {EXAMPLES[each] for each in query.names}
     comments = [line for line in text.splitlines() if line.startswith("//")]
     for each in between:
         assert sum(f"`{each}`" in line for line in comments) == 1  # says what to put there
     assert "$(" not in sent  # whoever looks for a label that is a parameter looks at all nodes
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name.split("/")[-1] in BY_VERSION])
 def test_a_query_takes_the_number_of_the_version_first_and_goes_by_that(name):
     """Whatever else it read of the model's node could be of another version: Neo4j keeps no snapshot."""
     sent = re.sub(r"^CYPHER \d+\n", "", load_query(name).statement)
@@ -66,6 +72,24 @@ def test_a_query_takes_the_number_of_the_version_first_and_goes_by_that(name):
     assert len(re.findall(r"MATCH \(m:HeatVersion {model: \$?model, number: version", sent)) == 1
 
 
+@pytest.mark.parametrize("name", sorted(BY_VERSION))
+def test_what_goes_by_the_version_takes_a_staged_value_where_it_takes_the_plain_one(name):
+    sent = load_query(name).statement
+    for value in ("run", "radius", "vector"):
+        plain = re.findall(rf"(\w)\[m\.{value}Property\]", sent)
+        both = re.findall(rf"coalesce\((\w)\[m\.staged{value.title()}\], \1\[m\.{value}Property\]\)", sent)
+        assert both == plain
+    assert not {"heatEmbedding", "heatRadius", "HEAT_PREDICTED"} & set(re.findall(r"`(.*?)`", sent))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.split("/")[-1] not in BY_VERSION])
+def test_every_other_query_is_plain_cypher_over_the_published_names(name):
+    query = load_query(name)
+    by_version = r"\bHeat(Model|Version)\b|\$model\b|Staged|Previous|\[\w+\.\w+Property\]"
+    assert not re.search(by_version, query.statement)
+    assert {"embedding", "radius", "type"} & set(query.names)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_names_are_written_between_backticks_everywhere(name):
     query = load_query(name)
@@ -73,7 +97,7 @@ def test_names_are_written_between_backticks_everywhere(name):
     quoted = {each: f"`my ``{each}`` \\1 // $x\nRETURN 1`" for each in query.names}
     sent = query.written(odd)
     expected = query.statement
-    for each, example in zip(("label", "property", "type", "index"), EXAMPLES, strict=True):
+    for each, example in EXAMPLES.items():
         expected = expected.replace(f"`{example}`", quoted.get(each, ""))
     assert sent == expected
     assert query.written({}) == query.statement
@@ -94,9 +118,10 @@ def test_names_are_written_between_backticks_everywhere(name):
 def test_queries_that_find_a_node_have_its_label_and_property():
     named = {name: load_query(name).names for name in NAMES}
     assert named["nearest"] == ("label", "property")
-    assert named["search/nearest"] == ("label", "property", "index")
+    assert named["search/nearest"] == ("label", "property", "embedding", "radius", "index")
+    assert named["nearest_scan"] == ("label", "property", "embedding", "radius")
     assert named["links_of"] == ("label", "property", "type")
-    assert named["most_general"] == ("property",)
+    assert named["most_general"] == ("property", "embedding", "radius")
     assert named["published"] == ()
 
 
@@ -121,6 +146,8 @@ def test_what_is_given_is_divided_and_the_rest_has_defaults():
         {"model": "heat", "value": None, "k": 10, "fetch": 60},
     )
     assert query.divide({**names, "value": 1, "k": 3})[1]["k"] == 3
+    # The model says what the names of a plain query stand for, which has no parameter of that name.
+    assert load_query("links_of").divide({**names, "value": 1, "model": "papers"})[1]["model"] == "papers"
     assert load_query("published").divide({}) == ({}, {})
 
 

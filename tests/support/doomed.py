@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import NamedTuple
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
@@ -16,65 +16,68 @@ from heat_neo4j.pipeline.gate import Gate
 from tests.support.live_graph import random_links, random_points
 from tests.support.refresh_toy import make_job
 
-__all__ = ["BATCH", "clear_model", "refresh_model", "write_version", "write_versions_until_killed"]
+__all__ = ["BATCH", "Statement", "clear_model", "refresh_model", "roll_back_model", "write_version"]
 
 BATCH = 13
 
 
+class Statement(NamedTuple):
+    """The statement before which a process dies: the `turn`-th one that holds all of `words`."""
+
+    words: tuple[str, ...]
+    turn: int = 1
+
+
 @contextmanager
-def _counted(settings: tuple[str, str, str], die_at: int | None) -> Iterator[tuple[Neo4jStore, list[Any]]]:
-    """Give a store and the list of the statements it was about to send; what is asked again counts once.
-
-    How often the server is asked whether an index is ready differs from time to time.
-    """
+def _doomed(settings: tuple[str, str, str], die_at: Statement | None) -> Iterator[Neo4jStore]:
     uri, user, password = settings
-    sent: list[Any] = []
+    met = 0
 
-    def note(statement: str, parameters: Any) -> None:
-        if sent and sent[-1] == (statement, parameters):
-            return
-        sent.append((statement, parameters))
-        if len(sent) == die_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def note(statement: str, parameters: object) -> None:
+        nonlocal met
+        if die_at is not None and all(word in statement for word in die_at.words):
+            met += 1
+            if met == die_at.turn:
+                os.kill(os.getpid(), signal.SIGKILL)
 
     with Neo4jStore.connect(uri, auth=(user, password)) as store:
         store.tracer(note)
-        yield store, sent
+        yield store
 
 
 def write_version(
-    settings: tuple[str, str, str], graph: Graph, names: WriteNames, seed: int, die_at: int | None = None
-) -> int:
-    """Publish version `seed` in one run; die before statement `die_at`, if given; return how many came."""
+    settings: tuple[str, str, str],
+    graph: Graph,
+    names: WriteNames,
+    seed: int,
+    die_at: Statement | None = None,
+) -> None:
+    """Publish version `seed` in one run; die before `die_at`, if given."""
     parts = ["embedding", "links"]
     with (
-        _counted(settings, die_at) as (store, sent),
+        _doomed(settings, die_at) as store,
         store.start_run(graph, names=names, parts=parts, batch_size=BATCH) as run,
     ):
         run.write_embedding(random_points(graph.n_nodes, seed), coordinates="hyperboloid")
         run.write_links(random_links(graph.n_nodes, seed))
         run.publish()
-    return len(sent)
 
 
-def write_versions_until_killed(
-    settings: tuple[str, str, str], graph: Graph, names: WriteNames, seeds: list[int]
+def roll_back_model(
+    settings: tuple[str, str, str], names: WriteNames, die_at: Statement | None = None
 ) -> None:
-    """Publish one version after another, without end."""
-    while True:
-        for seed in seeds:
-            write_version(settings, graph, names, seed)
+    """Publish the version before again; die before `die_at`, if given."""
+    with _doomed(settings, die_at) as store:
+        store.roll_back(names.model)
 
 
-def refresh_model(settings: tuple[str, str, str], die_at: int | None = None) -> int:
-    """Refresh the toy; die before statement `die_at`, if given; return how many came."""
-    with _counted(settings, die_at) as (store, sent):
-        refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0))
-    return len(sent)
-
-
-def clear_model(settings: tuple[str, str, str], names: WriteNames, die_at: int | None = None) -> int:
-    """Clear the model; die before statement `die_at`, if given; return how many came."""
-    with _counted(settings, die_at) as (store, sent):
+def clear_model(settings: tuple[str, str, str], names: WriteNames, die_at: Statement | None = None) -> None:
+    """Clear the model; die before `die_at`, if given."""
+    with _doomed(settings, die_at) as store:
         store.clear(model=names.model)
-    return len(sent)
+
+
+def refresh_model(settings: tuple[str, str, str], die_at: Statement | None = None) -> None:
+    """Refresh the toy; die before `die_at`, if given."""
+    with _doomed(settings, die_at) as store:
+        refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0), lease_seconds=1.0))

@@ -126,8 +126,13 @@ class Toy:
         return WriteNames(model=f"other {self.label}")
 
     @property
-    def links_type(self):
-        return WriteNames(model=self.model).link_type
+    def own_names(self):
+        """What the model's names are called, by the words of `LibraryQuery.names`."""
+        names = WriteNames(model=self.model)
+        index = names.index_of(self.label)
+        return {
+            "embedding": names.embedding, "radius": names.radius, "type": names.link_type, "index": index,
+        }  # fmt: skip
 
     def clear(self, cypher, store):
         if self.names:
@@ -200,7 +205,10 @@ def named(name, values):
 
 
 def ask(store, name, values):
-    return store.query(name, **named(name, values), **chosen(name, values))
+    given = named(name, values) | chosen(name, values)
+    if set(load_query(name).names) - {"label", "property"}:
+        given["model"] = values["model"]
+    return store.query(name, **given)
 
 
 def same(rows, expected):

@@ -7,12 +7,13 @@ import signal
 import time
 from typing import Any
 
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld
 from heat_neo4j.local_server.server import LocalServer
 from heat_neo4j.pipeline.embed import RefreshReport, refresh
 from heat_neo4j.pipeline.gate import Gate
-from tests.support.live_graph import Cypher
+from tests.support.live_graph import Cypher, published_node, runs_in_graph
 from tests.support.refresh_toy import LABEL, MODEL, Papers, make_job
 
 __all__ = ["JOB", "assert_nothing_else", "assert_whole", "crash", "refreshed"]
@@ -56,20 +57,15 @@ def assert_whole(papers: Papers, store: Neo4jStore, before: tuple[str, Any, Any]
 
 
 def assert_nothing_else(cypher: Cypher, store: Neo4jStore, run: str) -> None:
-    """Check that after a prune values, links, indexes and nodes of one run only are left."""
+    """Check that after a prune values, links, indexes and nodes of one version only are left."""
     store.prune(MODEL, records=0, previous=True)
-    assert [record.run_id for record in store.runs(MODEL)] == [run]
-    for slot in (1, 2, 3):
-        found = cypher(
-            f"MATCH (n:{LABEL}) WHERE n[$run] IS NOT NULL RETURN collect(DISTINCT n[$run]) AS runs",
-            run=f"{MODEL}Run{slot}",
-        )[0]["runs"]
-        assert found in ([], [run])
-    types = cypher(
-        "MATCH ()-[p]->() WHERE type(p) = $t RETURN collect(DISTINCT p.run) AS runs", t="FRESH_PREDICTED"
-    )
-    assert types[0]["runs"] == [run]
+    node = published_node(cypher, MODEL)
+    space = node["space"]  # of a local refresh that of the run before it, in whose space it placed nodes
+    assert {record.run_id for record in store.runs(MODEL)} == {run, space}
+    in_graph = runs_in_graph(cypher, LABEL, WriteNames(MODEL))
+    assert {copy: set(found) for copy, found in in_graph.items()} == {"plain": {space}, "plain links": {run}}
+    assert not {"publishing", "staging", "leaseHolder"} & node.keys()
     versions = cypher("MATCH (v:HeatVersion {model: $model}) RETURN count(v) AS count", model=MODEL)
-    assert versions[0]["count"] <= 2
+    assert versions[0]["count"] <= 3
     indexes = cypher("SHOW INDEXES YIELD name WHERE name STARTS WITH $model RETURN name", model=MODEL)
-    assert len(indexes) == 1
+    assert [index["name"] for index in indexes] == [WriteNames(MODEL).index_of(LABEL)]

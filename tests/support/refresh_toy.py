@@ -81,9 +81,9 @@ class Papers:
             count=count,
         )
 
-    def lists(self, slot_property: str) -> dict[int, Any]:
+    def lists(self, name: str) -> dict[int, Any]:
         """Return one property of the papers by key."""
-        rows = self.cypher(f"MATCH (n:{LABEL}) RETURN n.key AS key, n[$name] AS value", name=slot_property)
+        rows = self.cypher(f"MATCH (n:{LABEL}) RETURN n.key AS key, n[$name] AS value", name=name)
         return {row["key"]: row["value"] for row in rows}
 
     def published(self) -> dict[str, Any]:
@@ -91,16 +91,19 @@ class Papers:
         return published_node(self.cypher, MODEL)
 
     def seen(self) -> tuple[str, dict[int, Any], set[tuple[Any, ...]]]:
-        """Return what readers see: the run, the coordinates by key, and the links."""
+        """Return what readers by version see: the run, the coordinates by key, and the links."""
         node = self.published()
-        coordinates = {
-            key: value for key, value in self.lists(node["embeddingProperty"]).items() if value is not None
-        }
+        found = self.cypher(
+            f"MATCH (n:{LABEL}) WHERE coalesce(n[$m.stagedRun], n[$m.runProperty]) = $m.space "
+            "RETURN n.key AS key, coalesce(n[$m.stagedEmbedding], n[$m.embeddingProperty]) AS value",
+            m=node,
+        )
+        coordinates = {row["key"]: row["value"] for row in found}
         rows = self.cypher(
-            "MATCH (a)-[p]->(b) WHERE type(p) = $type AND p.run = $run "
+            "MATCH (a)-[p]->(b) "
+            "WHERE p.run = $m.linkRun AND type(p) = coalesce($m.stagedLinkType, $m.linkType) "
             "RETURN a.key AS a, b.key AS b, p.distance AS d, p.probability AS p",
-            type=node["linkType"],
-            run=node["linkRun"],
+            m=node,
         )
         return node["run"], coordinates, {tuple(row.values()) for row in rows}
 

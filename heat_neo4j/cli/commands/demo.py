@@ -200,9 +200,7 @@ def _show_end(picture: Path, status: ServerStatus | None) -> None:
         facts([("Browser", str(status.browser)), ("", login)])
     facts(
         [
-            ("Try", f"MATCH (model:HeatModel {{name: '{MODEL}'}}) WITH model.version AS version"),
-            ("", f"MATCH (m:HeatVersion {{model: '{MODEL}', number: version}})"),
-            ("", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b) WHERE r.run = m.linkRun"),
+            ("Try", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b)"),
             ("", "RETURN a, r, b"),
             ("Queries", f"the files above, with model '{MODEL}' in place of 'heat'"),
         ]

@@ -66,7 +66,10 @@ def index_status(connection: Connection, model: str) -> IndexStatus:
     """Return what there is of the model's index; see `Neo4jStore.index_status`."""
     book, record = _published(connection, model)
     version = book.published(model)
-    plan = index_plan(version, book.names(model), record.labels)
+    # While a version is published, readers are sent to indexes over its staged coordinates, too.
+    plan, staged = (
+        index_plan(version, book.names(model), record.labels, copy) for copy in ("plain", "staged")
+    )
     wanted = list(version.get("indexes") or ())
     found = tuple(show_indexes(connection, [], wanted))
     problems = [] if wanted else [f"model {model!r} has no vector index: `heat index create` makes one"]
@@ -75,7 +78,7 @@ def index_status(connection: Connection, model: str) -> IndexStatus:
         f"index {name!r} is gone: `heat index create` makes it anew" for name in wanted if name not in there
     ]
     for index in found:
-        if not index.serves(plan):
+        if not index.serves(plan) and not index.serves(staged):
             problems.append(f"index {index.name!r} is not as it must be: `heat index create` makes it anew")
         elif index.state != "ONLINE":
             problems.append(f"index {index.name!r} is still built: {index.percent:.0f} %")

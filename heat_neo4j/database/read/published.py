@@ -79,7 +79,7 @@ def read_stored(
         if "run" not in node:
             return None
         stored = _read_run(connection, graph, node)
-        if read_version(connection, model).get("run") == node["run"]:
+        if not _has_moved(connection, model, node, "run", "stagedRun"):
             return stored
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
@@ -91,7 +91,7 @@ def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[
         if "run" not in node:
             raise nothing_published(model)
         stored = _read_run(connection, graph, node)
-        if read_version(connection, model).get("run") != node["run"]:
+        if _has_moved(connection, model, node, "run", "stagedRun"):
             continue
         missing = int((~stored.found).sum())
         if missing:
@@ -101,6 +101,12 @@ def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[
             )
         return stored.points()
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+
+
+def _has_moved(connection: Connection, model: str, node: Mapping[str, Any], run: str, staged: str) -> bool:
+    """Return whether what was read in several transactions may be of two versions, or was unstaged."""
+    now = read_version(connection, model)
+    return (now.get(run), now.get(staged)) != (node.get(run), node.get(staged))
 
 
 def _read_run(connection: Connection, graph: Graph, node: Mapping[str, Any]) -> StoredCoordinates:
@@ -170,7 +176,7 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
         if "linkRun" not in node:
             return None
         found = _read_links_of(connection, graph, node)
-        if read_version(connection, model).get("linkRun") == node["linkRun"]:
+        if not _has_moved(connection, model, node, "linkRun", "stagedLinkType"):
             break
     else:
         raise ProjectionError(f"model {model!r} is published anew again and again: read later")

@@ -270,7 +270,7 @@ def build_indexes(
     if ready.issuperset(planned):
         on_progress(stage, nodes, nodes)
         return planned
-    pause, is_made = _POLL_SECONDS, anew
+    pause, is_made = _POLL_SECONDS, False
     if anew:
         _make(connection, plan, labels, [])
     while True:

@@ -118,6 +118,20 @@ class WriteNames:
         """The properties of what the last publication replaced."""
         return PropertyNames(*(f"{name}Previous" for name in self.plain))
 
+    def placeholders(self, *copies: str) -> dict[str, str]:
+        """Return what fills the placeholders of a statement over some copies.
+
+        Parameters
+        ----------
+        *copies : {"plain", "staged", "previous"}
+            Which; the placeholders of the last two begin with their name, such as ``@staged_run``.
+        """
+        return {
+            name if copy == "plain" else f"{copy}_{name}": value
+            for copy in copies
+            for name, value in getattr(self, copy)._asdict().items()
+        }
+
     @property
     def properties(self) -> tuple[str, ...]:
         """All node properties."""

@@ -14,13 +14,12 @@ from heat_neo4j.database.naming import WriteNames
 
 __all__ = [
     "Version",
+    "at_rest",
     "being_published",
     "previous_of",
     "published",
     "rolled_back",
     "runs_of",
-    "settled",
-    "with_indexes",
     "without_previous",
     "without_runs",
 ]
@@ -75,14 +74,9 @@ def rolled_back(version: Version, names: WriteNames, *, index: bool) -> dict[str
     return _staging(_version(previous_of(version), _address(version)), names, index=index)
 
 
-def settled(version: Version, indexes: Version) -> dict[str, Any]:
-    """Return a version that was being published, now that it lies under its plain names."""
+def at_rest(version: Version, indexes: Version) -> dict[str, Any]:
+    """Return `version` as it lies under its plain names alone, with other indexes; those that are None go."""
     return _version({**_address(version), **indexes}, previous_of(version))
-
-
-def with_indexes(version: Version, indexes: Version) -> dict[str, Any]:
-    """Return `version` with other indexes; those that are None go."""
-    return settled(version, indexes)
 
 
 def without_previous(version: Version) -> dict[str, Any]:

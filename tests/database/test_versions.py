@@ -6,13 +6,12 @@ import pytest
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.versions import (
+    at_rest,
     being_published,
     previous_of,
     published,
     rolled_back,
     runs_of,
-    settled,
-    with_indexes,
     without_previous,
     without_runs,
 )
@@ -62,7 +61,7 @@ def coming(version, parts, *, index=True):
 
 def settle(version):
     """Return a version that was being published at rest; what came with the parts stands for its indexes."""
-    return settled(version, {})
+    return at_rest(version, {})
 
 
 def address(version):
@@ -87,7 +86,7 @@ def test_nothing_is_published_at_first():
     assert previous_of({}) == {}
     assert being_published({}) == ()
     assert runs_of({}) == (None, None)
-    assert without_previous({}) == without_runs({}, ["a"]) == with_indexes({}, NO_INDEX) == {}
+    assert without_previous({}) == without_runs({}, ["a"]) == at_rest({}, NO_INDEX) == {}
 
 
 def test_a_first_version_has_none_before_it():
@@ -157,10 +156,10 @@ def test_at_rest_a_version_says_nothing_of_staged_names(change):
 
 def test_at_rest_readers_go_by_the_plain_indexes():
     version = coming(history(both("a")), both("b")) | {"indexes": ["heatStaged_Paper"], "core": ["b"]}
-    rest = settled(version, indexed("b"))
+    rest = at_rest(version, indexed("b"))
     assert address(rest) == both("b")
     assert previous_of(rest) == both("a")
-    assert address(settled(version, NO_INDEX)) == coordinates("b", index=False) | links("b")
+    assert address(at_rest(version, NO_INDEX)) == coordinates("b", index=False) | links("b")
 
 
 # --- back --------------------------------------------------------------------------------------------------
@@ -201,15 +200,15 @@ def test_a_part_that_was_not_there_before_is_staged_nowhere():
 
 def test_an_index_comes_and_goes():
     version = history(both("a"), both("b"))
-    without = with_indexes(as_read(version), NO_INDEX)
+    without = at_rest(as_read(version), NO_INDEX)
     assert address(without) == coordinates("b", index=False) | links("b")
     assert previous_of(without) == both("a")
-    assert with_indexes(without, indexed("b")) == version
+    assert at_rest(without, indexed("b")) == version
 
 
 def test_where_only_links_came_since_the_index_is_that_of_both_versions():
     """The coordinates before are the same ones, so what became of their index holds there too."""
-    version = with_indexes(history(both("a"), links("b")), NO_INDEX)
+    version = at_rest(history(both("a"), links("b")), NO_INDEX)
     assert previous_of(version) == coordinates("a", index=False) | links("a")
     before = settle(rolled_back(version, NAMES, index=False))
     assert address(before) == coordinates("a", index=False) | links("a")
@@ -273,7 +272,7 @@ def test_a_version_never_changes():
     kept = copy.deepcopy(version)
     coming(version, both("c"))
     settle(rolled_back(version, NAMES, index=True))
-    with_indexes(version, NO_INDEX)
+    at_rest(version, NO_INDEX)
     without_runs(version, ["b"])
     without_previous(version)
     assert version == kept

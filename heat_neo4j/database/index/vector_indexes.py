@@ -125,7 +125,7 @@ def show_indexes(
     return [_described(record) for record in found]
 
 
-def own_indexes(connection: Connection, names: WriteNames, others: Sequence[str] = ()) -> list[VectorIndex]:
+def own_indexes(connection: Connection, names: WriteNames) -> list[VectorIndex]:
     """Return the vector indexes that are called as ours are and lie over properties of ours.
 
     They are ours even if the nodes of all runs were deleted.
@@ -136,10 +136,8 @@ def own_indexes(connection: Connection, names: WriteNames, others: Sequence[str]
         Where.
     names : WriteNames
         Of the model.
-    others : sequence of str
-        Names of further indexes to look at.
     """
-    found = show_indexes(connection, _indexed(names), others)
+    found = show_indexes(connection, _indexed(names), [])
     return [index for index in found if _is_own(index, names)]
 
 

@@ -160,6 +160,11 @@ class Lease:
             raise _lease_lost(self.model)
         return rows[0]
 
+    @property
+    def lanes(self) -> dict[str, str]:
+        """The parameters by which the statements of `batch` find the lanes of the lease."""
+        return {"model": self.model, "holder": self.holder}
+
     def batch(self, name: str, **identifiers: str | Sequence[str]) -> str:
         """Return a statement that writes a batch while it holds a lane of the lease."""
         return load_statement(name, lane=_fragment("lane_hold"), **identifiers)
@@ -193,7 +198,7 @@ class Lease:
         LeaseHeld
             If the lease is another's by now.
         """
-        asked = {"model": self.model, "holder": self.holder, "lane": 0, "rows": rows, **parameters}
+        asked = {**self.lanes, "lane": 0, "rows": rows, **parameters}
         batches = write_batches(self.connection, self.batch(name, **identifiers), asked, doing=doing)
         written = [int(batch["written"]) for batch in batches]
         if 0 in written:  # it was repeated, or the lane was not ours any more

@@ -29,11 +29,11 @@ from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import (
     Version,
+    at_rest,
     being_published,
     previous_of,
     rolled_back,
     runs_of,
-    settled,
 )
 from heat_neo4j.errors import ProjectionError, WriteRefused
 
@@ -124,7 +124,7 @@ class Publication:
     def _stage(self) -> None:
         """Stage what the last publication replaced; a new run has staged its own."""
         if EMBEDDING in self._parts and "run" in self.version:
-            copies = {**_prefixed(self._names, "previous"), **_prefixed(self._names, "staged")}
+            copies = self._names.placeholders("previous", "staged")
             before = {"before": self.version["run"], "space": self.version["space"]}
             self._write_all("write/coordinates_restage", copies, **before)
         if LINKS in self._parts and "linkRun" in self.version:
@@ -158,11 +158,7 @@ class Publication:
             self._on_progress("settle", 0, 1)
             self._write_all(
                 "write/coordinates_settle",
-                {
-                    **_prefixed(self._names, "staged"),
-                    **_prefixed(self._names, "previous"),
-                    **_plain(self._names),
-                },
+                self._names.placeholders("plain", "staged", "previous"),
                 before=self._before.get("run"),
                 left=space if space != self.version.get("space") else None,
             )
@@ -189,7 +185,7 @@ class Publication:
             self._indexes = {"indexes": indexes, "core": core}
 
     def _switch_to_plain(self) -> None:
-        self.version = settled(self.version, self._indexes if EMBEDDING in self._parts else {})
+        self.version = at_rest(self.version, self._indexes if EMBEDDING in self._parts else {})
         self.run_properties = self._switch(self.version, run=self._run, outcome=self.outcome)
 
     def _unstage(self) -> None:
@@ -380,11 +376,3 @@ def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | 
     publication.stamps.append("rolledBackAt")
     publication.run(PUBLICATION)
     return runs_of(target)
-
-
-def _plain(names: WriteNames) -> dict[str, str]:
-    return names.plain._asdict()
-
-
-def _prefixed(names: WriteNames, copy: str) -> dict[str, str]:
-    return {f"{copy}_{name}": value for name, value in getattr(names, copy)._asdict().items()}

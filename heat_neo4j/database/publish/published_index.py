@@ -24,7 +24,7 @@ from heat_neo4j.database.publish.publication import (
     write_lease,
 )
 from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published, read_bookkeeping
-from heat_neo4j.database.versions import with_indexes
+from heat_neo4j.database.versions import at_rest
 
 __all__ = ["IndexStatus", "create_index", "drop_index", "index_status"]
 
@@ -96,7 +96,7 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
         plan = index_plan(version, names, record.labels)
         indexes = build_indexes(connection, plan, read_cover(connection, plan), on_progress=on_progress)
         core = read_core(connection, version)
-        switch_version(lease, with_indexes(version, {"indexes": indexes, "core": core}), doing="indexing")
+        switch_version(lease, at_rest(version, {"indexes": indexes, "core": core}), doing="indexing")
     return index_status(connection, model)
 
 
@@ -108,7 +108,7 @@ def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
         version = book.published(model)
         indexes = [index.name for index in own_indexes(connection, book.names(model))]
         if version.get("indexes"):
-            switch_version(lease, with_indexes(version, NO_INDEX), doing="taking the index away")
+            switch_version(lease, at_rest(version, NO_INDEX), doing="taking the index away")
             await_readers(connection)
         drop_indexes(connection, indexes)
     return tuple(indexes)

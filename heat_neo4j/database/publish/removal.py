@@ -22,8 +22,6 @@ __all__ = ["RECORDS", "ClearReport", "clear", "prune"]
 RECORDS = 100
 """Nodes of earlier runs that a model keeps."""
 
-_DOING = "removing what a run wrote"
-
 
 @dataclass(frozen=True)
 class ClearReport:
@@ -98,9 +96,7 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
         drop_indexes(lease.connection, [index.name for index in indexes])
     nodes = links = 0
     for copy in _unread_copies(book, lease.model, after):
-        written = lease.write_all(
-            f"write/{copy.kind}_remove", doing=_DOING, identifiers=copy.identifiers, **copy.parameters
-        )
+        written = _remove(lease, copy)
         nodes, links = (nodes + written, links) if copy.kind == "coordinates" else (nodes, links + written)
     lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)
@@ -123,9 +119,7 @@ def prune(
         if previous_of(version):
             switch_version(lease, after, doing="pruning")
         for copy in _unread_copies(book, lease.model, after):
-            lease.write_all(
-                f"write/{copy.kind}_remove", doing=_DOING, identifiers=copy.identifiers, **copy.parameters
-            )
+            _remove(lease, copy)
         on_progress("remove old version", 1, 1)
     return int(lease.write("write/runs_forget", doing="pruning", records=records)["forgotten"])
 
@@ -156,6 +150,13 @@ def _unread_copies(book: Bookkeeping, model: str, version: Version) -> list[_Cop
             _Copy("links", {"type": names.links.previous}, {"runs": None, "kept": None, "run_id": RUN_ID})
         )
     return copies
+
+
+def _remove(lease: Lease, copy: _Copy) -> int:
+    """Remove a copy from the graph; return how many nodes or links lost it."""
+    statement = f"write/{copy.kind}_remove"
+    doing = "removing what a run wrote"
+    return lease.write_all(statement, doing=doing, identifiers=copy.identifiers, **copy.parameters)
 
 
 def _names(book: Bookkeeping, model: str) -> WriteNames:

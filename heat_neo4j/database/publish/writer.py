@@ -25,7 +25,7 @@ from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LANES, Lease, lock_models
-from heat_neo4j.database.publish.protocol import PUBLICATION, Step
+from heat_neo4j.database.publish.protocol import Step, remaining
 from heat_neo4j.database.publish.publication import CORE_SIZE, Publication, write_lease
 from heat_neo4j.database.runs import (
     EMBEDDING,
@@ -586,7 +586,7 @@ class Run:
 
     def _settle(self, publication: Publication) -> None:
         """Take the steps after the first switch; the run's node gets their seconds with the second."""
-        steps = PUBLICATION[PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1 :]
+        steps = remaining(is_switched=True)
         index, switch = steps.index(Step.INDEX_PLAIN), steps.index(Step.SWITCH_TO_PLAIN)
         with self._timed("settle"):
             publication.run(steps[:index])
@@ -604,7 +604,7 @@ class Run:
                 self._connection,
                 statement,
                 columns,
-                held={"model": lease.model, "holder": lease.holder, **held},
+                held={**lease.lanes, **held},
                 check=lease.check,
                 stage=stage,
                 rounds=rounds,

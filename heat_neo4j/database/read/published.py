@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ __all__ = [
     "read_stored",
 ]
 
+T = TypeVar("T")
 _BATCH = 10_000
 _ATTEMPTS = 3
 
@@ -74,39 +76,39 @@ def read_stored(
     """Return the published coordinates of rows of `graph`; see `Neo4jStore.read_stored`."""
     if version is not None:
         return _read_run(connection, graph, version) if "run" in version else None
-    for _ in range(_ATTEMPTS):
-        node = read_version(connection, model)
-        if "run" not in node:
-            return None
-        stored = _read_run(connection, graph, node)
-        if not _has_moved(connection, model, node, "run", "stagedRun"):
-            return stored
-    raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+    return _read_whole(connection, model, partial(_read_run, connection, graph), "run", "stagedRun")
 
 
 def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
     """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
+    stored = read_stored(connection, graph, model)
+    if stored is None:
+        raise nothing_published(model)
+    missing = int((~stored.found).sum())
+    if missing:
+        raise ProjectionError(
+            f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
+            f"(run {stored.run}): they are newer than the run, or gone; run `heat embed` again"
+        )
+    return stored.points()
+
+
+def _read_whole(
+    connection: Connection, model: str, read: Callable[[Version], T], run: str, staged: str
+) -> T | None:
+    """Return what `read` makes of the published version, None if nothing is published.
+
+    It may read in several transactions: it is called again if what they saw may be of two versions, or was
+    unstaged in between. `run` and `staged` are the properties of a version that tell so.
+    """
     for _ in range(_ATTEMPTS):
-        node = read_version(connection, model)
-        if "run" not in node:
-            raise nothing_published(model)
-        stored = _read_run(connection, graph, node)
-        if _has_moved(connection, model, node, "run", "stagedRun"):
-            continue
-        missing = int((~stored.found).sum())
-        if missing:
-            raise ProjectionError(
-                f"{missing} of {graph.n_nodes} nodes have no coordinates of model {model!r} "
-                f"(run {node['run']}): they are newer than the run, or gone; run `heat embed` again"
-            )
-        return stored.points()
+        version = read_version(connection, model)
+        if run not in version:
+            return None
+        found, now = read(version), read_version(connection, model)
+        if (now.get(run), now.get(staged)) == (version.get(run), version.get(staged)):
+            return found
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
-
-
-def _has_moved(connection: Connection, model: str, node: Mapping[str, Any], run: str, staged: str) -> bool:
-    """Return whether what was read in several transactions may be of two versions, or was unstaged."""
-    now = read_version(connection, model)
-    return (now.get(run), now.get(staged)) != (node.get(run), node.get(staged))
 
 
 def _read_run(connection: Connection, graph: Graph, node: Mapping[str, Any]) -> StoredCoordinates:
@@ -171,15 +173,10 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
     """Return the published predicted links between rows of `graph`; see `Neo4jStore.read_links`."""
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has links there: this one has no node_ids")
-    for _ in range(_ATTEMPTS):
-        node = read_version(connection, model)
-        if "linkRun" not in node:
-            return None
-        found = _read_links_of(connection, graph, node)
-        if not _has_moved(connection, model, node, "linkRun", "stagedLinkType"):
-            break
-    else:
-        raise ProjectionError(f"model {model!r} is published anew again and again: read later")
+    read = partial(_read_links_of, connection, graph)
+    found = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
+    if found is None:
+        return None
     found.sort(key=lambda link: link[:3])
     known = all(link[3] is not None for link in found) and bool(found)
     return StoredLinks(

@@ -92,11 +92,7 @@ def refuse_foreign_values(
     """
     advice = "choose other names, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
-        copies = {
-            **names.plain._asdict(),
-            **{f"staged_{name}": value for name, value in names.staged._asdict().items()},
-            **{f"previous_{name}": value for name, value in names.previous._asdict().items()},
-        }
+        copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", **copies)
         holders = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
         found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]

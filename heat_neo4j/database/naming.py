@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from heat_neo4j.database.statements import quote_identifier
 
@@ -34,6 +34,11 @@ class LinkTypes(NamedTuple):
     plain: str
     staged: str
     previous: str
+
+    @classmethod
+    def of(cls, plain: str) -> Self:
+        """Return the types of the copies, from that of the published links."""
+        return cls(plain, f"{plain}_STAGED", f"{plain}_PREVIOUS")
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,7 @@ class WriteNames:
     @property
     def links(self) -> LinkTypes:
         """The relationship types of predicted links."""
-        return LinkTypes(self.link_type, f"{self.link_type}_STAGED", f"{self.link_type}_PREVIOUS")
+        return LinkTypes.of(self.link_type)
 
     def index_of(self, label: str) -> str:
         """Return the name of the vector index over the published coordinates of nodes of one label."""

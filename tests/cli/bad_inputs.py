@@ -237,7 +237,7 @@ CASES = [
         (*EMBED, "--attribute", "year"),
         4,
         "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind in Neo4j, or leave the attribute out",
-        graph="MATCH (n:BadPaper {key: 2}) SET n.year = 'MMII'",
+        graph="MATCH (n:BadPaper) SET n.year = CASE n.key WHEN 2 THEN 'MMII' ELSE 2001 END",
     ),
     Case(
         "ragged attribute",

@@ -152,12 +152,13 @@ def test_a_server_killed_while_it_is_read(doomed):
 
 
 def without_lease(graph):
-    lease = {"leaseHolder", "leaseUntil"}
+    lease, lanes = {"leaseHolder", "leaseUntil"}, "HEAT_LANE"
     nodes = {
         node: (labels, {name: value for name, value in properties.items() if name not in lease})
         for node, (labels, properties) in graph["nodes"].items()
     }
-    return {**graph, "nodes": nodes}
+    relationships = {each: found for each, found in graph["relationships"].items() if lanes not in found}
+    return {**graph, "nodes": nodes, "relationships": relationships}
 
 
 @pytest.mark.slow

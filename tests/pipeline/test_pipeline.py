@@ -146,6 +146,8 @@ def test_what_was_computed_is_what_is_published(store, cypher):
         "write coordinates",
         "write links",
         "index new version",
+        "settle",
+        "build index",
     }
     assert set(record.stage_seconds) == stages
     assert all(seconds >= 0 for seconds in record.stage_seconds.values())

@@ -72,6 +72,11 @@ class IndexPlan:
     labels: tuple[str, ...]
     model: str
 
+    def is_own(self, index: VectorIndex) -> bool:
+        """Return whether an index is one of the model and the copy, though perhaps not as it must be."""
+        is_named = index.name == self.name_of(index.label)
+        return is_named and index.dimension is not None and index.property in self.own
+
 
 @dataclass(frozen=True)
 class VectorIndex:
@@ -268,18 +273,23 @@ def build_indexes(
     if ready.issuperset(planned):
         on_progress(stage, nodes, nodes)
         return planned
-    pause, is_made = _POLL_SECONDS, False
+    pause, is_mended = _POLL_SECONDS, False
     if anew:
-        _make(connection, plan, labels, [])
+        _make(connection, plan, labels)
     while True:
-        there = {index.name: index for index in show_indexes(connection, [], planned)}
+        there = {index.name: index for index in show_indexes(connection, [plan.property], planned)}
+        for index in there.values():
+            if not plan.is_own(index):
+                raise _foreign(index, plan.model)
         fit = {name for name, index in there.items() if index.serves(plan)}
-        if not is_made and len(fit) < len(planned):
-            _make(connection, plan, labels, [index for name, index in there.items() if name not in fit])
-            is_made = True
+        is_whole = fit.issuperset(planned)
+        if not is_mended and (len(fit) < len(there) or not (is_whole or anew)):
+            drop_indexes(connection, [name for name in there if name not in fit])
+            _make(connection, plan, labels)
+            is_mended = True
             continue
         failed = [index for index in there.values() if index.state == "FAILED"]
-        if failed or len(fit) < len(planned):
+        if failed or not is_whole:
             why = f"failed: {failed[0].failure}" if failed else "was dropped while it was built"
             raise WriteFailed(f"a vector index {why}")
         if all(index.state == "ONLINE" for index in there.values()):
@@ -291,15 +301,8 @@ def build_indexes(
         pause = min(2 * pause, _SLOWEST_POLL_SECONDS)
 
 
-def _make(
-    connection: Connection, plan: IndexPlan, labels: Sequence[str], unfit: Sequence[VectorIndex]
-) -> None:
-    """Make those of the planned indexes that there are not; drop the unfit ones before."""
-    for index in unfit:
-        is_ours = index.name == plan.name_of(index.label) and index.property in plan.own
-        if index.dimension is None or not is_ours:
-            raise _foreign(index, plan.model)
-    drop_indexes(connection, [index.name for index in unfit])
+def _make(connection: Connection, plan: IndexPlan, labels: Sequence[str]) -> None:
+    """Make those of the planned indexes that there are not."""
     for label in labels:
         statement = load_statement(
             "write/index_create", index=plan.name_of(label), label=label, vector=plan.property

@@ -10,6 +10,9 @@ from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import (
@@ -35,13 +38,14 @@ from heat_neo4j.database.versions import (
     rolled_back,
     runs_of,
 )
-from heat_neo4j.errors import ProjectionError, WriteRefused
+from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 
 __all__ = [
     "GRACE_SECONDS",
     "Publication",
     "await_readers",
     "index_plan",
+    "most_general",
     "read_core",
     "roll_back",
     "switch_version",
@@ -99,7 +103,7 @@ class Publication:
         self._before = previous_of(coming)
         self._run, self._on_progress = run, on_progress
         self._known_indexes = indexes
-        self._most_general = list(most_general[:CORE_SIZE])
+        self._most_general = list(most_general)
         self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, once it is published
         self._parts = being_published(coming)
         self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with a switch
@@ -212,6 +216,9 @@ class Publication:
             return build_indexes(
                 connection, plan, cover, anew=is_staged, known=self._known_indexes, **options
             )
+        except WriteFailed:
+            self._lease.check()  # whose next holder would have dropped it
+            raise
         except WriteRefused as refusal:
             _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
             self.version["indexWanted"] = False
@@ -252,6 +259,21 @@ def index_plan(
         labels=tuple(labels),
         model=names.model,
     )
+
+
+def most_general(radii: NDArray[np.float64], node_ids: Sequence[str]) -> list[str]:
+    """Return the element ids of the nodes nearest to the origin, as `read_core` does, from what is written.
+
+    Parameters
+    ----------
+    radii : float64 array of shape (N,)
+        Hyperbolic distances from the origin.
+    node_ids : sequence of str
+        Element ids of the rows.
+    """
+    farthest = np.sort(radii)[:CORE_SIZE][-1]
+    rows = np.flatnonzero(radii <= farthest).tolist()
+    return [node_ids[row] for row in sorted(rows, key=lambda row: (radii[row], node_ids[row]))[:CORE_SIZE]]
 
 
 def read_core(connection: Connection, version: Version) -> list[str]:

@@ -26,7 +26,7 @@ from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LANES, Lease, lock_models
 from heat_neo4j.database.publish.protocol import Step, remaining
-from heat_neo4j.database.publish.publication import CORE_SIZE, Publication, write_lease
+from heat_neo4j.database.publish.publication import Publication, most_general, write_lease
 from heat_neo4j.database.runs import (
     EMBEDDING,
     LABELS,
@@ -473,8 +473,7 @@ class Run:
             nodes_written=len(coordinates.values) - missing,
             nodes_missing=missing,
         )
-        by_radius = np.argsort(coordinates.radii, kind="stable")[:CORE_SIZE]
-        self._most_general = [self._graph.node_ids[row] for row in by_radius.tolist()]
+        self._most_general = most_general(coordinates.radii, self._graph.node_ids)
         plain = self._names.plain
         self._coming |= {
             "run": self._record.run_id,

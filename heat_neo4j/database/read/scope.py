@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import LinkTypes
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS as BOOKKEEPING_LABELS
 from heat_neo4j.database.runs import TYPES as BOOKKEEPING_TYPES
@@ -111,7 +112,9 @@ class Scope:
     def _types(self) -> str:
         if self.projection.relationships is not None:
             return ":" + "|".join(map(quote_identifier, self.projection.relationships))
-        return f":{except_names(self.predicted_types)}" if self.predicted_types else ""
+        # Another process may publish while the graph is read: then links of the other types come and go.
+        predicted = [copy for plain in self.predicted_types for copy in LinkTypes.of(plain)]
+        return f":{except_names(predicted)}" if predicted else ""
 
 
 def _unknown_names(
@@ -145,7 +148,8 @@ class _Names:
     def __init__(self, connection: Connection, known: Mapping[str, Any], predicted: Sequence[str]) -> None:
         self._connection = connection
         self.labels = [label for label in known["labels"] if label not in BOOKKEEPING_LABELS]
-        self.types = [kind for kind in known["types"] if kind not in (*BOOKKEEPING_TYPES, *predicted)]
+        ours = {*BOOKKEEPING_TYPES, *(copy for plain in predicted for copy in LinkTypes.of(plain))}
+        self.types = [kind for kind in known["types"] if kind not in ours]
 
     def keys_of_nodes(self, chosen: Sequence[str] | None) -> list[str]:
         """Return the property keys of nodes with one of the chosen labels, or of all."""

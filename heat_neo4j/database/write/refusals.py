@@ -103,7 +103,7 @@ def refuse_foreign_values(
                 f"not from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
-        statement = load_statement("write/foreign_links", types=names.links)
+        statement = load_statement("write/foreign_links", copies=names.links)
         holders = {"runs": book.holders(names.model, LINKS), "plain": names.link_type, "run_id": RUN_ID}
         found = connection.read(statement, holders, doing="looking for relationships of the same type")[0]
         if found["found"]:

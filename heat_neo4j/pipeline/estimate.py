@@ -97,6 +97,8 @@ class Rates:
     shortlisted_node: float = 1e-3  # a node, where it is taken of a shortlist
     write_nodes: float = 50_000.0  # nodes written to a local server in a second
     write_links: float = 40_000.0
+    settle_node: float = 15e-6  # a node whose values move to their plain names
+    settle_link: float = 31e-6
     index_node: float = 70e-6  # a node in the vector index
     index_coordinate: float = 3e-6  # each of its coordinates
     first_statements: float = 2.0  # what statements take more that the server has not met
@@ -303,7 +305,8 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
         stages["links"] = _scoring_seconds(size, rates) if size.combined else _search_seconds(size, rates)
     links = _DOUBLE_LINKS * size.links
     first = rates.first_statements * (2 if size.links_per_node else 1)
-    stages["write"] = first + size.nodes / rates.write_nodes + links / rates.write_links
+    staged = size.nodes / rates.write_nodes + links / rates.write_links
+    stages["write"] = first + staged + size.nodes * rates.settle_node + links * rates.settle_link
     stages["index"] = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
     return stages
 

@@ -8,8 +8,8 @@ from heat_neo4j.pipeline import estimate as machine_speed
 from heat_neo4j.pipeline.estimate import RATES, rates_here
 
 OF_THE_SERVER = {
-    "read_nodes", "read_relationships", "read_values", "write_nodes", "write_links", "first_statements",
-    "index_node", "index_coordinate",
+    "read_nodes", "read_relationships", "read_values", "write_nodes", "write_links", "settle_node",
+    "settle_link", "first_statements", "index_node", "index_coordinate",
 }  # fmt: skip
 SHARES = {"growth", "small", "second_thread"}
 

@@ -202,7 +202,7 @@ def _show_end(picture: Path, status: ServerStatus | None) -> None:
         [
             ("Try", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b)"),
             ("", "RETURN a, r, b"),
-            ("Queries", f"the files above, with model '{MODEL}' in place of 'heat'"),
+            ("Queries", f"the files above, with {MODEL}Embedding in place of heatEmbedding, and so on"),
         ]
     )
     if status is not None:

@@ -50,14 +50,7 @@ def trusting_session() -> requests.Session:
 
 
 def download(repository: str, digests: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of each file, as they arrive.
-
-    Parameters
-    ----------
-    repository : str
-        Address of a Maven repository.
-    digests : mapping of str to str
-        SHA-256 of each file, by its path in the repository.
+    """Yield path and content of each file, as they arrive; `digests` has the SHA-256 of each by its path.
 
     Raises
     ------

@@ -13,18 +13,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j.errors import LocalServerError
 
-__all__ = ["NAME", "ServerFolder", "ServerRecord", "heat_home", "private_file"]
+__all__ = ["NAME", "ServerFolder", "ServerRecord", "heat_home", "hold_lock", "private_file"]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
@@ -43,20 +46,31 @@ def private_file(path: Path, text: str) -> None:
     replace_file(path, text.encode(), 0o600)
 
 
+@contextmanager
+def hold_lock(path: Path, *, what: str, timeout: float) -> Iterator[None]:
+    """Hold a lock file during the block; wait for another holder, `timeout` seconds at most.
+
+    The system releases it even when its holder is killed. `what` is what the holder does, for the message.
+    """
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout)
+    except Timeout:
+        raise LocalServerError(
+            f"another process has been {what} for {timeout:.0f} s (lock file {path}); "
+            "wait for it or end it, then try again"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 @dataclass(frozen=True)
 class ServerRecord:
-    """The last start in a folder.
+    """The last start in a folder: `pid` is None after a stop, the ports stay for the next start.
 
-    Parameters
-    ----------
-    pid : int or None
-        The process; None after a stop.
-    created : float
-        When the process began, in seconds since 1970: the system may give the pid to another process.
-    version : str
-        The exact Neo4j release.
-    bolt_port, http_port : int
-        Kept after a stop: the next start uses the same ports if they are free.
+    `created` is when the process began, in seconds since 1970: the system may give the pid to another one.
     """
 
     pid: int | None
@@ -68,16 +82,9 @@ class ServerRecord:
 
 @dataclass(frozen=True)
 class ServerFolder:
-    """The folder of one server.
+    """The folder of one server: of a name (letters, digits, ``-`` and ``_``) and a series of releases.
 
-    Parameters
-    ----------
-    home : Path
-        See `heat_home`.
-    name : str
-        The server's name: letters, digits, ``-`` and ``_``; others are a ValueError.
-    series : str
-        The release series; data of one is never opened by another.
+    Data of one series is never opened by another.
     """
 
     home: Path
@@ -124,7 +131,7 @@ class ServerFolder:
         total = 0
         for folder, _, files in os.walk(self.path):
             for file in files:
-                with contextlib.suppress(FileNotFoundError):
+                with suppress(FileNotFoundError):
                     total += os.lstat(os.path.join(folder, file)).st_size
         return total
 
@@ -134,13 +141,7 @@ class ServerFolder:
         return (self.path / "data" / "databases" / "system").exists()
 
     def create(self) -> None:
-        """Make the folder, for the owner only, with the subfolders that Neo4j expects.
-
-        Raises
-        ------
-        LocalServerError
-            If it cannot be made, or its path cannot stand in a class path.
-        """
+        """Make the folder, for the owner only, with the subfolders that Neo4j expects."""
         if os.pathsep in str(self.home):
             raise LocalServerError(
                 f"the folder {self.home} must not have {os.pathsep!r} in its path: set HEAT_HOME"
@@ -156,13 +157,7 @@ class ServerFolder:
             ) from error
 
     def read_password(self) -> str:
-        """Return the password of user ``neo4j``.
-
-        Raises
-        ------
-        LocalServerError
-            If there is none or it cannot be read.
-        """
+        """Return the password of user ``neo4j``; without one it is a LocalServerError."""
         try:
             password = self.password_file.read_text(encoding="utf-8").strip()
         except OSError as error:
@@ -175,13 +170,7 @@ class ServerFolder:
         return password
 
     def ensure_password(self) -> str:
-        """Return the password; before the first start, write a random one.
-
-        Raises
-        ------
-        LocalServerError
-            If the file is missing but the data that it opens exists.
-        """
+        """Return the password; before the first start, write a random one."""
         if not self.password_file.exists() and not self.has_data:
             private_file(self.password_file, secrets.token_hex(16) + "\n")  # a command-line argument: no "-"
         password = self.read_password()
@@ -189,13 +178,7 @@ class ServerFolder:
         return password
 
     def read_record(self) -> ServerRecord | None:
-        """Return the record of the last start; None before the first.
-
-        Raises
-        ------
-        LocalServerError
-            If server.json is damaged.
-        """
+        """Return the record of the last start; None before the first."""
         path = self.path / "server.json"
         try:
             return ServerRecord(**json.loads(path.read_text(encoding="utf-8")))

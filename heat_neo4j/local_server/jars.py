@@ -18,7 +18,7 @@ from pathlib import Path
 from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.locking import hold_lock
+from heat_neo4j.local_server.folders import hold_lock
 from heat_neo4j.local_server.releases import Release, find_release
 
 __all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock", "write_lock"]
@@ -71,21 +71,10 @@ def install_jars(release: Release, cache: Path, *, on_progress: Progress) -> lis
 
 
 def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: Progress) -> list[Path]:
-    """Return the files of `jars`, downloading what the cache lacks.
+    """Return the files of `jars` in a folder of Maven layout, downloading what it lacks.
 
     Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release), and before it is
-    written to the cache.
-
-    Parameters
-    ----------
-    jars : sequence of LockedJar
-        What to install.
-    cache : Path
-        Root of a folder in Maven layout, shared by all releases.
-    name : str
-        Name of the jars in stages and messages: ``"Neo4j 5.26.30"``.
-    on_progress : Progress
-        Called with each downloaded file; units are files.
+    written. `name` is that of the jars in stages and messages, such as ``"Neo4j 5.26.30"``.
 
     Raises
     ------
@@ -136,21 +125,9 @@ def _install_missing(jars: Sequence[LockedJar], cache: Path, stage: str, on_prog
 
 
 def write_lock(artifacts: Sequence[str], path: Path, *, provided: Collection[LockedJar] = ()) -> int:
-    """Resolve `artifacts` in Maven Central; write every jar with its SHA-256 to `path`.
+    """Resolve Maven coordinates; write every jar with its SHA-256 to `path`; return how many.
 
-    Parameters
-    ----------
-    artifacts : sequence of str
-        Maven coordinates, ``group:artifact:version``; their dependencies follow.
-    path : Path
-        The lock file, in jgo's own format.
-    provided : collection of LockedJar
-        Jars to leave out, in any version: a plugin's server has them already.
-
-    Returns
-    -------
-    int
-        The number of jars.
+    Jars of `provided` are left out, in any version: a plugin's server has them already.
     """
     from jgo.env import LockFile
     from jgo.maven import MavenContext, PythonResolver

@@ -13,10 +13,17 @@ from typing import TYPE_CHECKING
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord
-from heat_neo4j.local_server.java import argument_file, java_options, set_initial_password, write_settings
 from heat_neo4j.local_server.process import end_process, find_process, listening, spawn
 from heat_neo4j.local_server.releases import Release
-from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_ports
+from heat_neo4j.local_server.settings import (
+    ADDRESS,
+    Memory,
+    argument_file,
+    choose_ports,
+    java_options,
+    set_initial_password,
+    write_settings,
+)
 
 if TYPE_CHECKING:
     import psutil
@@ -25,6 +32,13 @@ __all__ = ["LogMarks", "PortTaken", "launch"]
 
 TAIL = 1 << 18
 """Bytes read from the end of each log."""
+
+QUERY_TIMEOUT = 30.0
+"""Seconds for one query: the first compiles half of Neo4j, on a busy machine for several seconds."""
+
+PORT_ATTEMPTS = 3
+POLL = 0.25
+STOP_AFTER_FAILURE = 20.0
 
 PORT = re.compile(r"Address already in use|is already in use, cannot bind")
 CAUSES = (
@@ -54,13 +68,7 @@ class PortTaken(Exception):  # noqa: N818  (not an error yet: another port is tr
 
 
 class LogMarks:
-    """The lines that a start of a server adds to its logs.
-
-    Parameters
-    ----------
-    folder : ServerFolder
-        Its logs are marked where they end now; the console log is always new.
-    """
+    """The lines that a start of a server adds to its logs; the console's is always new."""
 
     def __init__(self, folder: ServerFolder) -> None:
         logs = (folder.server_log, folder.debug_log)
@@ -118,10 +126,6 @@ def _plain_lines(text: str) -> list[str]:
     return lines
 
 
-QUERY_TIMEOUT = 30.0
-"""Seconds for one query: the first compiles half of Neo4j, on a busy machine for several seconds."""
-
-
 def _query(http_port: int, password: str) -> tuple[int | None, str]:
     """Run ``RETURN 1`` over HTTP; return the status, None without a response, and the error message.
 
@@ -146,11 +150,6 @@ def _query(http_port: int, password: str) -> tuple[int | None, str]:
         return response.status_code, response.text[:200]
 
 
-PORT_ATTEMPTS = 3
-POLL = 0.25
-STOP_AFTER_FAILURE = 20.0
-
-
 def launch(
     folder: ServerFolder,
     release: Release,
@@ -160,21 +159,9 @@ def launch(
     ports: tuple[int | None, int | None],
     timeout: float,
 ) -> ServerRecord:
-    """Start a server that does not run; return when it serves queries.
+    """Start a server that does not run; return when it serves queries, within `timeout` seconds.
 
-    Parameters
-    ----------
-    folder, release, java, jars, memory
-        What to start and where.
-    ports : pair of int or None
-        Bolt and HTTP ports; None to choose.
-    timeout : float
-        Seconds until it must serve.
-
-    Raises
-    ------
-    LocalServerError
-        If it does not come up; nothing is left running.
+    Ports are those of Bolt and HTTP, None to choose. Nothing is left running if it fails.
     """
     password = folder.ensure_password()
     # As Neo4j's own start script does: a plugin that extends the server must be on its class path too.

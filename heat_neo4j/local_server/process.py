@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heat_neo4j.local_server.java import server_environment
+from heat_neo4j.local_server.settings import server_environment
 
 if TYPE_CHECKING:
     import psutil
@@ -23,17 +23,7 @@ KILL_TIMEOUT = 10.0
 def spawn(java: Path, arguments: Path, console: Path) -> psutil.Process:
     """Start ``java @arguments`` in its own session, so that it outlives this process and its terminal.
 
-    Parameters
-    ----------
-    java, arguments : Path
-        The Java runtime and the file with its arguments.
-    console : Path
-        Its output; emptied first, for the owner only.
-
-    Raises
-    ------
-    OSError
-        If the process cannot be started.
+    The file `console` gets its output; it is emptied first, and for the owner only.
     """
     import psutil
 

@@ -18,16 +18,8 @@ BROWSER = "org.neo4j.client:neo4j-browser:5.24.0"
 class Release:
     """One Neo4j Community release.
 
-    Parameters
-    ----------
-    series : str
-        Releases of one series open each other's data: ``"5.26"``. Data folders are kept per series.
-    version : str
-        The exact release, as in Maven Central.
-    main_class : str
-        What to start.
-    settings : mapping of str to str
-        Lines of neo4j.conf that only this series knows; a setting it does not know stops a server.
+    Releases of one `series` open each other's data. `settings` are lines of neo4j.conf that only this series
+    knows: one that it does not know stops a server.
     """
 
     series: str
@@ -81,18 +73,7 @@ RELEASES = MappingProxyType(
 
 
 def find_release(version: str) -> Release:
-    """Return the release of a series or of an exact version.
-
-    Parameters
-    ----------
-    version : str
-        ``"5.26"``, ``"2026"``, or one of the exact versions that they stand for.
-
-    Raises
-    ------
-    ValueError
-        If it is none of these.
-    """
+    """Return the release of a series or of an exact version; any other version is a ValueError."""
     for release in RELEASES.values():
         if version in {release.series, release.version}:
             return release

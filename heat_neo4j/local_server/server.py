@@ -10,14 +10,12 @@ from typing import Any, Literal
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home
+from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home, hold_lock
 from heat_neo4j.local_server.jars import install_jars
-from heat_neo4j.local_server.java import find_java
 from heat_neo4j.local_server.launch import launch
-from heat_neo4j.local_server.locking import hold_lock
 from heat_neo4j.local_server.process import end_process, find_process
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
-from heat_neo4j.local_server.resources import ADDRESS, Memory, choose_memory, machine_memory
+from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java, machine_memory
 
 __all__ = ["LocalServer", "ServerStatus", "StopOutcome", "local_servers", "running_server"]
 
@@ -31,22 +29,9 @@ StopOutcome = Literal["stopped", "killed", "not running", "gone"]
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The state of a local server.
+    """The state of a local server: its name, release, process and folders, and its addresses while it runs.
 
-    Parameters
-    ----------
-    name, version : str
-        The server's name and its exact Neo4j release.
-    running : bool
-        Whether its process runs.
-    pid : int or None
-        That process.
-    uri, browser : str or None
-        Addresses for drivers and for Neo4j Browser, while it runs.
-    folder, password_file : Path
-        Its data and its password.
-    note : str
-        A remark, such as that the process ended by itself; mostly empty.
+    `note` is a remark, such as that the process ended by itself; mostly empty.
     """
 
     name: str
@@ -259,13 +244,7 @@ def local_servers(home: Path | None = None) -> list[LocalServer]:
 
 
 def running_server(name: str = "default", home: Path | None = None) -> LocalServer | None:
-    """Return the local server of that name that runs, or None.
-
-    Raises
-    ------
-    LocalServerError
-        If servers of several releases run under that name.
-    """
+    """Return the local server of that name that runs, or None; servers of several releases are an error."""
     servers = [LocalServer(series, name=name, home=home) for series in RELEASES]
     running = [server for server in servers if server.status().running]
     if len(running) > 1:

@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server.folders import ServerFolder, ServerRecord
-from heat_neo4j.local_server.locking import hold_lock
+from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, hold_lock
 from heat_neo4j.local_server.process import end_process, find_process, listening, spawn
 from heat_neo4j.local_server.server import LocalServer, running_server
 
@@ -172,7 +171,7 @@ def test_the_shell_lines_never_hold_the_password_and_survive_odd_paths(tmp_path)
 def test_a_lock_is_waited_for_and_let_go_when_its_holder_is_killed(tmp_path):
     path = tmp_path / "lock"
     program = (
-        "import sys, time\nfrom pathlib import Path\nfrom heat_neo4j.local_server.locking import hold_lock\n"
+        "import sys, time\nfrom pathlib import Path\nfrom heat_neo4j.local_server.folders import hold_lock\n"
         "with hold_lock(Path(sys.argv[1]), what='testing', timeout=5):\n"
         "    print('held', flush=True)\n    time.sleep(60)\n"
     )

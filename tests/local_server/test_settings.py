@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from heat_neo4j.errors import LocalServerError
-from heat_neo4j.local_server import jars, java, resources
+from heat_neo4j.local_server import jars, settings
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, heat_home, private_file
 from heat_neo4j.local_server.releases import RELEASES, find_release
 from heat_neo4j.local_server.server import LocalServer
@@ -161,16 +161,16 @@ def test_one_folder_under_two_paths_is_one_server(tmp_path, monkeypatch):
     ],
 )
 def test_memory_follows_the_machine_within_limits(total, heap, page_cache):
-    assert resources.choose_memory(total) == resources.Memory(heap, page_cache)
+    assert settings.choose_memory(total) == settings.Memory(heap, page_cache)
 
 
 def test_a_container_limit_counts_if_it_is_less(tmp_path, monkeypatch):
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(resources, "CGROUP_LIMITS", (tmp_path / "none", limit))
+    monkeypatch.setattr(settings, "CGROUP_LIMITS", (tmp_path / "none", limit))
     limit.write_text("max\n")
-    assert resources.machine_memory() == psutil.virtual_memory().total
+    assert settings.machine_memory() == psutil.virtual_memory().total
     limit.write_text(f"{GIB // 4}\n")
-    assert resources.machine_memory() == GIB // 4
+    assert settings.machine_memory() == GIB // 4
 
 
 @pytest.mark.parametrize("size", ["1", "0m", "1.5g", "-1g", "2 g", "1t", "512m -Dx=1"])
@@ -180,19 +180,19 @@ def test_a_size_that_java_would_not_take_is_refused(size):
 
 
 def test_chosen_ports_are_two_free_ones_and_stay_the_same():
-    bolt, http_port = resources.choose_ports((None, None), None)
+    bolt, http_port = settings.choose_ports((None, None), None)
     assert bolt != http_port
-    assert {bolt, http_port} <= set(resources.LASTING_PORTS)
-    assert resources.choose_ports((None, None), (bolt, http_port)) == (bolt, http_port)
+    assert {bolt, http_port} <= set(settings.LASTING_PORTS)
+    assert settings.choose_ports((None, None), (bolt, http_port)) == (bolt, http_port)
 
 
 def test_a_taken_port_is_refused_if_given_and_replaced_if_only_remembered():
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         with pytest.raises(LocalServerError, match=f"port {port} .*--http-port"):
-            resources.choose_ports((None, port), None)
-        free = resources.choose_ports((None, None), None)[1]
-        bolt, http_port = resources.choose_ports((None, None), (port, free))
+            settings.choose_ports((None, port), None)
+        free = settings.choose_ports((None, None), None)[1]
+        bolt, http_port = settings.choose_ports((None, None), (port, free))
         assert bolt != port
         assert http_port == free
 
@@ -200,9 +200,9 @@ def test_a_taken_port_is_refused_if_given_and_replaced_if_only_remembered():
 def test_where_none_of_those_ports_is_free_the_system_chooses(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
-        monkeypatch.setattr(resources, "LASTING_PORTS", range(port, port + 1))
-        monkeypatch.setattr(resources, "PORT_ATTEMPTS", 1)
-        assert port not in resources.choose_ports((None, None), None)
+        monkeypatch.setattr(settings, "LASTING_PORTS", range(port, port + 1))
+        monkeypatch.setattr(settings, "PORT_ATTEMPTS", 1)
+        assert port not in settings.choose_ports((None, None), None)
 
 
 # Java and its files
@@ -212,10 +212,12 @@ def test_an_argument_file_keeps_arguments_whole(tmp_path):
     value = "a b\\c \"d\" #e 'f'"
     private = tmp_path / "with space"
     private.mkdir()
-    java.argument_file(private / "x.args", [f"-Dheat.value={value}", "-XshowSettings:properties", "-version"])
+    settings.argument_file(
+        private / "x.args", [f"-Dheat.value={value}", "-XshowSettings:properties", "-version"]
+    )
     assert mode(private / "x.args") == 0o600
     done = subprocess.run(
-        [java.find_java(), f"@{private / 'x.args'}"], capture_output=True, text=True, check=True
+        [settings.find_java(), f"@{private / 'x.args'}"], capture_output=True, text=True, check=True
     )
     assert f"heat.value = {value}" in done.stderr
 
@@ -232,25 +234,25 @@ def test_without_the_extra_the_way_to_install_it_is_said(monkeypatch, folder, tm
 def test_java_does_not_see_another_servers_password(monkeypatch):
     monkeypatch.setenv("NEO4J_PASSWORD", "secret")
     monkeypatch.setenv("HOME_OF_MINE", "kept")
-    environment = java.server_environment()
+    environment = settings.server_environment()
     assert "NEO4J_PASSWORD" not in environment
     assert environment["HOME_OF_MINE"] == "kept"
 
 
 @pytest.mark.parametrize("series", RELEASES)
 def test_the_settings_listen_here_only_advertise_it_and_report_nothing(folder, series):
-    memory = resources.Memory("512m", "128m")
-    conf = java.write_settings(folder, RELEASES[series], memory, 11111, 22222)
+    memory = settings.Memory("512m", "128m")
+    conf = settings.write_settings(folder, RELEASES[series], memory, 11111, 22222)
     lines = (conf / "neo4j.conf").read_text().splitlines()
-    settings = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
-    addresses = {name: value for name, value in settings.items() if name.endswith("_address")}
+    written = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    addresses = {name: value for name, value in written.items() if name.endswith("_address")}
     assert len(addresses) == 6
     assert {value.partition(":")[0] for value in addresses.values()} == {"127.0.0.1"}
-    assert settings["server.bolt.advertised_address"] == "127.0.0.1:11111"
-    assert settings["server.http.advertised_address"] == "127.0.0.1:22222"
+    assert written["server.bolt.advertised_address"] == "127.0.0.1:11111"
+    assert written["server.http.advertised_address"] == "127.0.0.1:22222"
     for name in ("dbms.usage_report.enabled", "client.allow_telemetry", "server.https.enabled"):
-        assert settings[name] == "false"
-    assert settings["dbms.security.auth_enabled"] == "true"
+        assert written[name] == "false"
+    assert written["dbms.security.auth_enabled"] == "true"
 
 
 def test_a_failing_password_tool_does_not_give_the_password_away(folder, tmp_path):
@@ -258,7 +260,7 @@ def test_a_failing_password_tool_does_not_give_the_password_away(folder, tmp_pat
     tool.write_text('#!/bin/sh\ntail -n 1 "${1#@}" >&2\nexit 3\n')
     tool.chmod(0o755)
     with pytest.raises(LocalServerError, match="cannot set the server's password") as caught:
-        java.set_initial_password(folder, tool, [], "tell-nobody")
+        settings.set_initial_password(folder, tool, [], "tell-nobody")
     assert "tell-nobody" not in str(caught.value)
     assert "***" in str(caught.value)
     assert list((folder.path / "run").iterdir()) == []

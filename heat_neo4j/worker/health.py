@@ -16,17 +16,10 @@ __all__ = ["HealthFile"]
 
 
 class HealthFile:
-    """A JSON file that the worker writes again and again, and removes when it ends.
+    """A JSON file that the worker writes again and again, and removes when it ends; none without a path.
 
     The thread that does the work writes it at each report of progress: the file of a worker that hangs grows
-    old.
-
-    Parameters
-    ----------
-    path : Path, optional
-        The file; none if not given.
-    seconds : float
-        Least time between two writes of the same state.
+    old. The same state is written again after `seconds` at the earliest.
     """
 
     def __init__(self, path: Path | None = None, seconds: float = 5.0) -> None:
@@ -35,13 +28,7 @@ class HealthFile:
         self._written = -seconds
 
     def open(self) -> None:
-        """Write the file for the first time.
-
-        Raises
-        ------
-        ConfigError
-            If it cannot be written.
-        """
+        """Write the file for the first time; a ConfigError if it cannot be written."""
         self._write()
 
     def now(self, **state: Any) -> None:

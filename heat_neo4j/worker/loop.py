@@ -1,10 +1,12 @@
-"""`Worker`: one job at a time, by schedule and by request, until it is stopped."""
+"""`Worker`: one task at a time, by schedule and by request, until it is stopped."""
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from queue import Empty, SimpleQueue
 
@@ -13,40 +15,92 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_de
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.publish.requests import Claim
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.errors import HeatError, LeaseHeld, ServerUnreachable
+from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, QualityRejected, ServerUnreachable
+from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.plan import MODES
 from heat_neo4j.worker.health import HealthFile
 from heat_neo4j.worker.schedule import Schedule
-from heat_neo4j.worker.tasks import DONE, Answer, perform
 
-__all__ = ["Worker"]
+__all__ = ["ACTIONS", "Answer", "Worker", "perform"]
+
+ACTIONS = ("refresh", "rollback", "prune")
+DONE, REJECTED, FAILED = "done", "rejected", "failed"
 
 _LONGEST_WAIT = 300.0  # seconds between two attempts to reach a server
 _SLICE_SECONDS = 5.0  # the longest wait without writing the health file
 _DAY = 86_400.0
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The result of a task: what it did in a word or two, details in one line, the run made or published."""
+
+    status: str
+    outcome: str
+    message: str
+    run: str | None = None
+
+
+def perform(
+    store: Neo4jStore,
+    job: Job,
+    action: object,
+    mode: object,
+    *,
+    on_progress: Progress,
+    log: Callable[[str], None],
+) -> Answer:
+    """Refresh, roll back or prune; an error of the task becomes its answer.
+
+    `action` and `mode` are as a user wrote them; None for "refresh" and "auto". Only `LeaseHeld` and
+    `ConnectionFailed` are raised, for the worker to try again.
+    """
+    action, mode = action or ACTIONS[0], mode or MODES[0]
+    for name, value, allowed in (("action", action, ACTIONS), ("mode", mode, MODES)):
+        if value not in allowed:
+            return Answer(FAILED, FAILED, f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+    try:
+        return _run_task(store, job, action, str(mode), on_progress, log)
+    except QualityRejected as error:
+        return Answer(REJECTED, REJECTED, str(error))
+    except (LeaseHeld, ConnectionFailed):
+        raise
+    except HeatError as error:
+        if isinstance(error.__cause__, ConnectionFailed):
+            raise error.__cause__ from error
+        return Answer(FAILED, FAILED, " ".join(str(error).split()))
+    except Exception as error:
+        # A defect of ours must not end the worker, nor go unseen.
+        for line in traceback.format_exc().splitlines():
+            log(line)
+        message = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
+        return Answer(FAILED, FAILED, message)
+
+
+def _run_task(
+    store: Neo4jStore, job: Job, action: object, mode: str, on_progress: Progress, log: Callable[[str], None]
+) -> Answer:
+    if action == "rollback":
+        run_id, _ = store.roll_back(job.names.model)
+        return Answer(DONE, "rolled back", f"run {run_id} is published again", run_id)
+    if action == "prune":
+        count = store.prune(job.names.model, records=job.records, on_progress=on_progress)
+        return Answer(DONE, "pruned", f"{count} records of earlier runs removed")
+    report = refresh(store, job, mode=mode, on_progress=on_progress, say=log)
+    run = None if report.report is None else report.report.run
+    message = f"{report.decision}: {report.reason}"
+    if report.outcome == REJECTED and run is not None:
+        return Answer(REJECTED, REJECTED, f"{message}; {run.error}", run.run_id)
+    return Answer(DONE, report.outcome, message, None if run is None else run.run_id)
+
+
 class Worker:
     """Keeps one model fresh: refreshes by a schedule, and answers the requests of users.
 
-    The thread that calls `run` does all work, one task after the other.
-
-    Parameters
-    ----------
-    connect : callable
-        Opens the database.
-    job : Job
-        The model, and how to refresh it.
-    schedule : Schedule, optional
-        When to refresh; only by request if not given.
-    poll_seconds : float
-        How often to look for requests.
-    give_up_after : float
-        Seconds to wait for a server that is away.
-    health : HealthFile, optional
-        Where to show that the worker is alive.
-    on_progress, log : callable
-        Called with stages, and with one line for each event.
+    The thread that calls `run` does all work, one task after the other. Requests are looked for every
+    `poll_seconds`; a server that is away is waited for, `give_up_after` seconds at most. `log` takes one line
+    for each event.
     """
 
     def __init__(

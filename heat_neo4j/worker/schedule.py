@@ -18,12 +18,7 @@ _FIELDS = "minute, hour, day of the month, month, day of the week"
 class Schedule:
     """The times at which a worker refreshes. A missed time is not made up for.
 
-    Parameters
-    ----------
-    trigger : apscheduler trigger
-        Computes the next time.
-    at_once : bool
-        Whether the first time is now.
+    The trigger of apscheduler computes the next time; `at_once` says whether the first is now.
     """
 
     def __init__(self, trigger: Any, *, at_once: bool) -> None:
@@ -39,12 +34,8 @@ class Schedule:
         """Refresh by a cron expression of five fields, in local time (that of the variable ``TZ``).
 
         As in cron, days of the week count from Sunday, which is 0 and 7, and a day of the month and a day
-        of the week together mean either of them.
-
-        Raises
-        ------
-        ValueError
-            If the expression is invalid, or has no next time.
+        of the week together mean either of them. An expression that is invalid or has no next time is a
+        ValueError.
         """
         fields = expression.split()
         if len(fields) != 5:

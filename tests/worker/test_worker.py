@@ -16,7 +16,7 @@ from heat_neo4j.errors import (
     ServerUnreachable,
     WriteFailed,
 )
-from heat_neo4j.worker import loop, tasks
+from heat_neo4j.worker import loop
 from heat_neo4j.worker.health import HealthFile
 from heat_neo4j.worker.loop import Worker
 from heat_neo4j.worker.schedule import Schedule
@@ -96,8 +96,8 @@ def perform(monkeypatch, effect, action=None, mode=None):
             raise effect
         return effect
 
-    monkeypatch.setattr(tasks, "refresh", refresh)
-    answer = tasks.perform(None, JOB, action, mode, on_progress=lambda *_: None, log=told.append)
+    monkeypatch.setattr(loop, "refresh", refresh)
+    answer = loop.perform(None, JOB, action, mode, on_progress=lambda *_: None, log=told.append)
     return answer, asked, told
 
 
@@ -108,7 +108,7 @@ def report(outcome, run=None):
 def test_a_refresh_is_what_is_asked_for_when_nothing_is_said(monkeypatch):
     run = SimpleNamespace(run=SimpleNamespace(run_id="r1", error=None))
     answer, asked, _ = perform(monkeypatch, report("published", run))
-    assert answer == tasks.Answer("done", "published", "local: 2 nodes are new", "r1")
+    assert answer == loop.Answer("done", "published", "local: 2 nodes are new", "r1")
     assert asked == ["auto"]
     answer, asked, _ = perform(monkeypatch, report("nothing"), "refresh", "warm")
     assert (answer.status, answer.run, asked) == ("done", None, ["warm"])
@@ -117,7 +117,7 @@ def test_a_refresh_is_what_is_asked_for_when_nothing_is_said(monkeypatch):
 def test_a_rejected_run_is_named(monkeypatch):
     run = SimpleNamespace(run=SimpleNamespace(run_id="r2", error="AUROC fell"))
     answer, _, _ = perform(monkeypatch, report("rejected", run))
-    assert answer == tasks.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
+    assert answer == loop.Answer("rejected", "rejected", "local: 2 nodes are new; AUROC fell", "r2")
     assert perform(monkeypatch, QualityRejected("as before"))[0].status == "rejected"
 
 
@@ -266,7 +266,7 @@ def test_it_gives_up_after_its_time_and_at_once_where_waiting_is_no_use(sleeples
 
 
 def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_time(sleepless, monkeypatch):
-    effects = iter([LeaseHeld("busy"), tasks.Answer("done", "nothing", "as it was")])
+    effects = iter([LeaseHeld("busy"), loop.Answer("done", "nothing", "as it was")])
 
     def performed(*arguments, **options):
         effect = next(effects)
@@ -301,7 +301,7 @@ def test_a_lost_server_leaves_the_refresh_due(sleepless, monkeypatch):
         if error is not None:
             raise error
         done.append(True)
-        return tasks.Answer("done", "published", "place: 1 node is new", "r")
+        return loop.Answer("done", "published", "place: 1 node is new", "r")
 
     monkeypatch.setattr(loop, "perform", performed)
     worker = sleepless(Store, 5, Schedule.every(3600.0))

@@ -1,10 +1,13 @@
-"""The demo's graph in the database, and the questions asked of it, each by one file of ``cypher/query``."""
+"""The demo's graph in the database, its picture, and questions, each a file of ``cypher/query``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.naming import WriteNames
@@ -12,6 +15,9 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, LoadReport
 from heat_neo4j.demo.stdlib import ImportGraph
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.graph import Graph
+from heat_neo4j.plots import plot_disk, save_picture
 
 __all__ = [
     "LOAD_NAMES",
@@ -20,6 +26,7 @@ __all__ = [
     "WRITE_NAMES",
     "Answer",
     "Question",
+    "draw_modules",
     "load_modules",
 ]
 
@@ -36,14 +43,19 @@ PROJECTION = Projection(
 WRITE_NAMES = WriteNames(model="stdlib")
 """Names of the demo's own, so that an embedding published as "heat" in the same database stays."""
 
+CAPTION = """\
+A dot is a module, larger the more modules it is connected to; an arc is an import, drawn as hyperbolic space's straight line.
+HEAT placed the modules by imports and by words of docstrings and names; colours are top-level packages, which it was not told.
+Rings mark hyperbolic distances from the centre: general modules lie inside, special ones outside; the rim is infinitely far.
+This is an embedding in 2 dimensions, trained for the picture; the one in the database has more."""  # noqa: E501
+
+_MODULE = {"label": "Module", "property": "name"}
+
 
 def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress = no_progress) -> LoadReport:
     """Load the import graph, in place of that of another Python if it is there.
 
-    Raises
-    ------
-    WriteRefused
-        If the database has nodes of label ``Module`` that are not the demo's.
+    Nodes of label ``Module`` that are not the demo's are refused with `WriteRefused`.
     """
     origin = f"{FAMILY}, Python {graph.version}"
     store.make_room(LOAD_NAMES.label, family=FAMILY, origin=origin)
@@ -51,22 +63,28 @@ def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress
     return store.load_graph(marked, LOAD_NAMES, overwrite=True, on_progress=on_progress)
 
 
-_MODULE = {"label": "Module", "property": "name"}
+def draw_modules(
+    imports: ImportGraph, graph: Graph, path: Path, model: HEAT, *, on_progress: Progress = no_progress
+) -> None:
+    """Embed `graph`, row by row the modules of `imports`, in the hyperbolic plane; save a picture of it.
+
+    A copy of `model` with two components is fitted; the ending of `path` is png, svg or pdf.
+    """
+    flat = clone(model).set_params(n_components=2).fit(graph, on_progress=on_progress)
+    picture = plot_disk(
+        flat.embedding_,
+        graph,
+        names=imports.keys,
+        groups=[module["package"] for module in imports.modules],
+        title=f"The standard library of Python {imports.version} in the hyperbolic plane",
+        caption=CAPTION,
+    )
+    save_picture(picture, path)
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question in words, and the query that answers it.
-
-    Parameters
-    ----------
-    text : str
-        What is asked.
-    query : str
-        Name of the file in ``cypher/query``.
-    parameters : mapping
-        Values of its parameters, but for the model.
-    """
+    """A question in words, and the query that answers it with these parameters and the model."""
 
     text: str
     query: str

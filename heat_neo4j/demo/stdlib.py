@@ -29,6 +29,8 @@ __all__ = ["ImportGraph", "SourceFacts", "name_words", "read_import_graph", "rea
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _SHORTEST = 3
+_LEFT_OUT = frozenset({"__pycache__", "site-packages", "dist-packages", "test", "tests", "idle_test"})
+_LEAST_MODULES = 50  # a Python without its source (frozen, zipped) has far fewer
 _PROGRAM_WORDS = """
     add arg args attr base bool case class classes cls code copyright data def default dict doc err error
     errors exc false file files func function functions get import info init instance int item items key keys
@@ -52,17 +54,9 @@ class _ImportedName(NamedTuple):
 class SourceFacts:
     """What the source of a module says.
 
-    Parameters
-    ----------
-    summary : str
-        First sentence of its docstring, or an empty string.
-    words : tuple of str
-        Sorted distinct words of its docstring and of the names of its functions, methods and classes.
-    lines, functions, classes : int
-        Lines of source, function and method definitions, class definitions.
-    imports : Counter
-        How often each name is imported anywhere in the file, also inside functions, but not under
-        ``if __name__ == "__main__"``: that part is a program that uses the module.
+    The summary is the first sentence of its docstring; words are those of the docstring and of the names of
+    functions, methods and classes; `imports` counts how often each name is imported anywhere in the file.
+    Imports under ``if __name__ == "__main__"`` do not count: that part is a program that uses the module.
     """
 
     summary: str
@@ -74,13 +68,7 @@ class SourceFacts:
 
 
 def read_source(source: bytes) -> SourceFacts:
-    """Parse the source of one module.
-
-    Raises
-    ------
-    SyntaxError
-        If it is not valid source for the running Python.
-    """
+    """Parse the source of one module; a SyntaxError if it is not valid for the running Python."""
     tree = ast.parse(source)
     docstring = ast.get_docstring(tree) or ""
     nodes = list(_walk(tree))
@@ -136,26 +124,12 @@ def _imported(node: ast.AST) -> Iterator[_ImportedName]:
             yield _ImportedName(node.level, node.module or "", "" if alias.name == "*" else alias.name)
 
 
-_LEFT_OUT = frozenset({"__pycache__", "site-packages", "dist-packages", "test", "tests", "idle_test"})
-_LEAST_MODULES = 50  # a Python without its source (frozen, zipped) has far fewer
-
-
 @dataclass(frozen=True, eq=False)
 class ImportGraph:
-    """Modules, their properties, and who imports whom.
+    """N modules, sorted by name, their properties, and who imports whom: M rows of both, sorted.
 
-    Parameters
-    ----------
-    keys : sequence of str
-        Full names of the N modules, sorted.
-    modules : sequence of mapping
-        Properties of each module: see `properties`.
-    source, target : int64 array of shape (M,)
-        Rows of the importing and the imported module, sorted by both.
-    weight : float64 array of shape (M,)
-        How many names the one imports from the other, counted over all its import statements.
-    version : str
-        The Python version whose library it is.
+    `weight` is how many names the one imports from the other, counted over all its import statements;
+    `version` is that of the Python whose library it is.
     """
 
     keys: Sequence[str]
@@ -166,33 +140,17 @@ class ImportGraph:
     version: str
 
     def properties(self, row: int) -> Mapping[str, Any]:
-        """Properties of the module in `row`.
-
-        Returns
-        -------
-        dict
-            ``package`` (its first name), ``kind`` ("module", "package" or "compiled"), ``public`` (no
-            part of the name starts with an underscore), ``words`` (list of str: those that at least one
-            other module has too); and, where there is source, ``summary``, ``lines``, ``functions`` and
-            ``classes``.
-        """
+        """Return the properties of the module in a row."""
         return self.modules[row]
 
 
 def read_import_graph(root: Path | None = None, *, on_progress: Progress = no_progress) -> ImportGraph:
-    """Read the import graph of a standard library.
+    """Read the import graph of the standard library of the running Python, or of the one in a folder.
 
-    Parameters
-    ----------
-    root : Path, optional
-        Folder of the library's source; by default that of the running Python.
-    on_progress : callable
-        Told about the stage "reading source files".
-
-    Raises
-    ------
-    ProjectionError
-        If there are no source files to read there.
+    A library without source files is a `ProjectionError`. The properties of a module are ``package`` (its
+    first name), ``kind`` ("module", "package" or "compiled"), ``public`` (no part of the name starts with an
+    underscore), ``words`` (those that at least one other module has too); and, where there is source,
+    ``summary``, ``lines``, ``functions`` and ``classes``.
     """
     folder = root or Path(sysconfig.get_path("stdlib"))
     files = dict(_module_files(folder))

@@ -124,8 +124,7 @@ def _run(
 ) -> tuple[RunReport, list[Answer]]:
     """Load, embed, ask and draw; print what comes of it as it comes, unless `quiet`."""
     from heat_neo4j._utils.progress import prefixed
-    from heat_neo4j.demo.picture import draw_modules
-    from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, load_modules
+    from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, draw_modules, load_modules
     from heat_neo4j.embedding.estimator import HEAT
     from heat_neo4j.pipeline.embed import embed
     from heat_neo4j.pipeline.job import LinkOptions

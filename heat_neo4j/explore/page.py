@@ -1,11 +1,16 @@
-"""The page as one HTML file: its sources, the drawing library and the data."""
+"""The page as one HTML file: its sources, the drawing library, and the data as JSON.
+
+Numbers are base64 of typed arrays, the rest strings.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import html
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -13,21 +18,40 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j.errors import ConfigError
-from heat_neo4j.explore.payload import html_safe_json, payload
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.geometry.neighbours import Neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
-__all__ = ["INTEGRITY", "LICENCE", "NAME", "SCRIPT", "VERSION", "PinnedFile", "build_page", "check_library"]
+__all__ = [
+    "INTEGRITY",
+    "LICENCE",
+    "NAME",
+    "N_GROUPS",
+    "SCRIPT",
+    "VERSION",
+    "PinnedFile",
+    "build_page",
+    "check_library",
+    "html_safe_json",
+    "payload",
+]
+
+N_GROUPS = 10
+"""Most groups with a colour of their own."""
 
 NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
 """Of the npm package that the files are from, as npm's lock files write it."""
 
 _FOLDER = files("heat_neo4j.explore").joinpath("assets", "vendor")
+_SOURCES = (
+    "geometry.js", "data.js", "scene.js", "webgl.js", "canvas.js",
+    "labels.js", "panel.js", "interaction.js", "main.js",
+)  # fmt: skip
+_PLACEHOLDER = re.compile(r"\{\{([a-z]+)\}\}")
 
 
 class PinnedFile(NamedTuple):
@@ -42,13 +66,7 @@ LICENCE = PinnedFile("twgl-LICENSE.md", "87a5a44b12faff1205d5325b67b26216404fec6
 
 
 def check_library() -> None:
-    """Check that the drawing library is there, before long work that ends in a page.
-
-    Raises
-    ------
-    ConfigError
-        If a file is missing or changed.
-    """
+    """Check that the drawing library is there, before long work that ends in a page; else a `ConfigError`."""
     for file in (SCRIPT, LICENCE):
         _read_pinned(file)
 
@@ -64,13 +82,6 @@ def _read_pinned(file: PinnedFile) -> str:
     return content.decode("utf-8")
 
 
-_SOURCES = (
-    "geometry.js", "data.js", "scene.js", "webgl.js", "canvas.js",
-    "labels.js", "panel.js", "interaction.js", "main.js",
-)  # fmt: skip
-_PLACEHOLDER = re.compile(r"\{\{([a-z]+)\}\}")
-
-
 def build_page(
     embedding: NDArray[np.float64],
     graph: Graph,
@@ -83,29 +94,13 @@ def build_page(
     title: str = "",
     note: str = "",
 ) -> str:
-    """Return an HTML page for exploring a 2-dimensional embedding.
+    """Return an HTML page for exploring a 2-dimensional embedding: N points of the hyperboloid, time last.
 
     The page is one file and loads nothing: its security policy allows only the built-in scripts, by their
-    hash, and forbids every request.
-
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, 3)
-        Points of the hyperboloid, time last.
-    graph : Graph
-        The relationships, drawn as geodesics.
-    names : sequence of str
-        One per node; numbers if empty.
-    groups : sequence of str or None
-        One per node, None for no group, or empty. The ten largest groups get a colour each, the others grey.
-    properties : mapping of str to sequence, optional
-        Values of any kind of each property, one per node; None where a node has none.
-    neighbours : Neighbours, optional
-        Listed for a selected node; may come from an embedding of more dimensions.
-    predicted : PredictedLinks, optional
-        Drawn dashed, and listed for a selected node.
-    title, note : str
-        Heading, and a line below it.
+    hash, and forbids every request. Nodes have names (numbers if there are none), groups, of which the ten
+    largest get a colour each, and properties of any kind of value. Neighbours, which may come from an
+    embedding of more dimensions, and predicted links are listed for a selected node; `note` is a line below
+    the title.
 
     Raises
     ------
@@ -178,3 +173,94 @@ def _source_hash(text: str) -> str:
 
 def _asset(name: str) -> str:
     return files("heat_neo4j.explore").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def payload(
+    embedding: NDArray[np.float64],
+    graph: Graph,
+    *,
+    names: Sequence[str],
+    groups: Sequence[str | None],
+    properties: Mapping[str, Sequence[Any]],
+    neighbours: Neighbours | None,
+    predicted: PredictedLinks | None,
+) -> dict[str, Any]:
+    """Return the page's data as JSON values; parameters as for `build_page`.
+
+    These are ``points`` (x and y of each node, in float64), ``edges`` and ``links`` (for each row the columns
+    of its pairs, as CSR), ``neighbours`` (rows and distances), ``names``, ``group`` (index into ``legend``)
+    and ``properties`` (name, then one text per node).
+    """
+    legend, codes = _legend(groups, graph.n_nodes)
+    data: dict[str, Any] = {
+        "count": graph.n_nodes,
+        "points": _packed(embedding[:, :2], "<f8"),
+        "names": [printable(name) for name in names],
+        "legend": legend,
+        "group": _packed(codes, "<u1"),
+        "properties": [
+            [printable(name), [display_text(value) for value in values]]
+            for name, values in properties.items()
+        ],
+        "edges": _by_row(graph.edges.row, graph.edges.col, graph.n_nodes),
+    }
+    if neighbours is not None:
+        data["neighbours"] = {
+            "width": neighbours.partner.shape[1],
+            "partner": _packed(neighbours.partner, _rows_type(graph.n_nodes)),
+            "distance": _packed(neighbours.distance, "<f4"),
+        }
+    if predicted is not None:
+        data["links"] = _links(predicted, graph.n_nodes)
+    return data
+
+
+def html_safe_json(data: Any) -> str:
+    """Return JSON that can neither end the ``<script>`` element around it nor open another.
+
+    Pure ASCII, with ``<``, ``>`` and ``&`` escaped.
+    """
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _legend(groups: Sequence[str | None], n_nodes: int) -> tuple[list[dict[str, Any]], NDArray[np.uint8]]:
+    """Return the largest groups (ties by name) with the rest as one, and the group of each node."""
+    if not groups:
+        return [], np.zeros(n_nodes, dtype=np.uint8)
+    counts = sorted(Counter(group or "" for group in groups).items(), key=lambda entry: (-entry[1], entry[0]))
+    largest, others = counts[:N_GROUPS], counts[N_GROUPS:]
+    legend = [
+        {"name": printable(name) or "(none)", "count": count, "other": False} for name, count in largest
+    ]
+    if others:
+        count = sum(count for _, count in others)
+        legend.append({"name": f"{len(others):,} others", "count": count, "other": True})
+    index = {name: code for code, (name, _) in enumerate(largest)}
+    codes = [index.get(group or "", len(largest)) for group in groups]
+    return legend, np.array(codes, dtype=np.uint8)
+
+
+def _links(predicted: PredictedLinks, n_nodes: int) -> dict[str, Any]:
+    order = np.lexsort((predicted.target, predicted.source))
+    packed = _by_row(predicted.source[order], predicted.target[order], n_nodes)
+    packed["distance"] = _packed(predicted.distance[order], "<f4")
+    if predicted.probability is not None:
+        packed["probability"] = _packed(predicted.probability[order], "<f4")
+    return packed
+
+
+def _by_row(row: NDArray[Any], column: NDArray[Any], n_nodes: int) -> dict[str, Any]:
+    """Return pairs, sorted by row, as counts per row and columns."""
+    counts = np.bincount(row, minlength=n_nodes)
+    return {"counts": _packed(counts, "<u4"), "columns": _packed(column, _rows_type(n_nodes))}
+
+
+def _rows_type(n_nodes: int) -> str:
+    """Return the narrowest type that holds every row number."""
+    return "<u2" if n_nodes <= 1 << 16 else "<u4"
+
+
+def _packed(values: NDArray[Any], dtype: str) -> dict[str, str]:
+    raw = np.ascontiguousarray(values, dtype=dtype).tobytes()
+    return {"type": dtype[1:], "base64": base64.b64encode(raw).decode("ascii")}

@@ -27,18 +27,8 @@ _LONGEST_TEXT = 240
 class PageData:
     """A published model, ready to become a page; see `build_page`.
 
-    Parameters
-    ----------
-    model : PublishedModel
-        Run, graph and published coordinates.
-    flat : float64 array of shape (N, 3)
-        Points of the hyperbolic plane: the published ones, or those of a second embedding.
-    neighbours : Neighbours
-        By the published coordinates, in all their dimensions.
-    links : PredictedLinks or None
-        The published ones.
-    names, groups, properties
-        Of the nodes.
+    `flat` has the points of the hyperbolic plane, shape (N, 3): the published ones, or those of a second
+    embedding. Neighbours are by the published coordinates, in all their dimensions.
     """
 
     model: PublishedModel
@@ -93,29 +83,8 @@ def read_page_data(
 ) -> PageData:
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
-    Parameters
-    ----------
-    store : Neo4jStore
-        The database.
-    model : str
-        Name of the model.
-    caption : str, optional
-        Property that names the nodes; by default the projection's key, else nodes are numbered.
-    color_by : str, optional
-        Property whose values make the groups; by default the nodes' labels.
-    show : sequence of str
-        Properties to show of each node, beside `color_by`.
-    n_threads : int, optional
-        Threads to use; all cores when None.
-    on_progress : callable
-        Called with the stages.
-
-    Raises
-    ------
-    ProjectionError
-        If the model or its graph cannot be read, or no node has one of the properties.
-    ConnectionFailed
-        If the server is lost or refuses.
+    `caption` is the property that names the nodes, by default the projection's key; the values of `color_by`
+    make the groups, by default the labels. Errors are those of `read_published` and `Neo4jStore`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)

@@ -15,8 +15,7 @@ from scipy import sparse
 from heat_neo4j._utils.display import printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page as library
-from heat_neo4j.explore.page import build_page
-from heat_neo4j.explore.payload import html_safe_json, payload
+from heat_neo4j.explore.page import build_page, html_safe_json, payload
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.geometry.neighbours import nearest_neighbours
 from heat_neo4j.graph import Graph

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from heat_neo4j.plots.curves import plot_alpha, plot_label_share, plot_loss, plot_precision_recall, plot_roc
+from heat_neo4j.plots.diagrams import (
+    plot_alpha,
+    plot_distances,
+    plot_label_share,
+    plot_loss,
+    plot_precision_recall,
+    plot_radius_by_degree,
+    plot_reliability,
+    plot_roc,
+)
 from heat_neo4j.plots.disk import geodesics, plot_disk
-from heat_neo4j.plots.hierarchy import plot_radius_by_degree
-from heat_neo4j.plots.link_diagrams import plot_distances, plot_reliability
 from heat_neo4j.plots.style import FORMATS, add_title, check_installed, save_picture
 
 __all__ = [

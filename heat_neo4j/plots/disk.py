@@ -47,36 +47,15 @@ def plot_disk(
     caption: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a 2-dimensional embedding in the Poincare disk.
+    """Draw a 2-dimensional embedding, N points of the hyperboloid with time last, in the Poincare disk.
 
     Relationships are geodesics (circle arcs that meet the rim at right angles), thin rings mark whole
     hyperbolic distances from the centre, the area of a node grows with the square root of its degree.
-    Predicted links are geodesics too, dashed.
+    Predicted links, given as pairs of rows, are geodesics too, dashed.
 
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, 3)
-        Points of the hyperboloid, time last, fitted with two components. (An embedding of more
-        dimensions has no faithful picture; fit another one for it.)
-    graph : Graph
-        The relationships to draw.
-    names : sequence of str
-        One per node, for the labels, "" for a node without one; empty for none.
-    groups : sequence of str or None
-        One per node: the `n_groups` largest groups get a colour, the others and None share grey.
-    predicted : integer array of shape (m, 2), optional
-        Rows of the two nodes of each predicted link.
-    n_labels : int
-        Most nodes to label: the hub of each coloured group, then those of highest degree whose label
-        finds room.
-    n_groups : int
-        Most groups to colour, up to 10.
-    n_edges : int
-        Most relationships to draw; of more, so many are drawn, spread evenly over all.
-    title, caption : str
-        Lines above and below the disk.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure of 11 x 12.5 inches if not given (``plot_disk(...).figure.savefig``).
+    Of the groups, the `n_groups` largest (10 at most) get a colour, the others and None share grey. Labels
+    are those of the hub of each coloured group, then of nodes of the highest degree whose label finds room. Of
+    more than `n_edges` relationships so many are drawn, spread evenly over all.
 
     Raises
     ------
@@ -123,21 +102,10 @@ def plot_disk(
 
 
 def geodesics(start: Array, end: Array, n_points: int = _POINTS_PER_GEODESIC) -> Array:
-    """Return points along geodesics of the Poincare disk.
+    """Return points along geodesics of the Poincare disk: Poincare coordinates of shape (M, n_points, d).
 
-    In the Klein disk a geodesic is the straight chord, so the chord is cut up there and mapped back.
-
-    Parameters
-    ----------
-    start, end : float64 arrays of shape (M, d + 1)
-        Points of the hyperboloid.
-    n_points : int
-        Points per geodesic, both ends included.
-
-    Returns
-    -------
-    float64 array of shape (M, n_points, d)
-        Poincare coordinates.
+    `start` and `end` are M points of the hyperboloid each, and included. In the Klein disk a geodesic is the
+    straight chord, so the chord is cut up there and mapped back.
     """
     share = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, n_points))  # closer steps near the rim
     a, b = to_klein(start)[:, None, :], to_klein(end)[:, None, :]

@@ -60,13 +60,7 @@ _STRENGTHS = (0.06, 0.12, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0)
 
 
 def check_installed() -> None:
-    """Check that matplotlib is there, before long work whose end would be a picture.
-
-    Raises
-    ------
-    ConfigError
-        If it is not.
-    """
+    """Check that matplotlib is there, before long work whose end would be a picture; else a `ConfigError`."""
     if find_spec("matplotlib") is None:
         raise ConfigError("a picture needs matplotlib: pip install 'heat-neo4j[plot]'")
 
@@ -80,14 +74,8 @@ def new_axes(
 ) -> Axes:
     """Return the axes of a new figure, whose size is in inches.
 
-    Parameters
-    ----------
-    width, height : float
-        Of the figure.
-    dots_per_inch : int
-        Of a picture of pixels.
-    rectangle : tuple of float, optional
-        Left, bottom, width and height of the axes as shares of the figure; else what labels leave room for.
+    The rectangle is left, bottom, width and height of the axes as shares of the figure; without one they take
+    what labels leave room for.
     """
     from matplotlib.figure import Figure
 
@@ -151,23 +139,12 @@ def add_title(ax: Axes, title: str) -> None:
 
 
 def save_picture(ax: Axes, path: str | Path) -> None:
-    """Save the figure of `ax`; the same figure gives the same bytes.
+    """Save the figure of `ax` in the format of the ending (`FORMATS`); the same figure gives the same bytes.
 
     A .png of more than 250 kB, such as a disk of thousands of arcs, is stored with a palette of tints of the
-    colours used here, which takes a quarter of the room.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Any axes of the figure.
-    path : str or Path
-        Where to. The ending (`FORMATS`) decides about the format; a regular file that is there is
-        replaced, and nothing is left half-written.
-
-    Raises
-    ------
-    ConfigError
-        If the ending is another one, or the file cannot be written.
+    colours used here, which takes a quarter of the room. A regular file that is there is replaced, and
+    nothing is left half-written; an ending of another kind, or a file that cannot be written, is a
+    `ConfigError`.
     """
     target = Path(path)
     if target.suffix.lower() not in FORMATS:

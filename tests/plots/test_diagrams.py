@@ -13,7 +13,7 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import lift, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import LinkProbability
-from heat_neo4j.plots.hierarchy import _running_median
+from heat_neo4j.plots.diagrams import _running_median
 
 LAW = LinkProbability(radius=3.0, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
 CURVES = {"HEAT": ([0.0, 0.1, 1.0], [0.0, 0.9, 1.0]), "_other $x$": ([0.0, 1.0], [0.0, 1.0])}

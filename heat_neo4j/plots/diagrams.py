@@ -1,0 +1,308 @@
+"""Diagrams: losses, rates and scores of methods; distances, probabilities and radii of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heat_neo4j.geometry.hyperboloid import check_points, radius
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.metrics import expected_calibration_error
+from heat_neo4j.plots.style import COLOURS, FACE, INK, PALE, REST, add_legend, check_installed, diagram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "plot_alpha",
+    "plot_distances",
+    "plot_label_share",
+    "plot_loss",
+    "plot_precision_recall",
+    "plot_radius_by_degree",
+    "plot_reliability",
+    "plot_roc",
+]
+
+Array = NDArray[np.float64]
+Curve = tuple[ArrayLike, ArrayLike]
+
+_LINES = ("-", "--", "-.", ":")
+_MARKS = "osD^vP"
+_MOST_BINS = 60
+_FEWEST_BINS = 10
+_MOST_VECTORS = 3000  # more points are stored as pixels in .svg and .pdf
+_FEWEST = 5  # nodes that a median is drawn from
+
+
+def plot_loss(
+    loss_curve: ArrayLike,
+    *,
+    n_negatives: int | None = None,
+    n_rounds: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the loss of a training, mean per pair in nats, by rounds (one walk from every node each).
+
+    With `n_negatives` a line marks the loss at chance, ln(1 + n_negatives). The points are spread evenly over
+    `n_rounds`, the first and the last included.
+    """
+    losses = np.asarray(loss_curve, dtype=np.float64)
+    if losses.ndim != 1 or not losses.size or not np.isfinite(losses).all():
+        raise ValueError(f"loss_curve must hold finite numbers, got shape {losses.shape}")
+    last = losses.size if n_rounds is None else n_rounds
+    if last < losses.size:
+        raise ValueError(f"n_rounds must be at least {losses.size}, the length of loss_curve, got {n_rounds}")
+    axes = diagram(ax, 7.2, 4.6, x="round: one walk from every node", y="mean loss per pair (nats)")
+    rounds = np.linspace(1, last, losses.size)
+    marker = "o" if losses.size <= 40 else ""
+    (line,) = axes.plot(rounds, losses, color=COLOURS[0], linewidth=1.8, marker=marker, markersize=4.5)
+    entries = {"training": line}
+    top = float(losses.max())
+    if n_negatives is not None:
+        chance = float(np.log1p(n_negatives))
+        name = f"chance: ln(1 + {n_negatives}) = {chance:.2f}"
+        entries[name] = axes.axhline(chance, color=PALE, linewidth=1.2, linestyle="--")
+        top = max(top, chance)
+    axes.set_ylim(0.0, 1.06 * top or 1.0)
+    axes.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]  # of MaxNLocator
+    if last == 1:
+        axes.set_xlim(0.5, 1.5)
+    add_legend(axes, entries)
+    return axes
+
+
+def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
+    """Draw receiver operating characteristics: for each method, false and true positive rates in [0, 1].
+
+    The names are the legend, as they are and in this order: a figure may stand in them.
+    """
+    axes = _draw_rates(curves, "false positive rate", "true positive rate", "lower right", ax)
+    axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
+    return axes
+
+
+def plot_precision_recall(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
+    """Draw precision by recall: for each method, recall (falling or rising) and precision in [0, 1]."""
+    return _draw_rates(curves, "recall", "precision", "lower left", ax)
+
+
+def plot_label_share(
+    shares: ArrayLike, scores: Mapping[str, Curve], *, metric: str, ax: Axes | None = None
+) -> Axes:
+    """Draw how well classes are told by the share of nodes whose class is known.
+
+    `scores` has the mean and the standard deviation over seeds of each method; `metric` names the axis.
+    """
+    axes = _draw_scores(shares, scores, "share of nodes with a known class", metric, ax)
+    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
+    return axes
+
+
+def plot_alpha(alphas: ArrayLike, scores: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
+    """Draw AUROC, mean and standard deviation over seeds, by alpha."""
+    return _draw_scores(alphas, scores, "alpha: share of steps that follow attributes", "AUROC", ax)
+
+
+def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:
+    if not curves:
+        raise ValueError("curves must hold at least one")
+    for name, curve in curves.items():
+        for values in map(np.asarray, curve):
+            if values.shape != np.shape(curve[0]) or values.ndim != 1 or not values.size:
+                raise ValueError(f"curve {name!r} must be two arrays of one length")
+            if not ((values >= 0.0) & (values <= 1.0)).all():
+                raise ValueError(f"curve {name!r} leaves [0, 1]")
+    axes = diagram(ax, 6.4, 6.0, x=x, y=y)
+    axes.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal")
+    entries = {}
+    for (name, (xs, ys)), style in zip(curves.items(), _styles(), strict=False):
+        (entries[name],) = axes.plot(xs, ys, **style)
+    add_legend(axes, entries, loc=legend)
+    return axes
+
+
+def _draw_scores(positions: ArrayLike, scores: Mapping[str, Curve], x: str, y: str, ax: Axes | None) -> Axes:
+    """Draw means with bars of one standard deviation each way."""
+    xs = np.asarray(positions, dtype=np.float64)
+    if not scores or xs.ndim != 1 or not xs.size:
+        raise ValueError("there must be at least one place and one score to draw")
+    for name, pair in scores.items():
+        if any(np.shape(values) != xs.shape for values in pair):
+            raise ValueError(f"scores of {name!r} must be mean and sd of shape {xs.shape}")
+    axes = diagram(ax, 7.2, 4.8, x=x, y=y)
+    entries: dict[str, Any] = {}
+    for (name, (mean, sd)), style, marker in zip(scores.items(), _styles(), cycle(_MARKS), strict=False):
+        bars: dict[str, Any] = {"marker": marker, "markersize": 5, "capsize": 2.5, "elinewidth": 1.0}
+        entries[name] = axes.errorbar(xs, mean, yerr=sd, **bars, **style)
+    axes.set_xticks(_readable(xs))
+    axes.xaxis.set_major_formatter(lambda position, _: f"{position:.4g}")
+    add_legend(axes, entries)
+    return axes
+
+
+def _readable(positions: NDArray[np.float64]) -> list[float]:
+    """Return the positions far enough from the one before to have their number written."""
+    shown: list[float] = []
+    for position in np.unique(positions).tolist():
+        if not shown or position - shown[-1] >= 0.045 * np.ptp(positions):
+            shown.append(position)
+    return shown
+
+
+def _styles() -> Iterator[dict[str, Any]]:
+    """Yield how lines are drawn: the first boldest, and dashed where colours repeat."""
+    width, zorder = 2.2, 4
+    for dashes in cycle(_LINES):
+        for colour in COLOURS:
+            yield {"color": colour, "linestyle": dashes, "linewidth": width, "zorder": zorder}
+            width, zorder = 1.4, 3
+
+
+def plot_distances(
+    edges: ArrayLike,
+    non_edges: ArrayLike,
+    *,
+    probability: Callable[[Array], Array] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how hyperbolic distances of edges and of non-edges are distributed.
+
+    Two histograms over the same bins, each of area 1; the probability of a link by distance, such as a
+    `LinkProbability`, is drawn on a second axis from 0 to 1. Returned are the axes of the histograms.
+    """
+    groups = {"edges": _distances("edges", edges), "non-edges": _distances("non_edges", non_edges)}
+    axes = diagram(ax, 7.6, 4.8, x="hyperbolic distance", y="density of pairs")
+    bins = _shared_bins(np.concatenate(list(groups.values())))
+    entries: dict[str, Any] = {}
+    for (name, values), colour in zip(groups.items(), (COLOURS[0], COLOURS[1]), strict=True):
+        density, _ = np.histogram(values, bins, density=True)
+        style: dict[str, Any] = {"facecolor": (colour, 0.45), "edgecolor": colour, "linewidth": 1.2}
+        entries[f"{values.size:,} {name}"] = axes.stairs(density, bins, fill=True, **style)
+    axes.set_xlim(0.0, float(bins[-1]))
+    if probability is not None:
+        second = axes.twinx()
+        distances = np.linspace(0.0, float(bins[-1]), 400)
+        (entries["link probability"],) = second.plot(
+            distances, probability(distances), color=INK, linewidth=1.8
+        )
+        second.set_ylim(0.0, 1.05)
+        second.set_ylabel("link probability at even odds", color=INK, fontsize=10.5)
+        second.tick_params(colors=INK, labelsize=9.5, color=PALE)
+        second.spines[["top", "left", "bottom"]].set_visible(False)
+        second.spines["right"].set_color(PALE)
+    add_legend(axes, entries)
+    return axes
+
+
+def plot_reliability(
+    probabilities: ArrayLike, is_edge: ArrayLike, *, n_bins: int = 15, ax: Axes | None = None
+) -> Axes:
+    """Draw a reliability diagram: of the pairs given some probability, the share that are edges.
+
+    A calibrated probability lies on the diagonal. Bars mark the share of all pairs in each bin; the whiskers
+    are one standard error of the share of edges in it. The expected calibration error is written in.
+
+    References
+    ----------
+    A. Niculescu-Mizil and R. Caruana, "Predicting Good Probabilities with Supervised Learning", ICML 2005.
+    """
+    chances = np.asarray(probabilities, dtype=np.float64)
+    outcomes = np.asarray(is_edge, dtype=np.bool_)
+    if chances.ndim != 1 or chances.shape != outcomes.shape or not chances.size:
+        raise ValueError(f"there must be one is_edge per probability: {outcomes.shape} for {chances.shape}")
+    if not ((chances >= 0.0) & (chances <= 1.0)).all():
+        raise ValueError("probabilities must lie in [0, 1]")
+    error = expected_calibration_error(chances, outcomes, n_bins)
+    axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share")
+    axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), aspect="equal")
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    bin_of = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
+    counts = np.bincount(bin_of, minlength=n_bins)
+    some = counts > 0
+    mean = np.bincount(bin_of, chances, n_bins)[some] / counts[some]
+    share = np.bincount(bin_of, outcomes, n_bins)[some] / counts[some]
+    entries: dict[str, Any] = {}
+    (entries["calibrated"],) = axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)))
+    spread = np.sqrt(share * (1.0 - share) / counts[some])
+    entries["edges, of the bin"] = axes.errorbar(
+        mean, share, yerr=spread, color=COLOURS[0], marker="o", markersize=5, linewidth=1.6, capsize=2.5,
+        elinewidth=1.0, zorder=3,
+    )  # fmt: skip
+    entries["bin, of all pairs"] = axes.bar(
+        edges[:-1], counts / chances.size, width=1.0 / n_bins, align="edge", color=REST, alpha=0.55,
+        edgecolor=FACE, zorder=2,
+    )  # fmt: skip
+    note = (
+        f"expected calibration error {error:.3f}\n{chances.size:,} pairs, {outcomes.mean():.0%} of them edges"
+    )
+    box = {"facecolor": FACE, "edgecolor": "none", "alpha": 0.85, "pad": 2.0}
+    axes.text(
+        0.03, 0.97, note, transform=axes.transAxes, fontsize=9.5, color=INK, va="top", bbox=box, zorder=5
+    )
+    add_legend(axes, entries)
+    return axes
+
+
+def _distances(argument: str, values: ArrayLike) -> Array:
+    distances = np.asarray(values, dtype=np.float64).ravel()
+    if not distances.size or not np.isfinite(distances).all() or (distances < 0.0).any():
+        raise ValueError(f"{argument} must hold distances: finite, at least 0, and at least one")
+    return distances
+
+
+def _shared_bins(distances: Array) -> Array:
+    """Return bins of equal width over all distances; numpy's rule says how many, within reason."""
+    top = float(distances.max()) or 1.0
+    count = len(np.histogram_bin_edges(distances, "auto", (0.0, top))) - 1
+    return np.linspace(0.0, top, min(max(count, _FEWEST_BINS), _MOST_BINS) + 1)
+
+
+def plot_radius_by_degree(embedding: Array, graph: Graph, *, ax: Axes | None = None) -> Axes:
+    """Draw the distance of nodes from the centre by their degree.
+
+    In a hierarchy, nodes with many neighbours lie near the centre. Points are spread a
+    little along the logarithmic degree axis, so that nodes of equal degree can be told apart; the line is the
+    median over degrees within a factor of about 1.5. Nodes without a neighbour are left out and counted.
+    """
+    check_installed()
+    from matplotlib.lines import Line2D
+
+    check_points(embedding)
+    if embedding.shape[0] != graph.n_nodes:
+        raise ValueError(f"embedding must have one row per node: {embedding.shape[0]} for {graph.n_nodes}")
+    alone = int((graph.degrees == 0).sum())
+    left_out = f" ({alone:,} without any left out)" if alone else ""
+    x, y = f"number of neighbours{left_out}", "hyperbolic distance from the centre"
+    axes = diagram(ax, 7.2, 4.8, x=x, y=y)
+    linked = graph.degrees > 0
+    degrees, radii = graph.degrees[linked].astype(np.float64), radius(embedding)[linked]
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda degree, _: f"{degree:,.0f}")
+    alpha = float(np.clip(12.0 / np.sqrt(max(degrees.size, 1)), 0.08, 0.6))
+    spread = np.exp(0.12 * (np.random.default_rng(0).random(degrees.size) - 0.5))
+    dots = axes.scatter(degrees * spread, radii, s=9, color=COLOURS[0], alpha=alpha, linewidths=0)
+    dots.set_rasterized(degrees.size > _MOST_VECTORS)
+    distinct, medians = _running_median(degrees, radii)
+    (line,) = axes.plot(distinct, medians, color=COLOURS[1], linewidth=2.2)
+    axes.set_xlim(0.85, 1.25 * float(degrees.max(initial=1.0)))
+    axes.set_ylim(0.0, 1.05 * float(radii.max(initial=0.0)) or 1.0)
+    opaque_dot = Line2D([], [], color=COLOURS[0], marker="o", linestyle="", markersize=4)
+    add_legend(axes, {f"{degrees.size:,} nodes": opaque_dot, "median": line})
+    return axes
+
+
+def _running_median(degrees: Array, radii: Array) -> tuple[Array, Array]:
+    """Return degrees that occur, and the median radius of the nodes whose degree is within a factor."""
+    order = np.argsort(degrees, kind="stable")
+    ordered, values = degrees[order], radii[order]
+    distinct = np.unique(ordered)
+    begins = np.searchsorted(ordered, distinct / 1.25, side="left")
+    ends = np.searchsorted(ordered, distinct * 1.25, side="right")
+    enough = ends - begins >= min(_FEWEST, degrees.size)
+    bounds = zip(begins[enough].tolist(), ends[enough].tolist(), strict=True)
+    return distinct[enough], np.array([np.median(values[begin:end]) for begin, end in bounds])

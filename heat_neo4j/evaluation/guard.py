@@ -26,37 +26,17 @@ class LeakError(ValueError):
 
 
 def check_split(split: EdgeSplit) -> None:
-    """Check that no held-out edge is an edge of the training graph, in either direction.
-
-    Raises
-    ------
-    LeakError
-        If one is.
-    """
+    """Check that no held-out edge is one of the training graph, in either direction; else a `LeakError`."""
     leaked = _count_edges(split.train, split.test_edges)
     if leaked:
         raise LeakError(f"{leaked} of {len(split.test_edges)} test edges are edges of the training graph")
 
 
 def check_method(name: str, method: object, test_edges: NDArray[np.int64]) -> None:
-    """Check that a method or a scorer holds no graph of its own that has test edges.
+    """Check that a method or a scorer holds no graph of its own that has test edges; else a `LeakError`.
 
     Looks at graphs that a function takes from around it, that are bound to it, or that an object holds. It
     finds a mistake, such as the whole graph in place of the training graph, not every trick.
-
-    Parameters
-    ----------
-    name : str
-        For the message.
-    method : object
-        A function, a bound one, or any object.
-    test_edges : int64 array of shape (m, 2)
-        Held-out edges.
-
-    Raises
-    ------
-    LeakError
-        If a graph within reach has one of them.
     """
     for graph in _graphs_within(method, _DEPTH, set()):
         leaked = _count_edges(graph, test_edges)
@@ -69,13 +49,7 @@ def check_method(name: str, method: object, test_edges: NDArray[np.int64]) -> No
 
 @contextmanager
 def untouched(name: str, graph: Graph) -> Iterator[None]:
-    """Check that `graph` has the same bits when the block ends as when it began.
-
-    Raises
-    ------
-    LeakError
-        If not; `name` says who had it.
-    """
+    """Check that `graph` has the same bits when the block ends as when it began; else a `LeakError`."""
     before = _fingerprint(graph)
     yield
     if _fingerprint(graph) != before:

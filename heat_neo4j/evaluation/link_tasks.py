@@ -147,10 +147,6 @@ def evaluate_reconstruction(
 
     See `ranking.measure_reconstruction` for the figures, and `evaluate_links` for parameters and errors. It
     says how much of a graph fits into so many dimensions, not how well links are predicted.
-
-    Returns
-    -------
-    Evaluation
     """
     if graph.n_edges == 0 or graph.n_edges == graph.n_nodes * (graph.n_nodes - 1) // 2:
         raise EvaluationError(f"{graph!r} has no edges, or no non-edges: nothing to tell apart")
@@ -184,26 +180,9 @@ def evaluate_alpha(
     limits: Limits = DEFAULT_LIMITS,
     on_progress: Progress = no_progress,
 ) -> Evaluation:
-    """Predict links with one alpha after the other, on the same splits.
+    """Predict links with one alpha after the other, on the same splits: one row for each, its `Row.at`.
 
-    Parameters
-    ----------
-    graph, model, share, seeds, splitter, limits, on_progress
-        As for `evaluate_links`.
-    alphas : sequence of float
-        Shares of steps that follow attributes, each in [0, 1].
-
-    Returns
-    -------
-    Evaluation
-        One row per alpha, which is its `Row.at`.
-
-    Raises
-    ------
-    EvaluationError
-        If the graph has no attributes, there is no alpha, or no edge can be held out.
-    LeakError, NothingToLearnError, ValueError
-        As for `evaluate_links`.
+    Parameters and errors are those of `evaluate_links`. A graph without attributes is an EvaluationError.
     """
     if graph.n_attributes == 0:
         raise EvaluationError("the graph has no attributes, so alpha changes nothing: name some")

@@ -60,13 +60,7 @@ class EvaluationError(ValueError):
 
 
 def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds, checked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is none, one is repeated, or one is not an integer of at least 0.
-    """
+    """Return the seeds, checked: at least one, each once, none below 0; else a TypeError or ValueError."""
     checked = tuple(check_integer("seed", seed, minimum=0, maximum=None) for seed in seeds)
     if not checked or len(set(checked)) < len(checked):
         raise ValueError(f"seeds must be given, each once, got {list(seeds)}")
@@ -106,13 +100,7 @@ Features = Callable[[Graph, int], Array]
 
 @dataclass(frozen=True)
 class Unseeded:
-    """A `Method` that no seed changes: on one and the same graph it need not be repeated.
-
-    Parameters
-    ----------
-    score : callable
-        Called with the graph; returns a scorer.
-    """
+    """A `Method` that no seed changes: on one and the same graph it need not be repeated."""
 
     score: Callable[[Graph], PairScorer]
 
@@ -122,13 +110,7 @@ class Unseeded:
 
 
 def fit_heat(model: HEAT, graph: Graph, seed: int, on_progress: Progress = no_progress) -> Array:
-    """Return the embedding of a clone of `model` with `seed`, trained on nothing but `graph`.
-
-    Raises
-    ------
-    NothingToLearnError
-        If the graph offers no pair to learn from.
-    """
+    """Return the embedding of a clone of `model` with `seed`, trained on nothing but `graph`."""
     seeded: Any = clone(model).set_params(random_state=seed)
     return np.asarray(seeded.fit(graph, on_progress=on_progress).embedding_)
 
@@ -138,14 +120,7 @@ def link_methods(
 ) -> dict[str, Method]:
     """Return the baselines for tasks on pairs; embeddings get as many dimensions as given.
 
-    Parameters
-    ----------
-    n_components : int
-        Dimension, or rank.
-    on_progress : callable
-        Called during long training, with stages such as "seed 0: gensim".
-    gensim : bool
-        Whether gensim's Poincare embedding is among them, which takes longer than all else together.
+    gensim's Poincare embedding takes longer than all else together, and reports its progress.
     """
 
     def poincare(graph: Graph, seed: int) -> PairScorer:
@@ -191,15 +166,7 @@ COMBINED_ROW = "HEAT, combined score"
 
 
 class ProbableScorer:
-    """A scorer whose scores have a probability, at even odds.
-
-    Parameters
-    ----------
-    scorer : PairScorer
-        Scores the pairs.
-    probability : callable
-        Turns scores into probabilities.
-    """
+    """A scorer whose scores have a probability, at even odds."""
 
     def __init__(self, scorer: PairScorer, probability: Callable[[Array], Array]) -> None:
         self._scorer = scorer
@@ -218,16 +185,7 @@ class ProbableScorer:
 class OwnRows:
     """Trains what our rows need of one training graph, once for all of them.
 
-    Parameters
-    ----------
-    model : HEAT
-        Cloned with ``random_state=seed``.
-    choose : sequence of str
-        Parameters to choose for the training graph, by edges held out of it.
-    choose_seconds : float, optional
-        Time for that.
-    on_progress : callable
-        Told about every training.
+    The parameters named in `choose` are chosen for that graph, by edges held out of it, in `choose_seconds`.
     """
 
     def __init__(

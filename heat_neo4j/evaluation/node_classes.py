@@ -60,19 +60,10 @@ class ClassScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
-    """Which node is of which classes.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The C classes, at least two.
-    member : bool array of shape (N, C)
-        Rows as in the graph. A node of no class takes no part.
+    """Which node is of which of C classes: `member` has shape (N, C); a node of no class takes no part.
 
     Raises
     ------
-    ValueError
-        If shapes disagree.
     EvaluationError
         If fewer than two classes have members, or classes are so many that there is nothing to learn.
     """
@@ -97,21 +88,10 @@ class NodeClasses:
 
 
 def classes_from_values(values: Sequence[Any], name: str = "class") -> NodeClasses:
-    """Return classes from one property value per node.
+    """Return classes from one value per node of the property `name`.
 
-    Parameters
-    ----------
-    values : sequence of length N
-        A string, whole number or boolean is one class; a list of these several; None and [] are none.
-    name : str
-        The property, for messages.
-
-    Raises
-    ------
-    ProjectionError
-        If a value is of another type.
-    EvaluationError
-        As for `NodeClasses`.
+    A string, whole number or boolean is one class; a list of these several; None and [] are none. A value of
+    another type is a `ProjectionError`.
     """
     binarizer = MultiLabelBinarizer()
     member = binarizer.fit_transform([_classes_of(value, name) for value in values])
@@ -119,13 +99,7 @@ def classes_from_values(values: Sequence[Any], name: str = "class") -> NodeClass
 
 
 def classes_from_labels(graph: Graph) -> NodeClasses:
-    """Return the labels that some nodes of the graph carry and others do not.
-
-    Raises
-    ------
-    EvaluationError
-        As for `NodeClasses`.
-    """
+    """Return the labels that some nodes of the graph carry and others do not."""
     names = sorted(name for name, mask in graph.labels.items() if mask.any() and not mask.all())
     member = np.array([graph.labels[name] for name in names], dtype=np.bool_)
     return NodeClasses(tuple(names), member.reshape(len(names), graph.n_nodes).T)
@@ -152,33 +126,18 @@ def evaluate_classes(
     ----------
     graph : Graph
         Its attributes must not tell the classes.
-    model : HEAT
-        Cloned with ``random_state=seed`` for each seed; it stays as it is.
+    model, seeds, methods, on_progress
+        As for `evaluate_links`; the baselines are `methods.feature_methods` if not given.
     classes : NodeClasses
         Rows as in the graph.
     shares : sequence of float
         Shares of the nodes with a class to learn from, each in (0, 1); the others are tested.
-    seeds : sequence of int
-        A seed decides the coordinates and which nodes are learnt from.
-    methods : mapping of str to Features, optional
-        The baselines; `methods.feature_methods` of the model's dimension if not given.
-    on_progress : callable
-        Called with stages such as "seed 0: HEAT train" and "seed 0: SVD of the attributes".
 
     Returns
     -------
     Evaluation
         One row per method and share, which is its `Row.at`; metrics ``f1_micro`` and ``f1_macro``, as
         scikit-learn has them (a class that is neither there nor predicted counts 0 where nodes have several).
-
-    Raises
-    ------
-    ValueError
-        If the classes are of another size than the graph, or a share is out of range.
-    LeakError
-        If a method changes the graph.
-    NothingToLearnError
-        If `HEAT.fit` finds no pair.
 
     References
     ----------
@@ -238,16 +197,8 @@ def evaluate_classes(
 def class_scores(features: Array, classes: NodeClasses, share: float, seed: int) -> ClassScores:
     """Learn the classes from the features of some nodes and score them on the others.
 
-    Parameters
-    ----------
-    features : float64 array of shape (N, d)
-        Scaled here to mean 0 and deviation 1 over all nodes.
-    classes : NodeClasses
-        Rows as in `features`.
-    share : float
-        Share of the nodes with a class to learn from, in (0, 1).
-    seed : int
-        Decides which.
+    Features, shape (N, d), are scaled to mean 0 and deviation 1 over all nodes. The share of the nodes with a
+    class that is learnt from is in (0, 1); the seed decides which these are.
     """
     train, test = split_nodes(classes.member, share, seed)
     if features.shape[1]:
@@ -266,15 +217,6 @@ def split_nodes(member: Flags, share: float, seed: int) -> tuple[Rows, Rows]:
 
     Where every node has one class, a class gives its share, one node at least, and keeps one at least to be
     tested (a class of one node gives none). Where nodes have several, the share of all nodes is drawn.
-
-    Parameters
-    ----------
-    member : bool array of shape (N, C)
-        Which node is of which classes.
-    share : float
-        Share to learn from, in (0, 1).
-    seed : int
-        Of the draw.
     """
     rng = np.random.default_rng([seed, round(share * 1e9)])
     labelled = np.flatnonzero(member.any(axis=1))
@@ -291,19 +233,8 @@ def split_nodes(member: Flags, share: float, seed: int) -> tuple[Rows, Rows]:
 def classify(features: Array, member: Flags, train: Rows, test: Rows) -> Flags:
     """Predict the classes of the test rows by logistic regression on the training rows.
 
-    Parameters
-    ----------
-    features : float64 array of shape (N, d)
-        Scaled; with d = 0 only the sizes of the classes in training count.
-    member : bool array of shape (N, C)
-        Which node is of which classes; of the test rows, only how many each has is looked at, and only if
-        some node has several.
-    train, test : int64 arrays
-        Rows.
-
-    Returns
-    -------
-    bool array of shape (len(test), C)
+    Features are scaled; without columns only the sizes of the classes in training count. Of the test rows,
+    only how many classes each has is looked at, and only if some node has several.
     """
     if _has_several(member):
         counts = member[test].sum(axis=1)

@@ -51,19 +51,12 @@ _ROWS_PER_BLOCK = 1024  # between two progress reports of an exact sweep
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to which size figures are exact, and how much is sampled above.
+    """Up to which size figures are exact, and how many edges, non-edges and nodes are drawn above.
 
-    Parameters
-    ----------
-    exact_nodes : int
-        Every pair is scored up to this many nodes. On two busy cores a sweep over 12 thousand nodes took 4
-        to 27 s for a method, as long as sampling would and far less than training there; it grows with the
-        square.
-    exact_distance_nodes : int
-        Up to so many, the AUROC of reconstruction of an embedding is exact all the same: it has a compiled
-        sweep of its own.
-    edges, non_edges, nodes : int
-        Most edges, non-edges and nodes (each ranks all others) that are drawn on larger graphs.
+    Every pair is scored up to `exact_nodes`. On two busy cores a sweep over 12 thousand nodes took 4 to 27 s
+    for a method, as long as sampling would and far less than training there; it grows with the square. Up to
+    `exact_distance_nodes` the AUROC of reconstruction of an embedding is exact all the same: it has a
+    compiled sweep of its own.
     """
 
     exact_nodes: int = 10_000
@@ -78,16 +71,9 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class PairFigures:
-    """What one scorer reached.
+    """What one scorer reached: metrics, and standard errors by sampling of those that are not exact.
 
-    Parameters
-    ----------
-    metrics : mapping of str to float
-        ``auroc``, ``average_precision``, ``mean_rank``, ``mean_average_precision``, ``precision_at_10`` ...
-    errors : mapping of str to float
-        Standard errors by sampling, of the metrics that are not exact.
-    roc, precision_recall : tuple of two float64 arrays
-        (false positive rate, true positive rate) and (recall, precision).
+    The curves are (false positive rate, true positive rate) and (recall, precision).
     """
 
     metrics: Mapping[str, float]
@@ -99,17 +85,8 @@ class PairFigures:
 def link_auroc(embedding: NDArray[np.float64], split: EdgeSplit) -> float:
     """Return the AUROC of held-out edges against the split's non-edges, score = -distance.
 
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, d + 1)
-        Points on the hyperboloid, one per row of `split.train`, trained on nothing but `split.train`.
-    split : EdgeSplit
-        From `split_edges`.
-
-    Raises
-    ------
-    ValueError
-        If `embedding` does not fit the graph or is not on the hyperboloid.
+    The embedding has N points of the hyperboloid, shape (N, d + 1), trained on nothing but `split.train`; one
+    that does not fit the graph is a ValueError.
     """
     columns_of(embedding, split.train.n_nodes)
     edges, non_edges = split.test_edges, split.test_non_edges
@@ -123,25 +100,10 @@ def reconstruction_auroc(
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> float:
-    """Return the AUROC of all edges against all non-edges, score = -distance.
+    """Return the AUROC of all edges against all non-edges, score = -distance, for points of shape (N, d + 1).
 
-    Exact, in O(N + E) memory and O(N^2 (d + log E)) time.
-
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, d + 1)
-        Points on the hyperboloid, one per node.
-    graph : Graph
-        The graph that the points are to reconstruct.
-    n_threads : int, optional
-        Threads to use; all cores when None. The result does not depend on it.
-    on_progress : callable
-        Called with ("reconstruction", nodes done, N).
-
-    Raises
-    ------
-    ValueError
-        If `embedding` does not fit the graph, or the graph has no edge or no non-edge.
+    Exact, in O(N + E) memory and O(N^2 (d + log E)) time; the number of threads changes nothing. Points that
+    do not fit the graph, or a graph without edges or non-edges, are a ValueError.
     """
     spatial, time = columns_of(embedding, graph.n_nodes)
     n, n_edges = graph.n_nodes, graph.n_edges
@@ -164,7 +126,7 @@ def reconstruction_auroc(
 def measure_links(
     scorer: PairScorer, split: EdgeSplit, seed: int, limits: Limits = DEFAULT_LIMITS
 ) -> PairFigures:
-    """Return how well a scorer finds held-out edges.
+    """Return how well a scorer, made from nothing but `split.train`, finds held-out edges.
 
     AUROC and average precision: held-out edges against the split's non-edges, one for one; always exact.
     If the scorer has probabilities, their expected calibration error on the same pairs, and that of the same
@@ -173,17 +135,6 @@ def measure_links(
     linked to it in training, see `metrics.node_ranking`. Precision at k: the share of held-out edges among
     the k best-scored pairs that training does not have; equal scores in the order (u, v). It needs every
     pair, so it is left out above `limits.exact_nodes`, as is a k for which there are too few pairs.
-
-    Parameters
-    ----------
-    scorer : PairScorer
-        Made from nothing but `split.train`.
-    split : EdgeSplit
-        What is held out.
-    seed : int
-        Of the nodes that are drawn above `limits.exact_nodes`.
-    limits : Limits
-        What is exact.
 
     Raises
     ------
@@ -230,22 +181,6 @@ def measure_reconstruction(
     strata, edges and uniformly drawn non-edges, with standard errors (AUROC: DeLong; average precision:
     linearised; rankings: over the nodes drawn). Where one drawn non-edge stands for more pairs than there are
     edges above it, average precision is known only roughly, and leans high beyond its standard error.
-
-    Parameters
-    ----------
-    scorer : PairScorer
-        Of the graph.
-    graph : Graph
-        What is to be reconstructed.
-    seed : int
-        Of what is drawn.
-    limits : Limits
-        What is exact.
-
-    Raises
-    ------
-    ValueError
-        If the graph has no edge or no non-edge, or as for `measure_links`.
     """
     n, n_edges = _checked_size(scorer, graph), graph.n_edges
     n_non_edges = n * (n - 1) // 2 - n_edges

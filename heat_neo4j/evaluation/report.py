@@ -33,15 +33,7 @@ _LESS_IS_BETTER = {"mean_rank", "calibration_error", "calibration_error_true_sha
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric of one method.
-
-    Parameters
-    ----------
-    values : tuple of float
-        One per seed.
-    errors : tuple of float
-        The standard error by sampling of each; empty where the values are exact.
-    """
+    """One metric of one method: a value per seed, with its standard error by sampling unless it is exact."""
 
     values: tuple[float, ...]
     errors: tuple[float, ...] = ()
@@ -68,22 +60,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """One method, at one setting if the task has a scale of them.
+    """One method, at one setting (`at`: the share of the labels, or alpha) if the task has a scale of them.
 
-    Parameters
-    ----------
-    method : str
-        Its name.
-    figures : mapping of str to Figure
-        By metric; empty if the method could not be had.
-    seconds : tuple of float
-        What it took to make the method ready to score, by seed: training and the like, without the scoring.
-    at : float, optional
-        Share of the labels, or alpha.
-    is_ours : bool
-        Whether it is the estimator that is evaluated, or a variant of it; the others are baselines.
-    missing : str
-        Why there are no figures.
+    `seconds` is what it took by seed to make the method ready to score: training and the like, without the
+    scoring. `missing` says why there are no figures. Rows of ours are the estimator that is evaluated, or a
+    variant of it; the others are baselines.
     """
 
     method: str
@@ -131,24 +112,11 @@ class Trials:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The table of one task.
+    """The table of one task: ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
 
-    Parameters
-    ----------
-    task : str
-        ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
-    rows : tuple of Row
-        In the order of the table.
-    seeds : tuple of int
-        A seed decides training and split.
-    graph : mapping of str to int
-        ``nodes``, ``edges``, ``attributes``.
-    settings : mapping
-        The task's own, and the estimator's parameters, as plain data.
-    notes : tuple of str
-        What must be said: baselines that win, figures that are estimates, what could not be done.
-    curves : mapping of str to mapping of str to Curve
-        Of the first seed, by kind (``"roc"``, ``"precision_recall"``) and method; for pictures.
+    `graph` counts nodes, edges and attributes; `settings` are the task's own and the estimator's parameters,
+    as plain data; `notes` what must be said: baselines that win, figures that are estimates, what could not
+    be done. `curves` are those of the first seed, by kind (``"roc"``, ``"precision_recall"``) and method.
     """
 
     task: str
@@ -160,13 +128,7 @@ class Evaluation:
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, at: float | None = None) -> Row:
-        """Return the row of a method.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
+        """Return the row of a method; a KeyError if there is none."""
         for row in self.rows:
             if (row.method, row.at) == (method, at):
                 return row
@@ -185,22 +147,10 @@ class Evaluation:
 
 
 def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = "") -> Iterator[str]:
-    """Say which baselines beat our rows by the mean of a metric, or that none does.
+    """Say in a line each which baselines beat our rows by the mean of a metric, or that none does.
 
-    Parameters
-    ----------
-    rows : sequence of Row
-        All of one setting.
-    metrics : sequence of str
-        Metrics of which more is better.
-    what : str
-        The setting, to end the line with.
-
-    Yields
-    ------
-    str
-        One line each: "HEAT loses to Adamic-Adar on AUROC: 0.9021 against 0.9310". One line more for each
-        baseline that is better by other metrics.
+    `metrics` are those of which more is better; a baseline that is better by others gets one line for all of
+    them. `what`, the setting, ends each line.
     """
     baselines = [row for row in rows if not row.is_ours and row.figures]
     for ours in (row for row in rows if row.is_ours and row.figures):

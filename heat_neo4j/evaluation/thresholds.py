@@ -19,16 +19,9 @@ Counts = NDArray[np.int64]
 class ThresholdCounts:
     """Counts at the T distinct scores of edges, highest first.
 
-    Parameters
-    ----------
-    edges : int64 array of shape (T,)
-        Edges with exactly this score.
-    above, at_least : int64 arrays of shape (T,)
-        Non-edges with a higher score, and with at least this score.
-    n_counted : int
-        Non-edges looked at.
-    n_edges, n_non_edges : int
-        Edges and non-edges of the graph. Where fewer were looked at, they are a uniform sample.
+    `edges` have exactly this score; `above` and `at_least` count non-edges with a higher score, and with at
+    least this score, of `n_counted` looked at. Where fewer were looked at than the graph has, they are a
+    uniform sample.
     """
 
     edges: Counts
@@ -120,13 +113,7 @@ class ThresholdCounts:
 
 
 class ThresholdCounter:
-    """Counts non-edges against the scores of edges, block by block.
-
-    Parameters
-    ----------
-    edge_scores : float64 array of shape (e,)
-        Scores of the edges looked at, at least one.
-    """
+    """Counts non-edges against the scores of edges, block by block."""
 
     def __init__(self, edge_scores: Array) -> None:
         ascending, counts = np.unique(edge_scores, return_counts=True)

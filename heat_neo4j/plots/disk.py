@@ -54,8 +54,8 @@ def plot_disk(
     Predicted links, given as pairs of rows, are geodesics too, dashed.
 
     Of the groups, the `n_groups` largest (10 at most) get a colour, the others and None share grey. Labels
-    are those of the hub of each coloured group, then of nodes of the highest degree whose label finds room. Of
-    more than `n_edges` relationships so many are drawn, spread evenly over all.
+    are those of the hub of each coloured group, then of nodes of the highest degree whose label finds room.
+    Of more than `n_edges` relationships so many are drawn, spread evenly over all.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -35,6 +35,8 @@ NAMES = {
     "vector": "vector_property", "link_type": "link_type",
 }  # fmt: skip
 GATE = ("max_auroc_drop", "max_below_degree", "min_overlap", "max_move")
+Result = TypeVar("Result")
+
 HEAT_FIELDS = tuple(setting.name for setting in settings_of("heat"))
 
 
@@ -43,12 +45,12 @@ def _section(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return {setting.name: options.get(setting.parameter) for setting in settings_of(name)}
 
 
-def made(factory: Callable[..., Any], **arguments: Any) -> Any:
+def made(factory: Callable[..., Result], **arguments: Any) -> Result:
     """Call `factory`; an argument it refuses is a mistake on the command line."""
     try:
         return factory(**arguments)
     except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error), click.get_current_context()) from error
+        raise click.UsageError(str(error)) from error
 
 
 def projection_from(options: Mapping[str, Any]) -> Projection:
@@ -64,9 +66,8 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
     }
     arguments["type_weights"] = dict(options["type_weights"])
     if len(arguments["type_weights"]) < len(options["type_weights"]):
-        raise click.UsageError("--type-weight: a type is named twice", click.get_current_context())
-    projection: Projection = made(Projection, **arguments)
-    return projection
+        raise click.UsageError("--type-weight: a type is named twice")
+    return made(Projection, **arguments)
 
 
 def heat_from(options: Mapping[str, Any]) -> HEAT:
@@ -74,7 +75,7 @@ def heat_from(options: Mapping[str, Any]) -> HEAT:
     from heat_neo4j.embedding.estimator import HEAT
 
     chosen = chosen_from(options)
-    model: HEAT = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
+    model = made(HEAT, **{name: options[name] for name in HEAT_FIELDS if name not in chosen})
     made(model.check_parameters)
     return model
 
@@ -84,17 +85,16 @@ def chosen_from(options: Mapping[str, Any]) -> list[str]:
     return [name for name in HEAT_FIELDS if options[name] == AUTO]
 
 
-def check_choose_seconds(seconds: float | None, options: Mapping[str, Any]) -> None:
+def check_choose_seconds(options: Mapping[str, Any]) -> None:
     """Refuse a time for choosing where nothing is to be chosen."""
-    context = click.get_current_context()
-    from_command_line = context.get_parameter_source("choose_seconds") is ParameterSource.COMMANDLINE
-    if seconds is not None and from_command_line and not chosen_from(options):
-        raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen", context)
+    source = click.get_current_context().get_parameter_source("choose_seconds")
+    if source is ParameterSource.COMMANDLINE and not chosen_from(options):
+        raise click.UsageError("--choose-seconds: no parameter is auto, so nothing is chosen")
 
 
 def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `pipeline.embed` and `Job` both take."""
-    check_choose_seconds(options["choose_seconds"], options)
+    check_choose_seconds(options)
     same = ("coordinates", "choose_seconds", "overwrite", "index")
     return {
         "projection": projection_from(options),
@@ -120,7 +120,7 @@ def job_from(options: Mapping[str, Any]) -> Job:
     from heat_neo4j.pipeline.gate import Gate
     from heat_neo4j.pipeline.job import Job, Limits
 
-    job: Job = made(
+    return made(
         Job,
         **run_arguments(options),
         limits=made(Limits, local=options["local_limit"], warm=options["warm_limit"]),
@@ -128,7 +128,6 @@ def job_from(options: Mapping[str, Any]) -> Job:
         lease_seconds=options["lease_seconds"],
         records=options["records"],
     )
-    return job
 
 
 def links_from(options: Mapping[str, Any]) -> LinkOptions:
@@ -137,8 +136,7 @@ def links_from(options: Mapping[str, Any]) -> LinkOptions:
 
     arguments = _section("links", options)
     del arguments["enabled"]
-    links: LinkOptions = made(LinkOptions, **arguments)
-    return links
+    return made(LinkOptions, **arguments)
 
 
 def names_from(options: Mapping[str, Any]) -> WriteNames:
@@ -146,5 +144,4 @@ def names_from(options: Mapping[str, Any]) -> WriteNames:
     from heat_neo4j.database.naming import WriteNames
 
     chosen = {field: options[name] for field, name in NAMES.items() if options[name] is not None}
-    names: WriteNames = made(WriteNames, model=options["model"], **chosen)
-    return names
+    return made(WriteNames, model=options["model"], **chosen)

@@ -42,23 +42,10 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
 
 
 def read_config(path: Path | None = None) -> dict[str, Any]:
-    """Read and check a configuration file.
+    """Read and check a file, or heat.toml of the working directory if there is one.
 
-    Parameters
-    ----------
-    path : Path, optional
-        The file. Without it, heat.toml of the working directory is read if there is one.
-
-    Returns
-    -------
-    dict
-        Values by dotted key, such as ``{"heat.alpha": 0.2}``; empty when there is no file.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, is not TOML, holds a password, or has an unknown section or key
-        or a value of the wrong kind.
+    Returned are values by dotted key, such as ``{"heat.alpha": 0.2}``. A file that cannot be read, is not
+    TOML, holds a password, or has an unknown section or key or a value of the wrong kind is a `ConfigError`.
     """
     source = path if path is not None else Path(CONFIG_NAME)
     if path is None and not source.exists():
@@ -93,10 +80,8 @@ def _parse(source: Path) -> dict[str, Any]:
 def _checked(source: Path, section: str, key: str, value: Any) -> Any:
     # Before anything else, so that a password never reaches a message.
     if section == "connection" and key == "password":
-        raise ConfigError(
-            f"{source}: [connection] password: no password belongs in this file; "
-            "give password_file, or set NEO4J_PASSWORD"
-        )
+        advice = "no password belongs in this file; give password_file, or set NEO4J_PASSWORD"
+        raise ConfigError(f"{source}: [connection] password: {advice}")
     if key not in SECTIONS[section]:
         suggestion = _suggestion(key, SECTIONS[section])
         raise ConfigError(f"{source}: unknown key {key!r} in [{section}]; {suggestion}")

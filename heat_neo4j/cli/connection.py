@@ -25,29 +25,16 @@ __all__ = ["open_store"]
 
 
 def open_store(options: Mapping[str, Any]) -> Neo4jStore:
-    """Connect to the database that the options name, or else to the running local server.
-
-    Parameters
-    ----------
-    options : mapping
-        ``uri``, ``username``, ``password_file``, ``database`` as parsed by ``connection_options``.
-
-    Raises
-    ------
-    ConfigError
-        If no server is named and the local one is not running, or the password cannot be had.
-    ConnectionFailed
-        If the server cannot be reached or refuses the login.
-    """
+    """Connect to the database that the options name, or else to the running local server."""
     from heat_neo4j.database.store import Neo4jStore
 
     uri: str | None = options["uri"]
     if uri is None:
         uri, username, password = _local_server()
-        return Neo4jStore.connect(uri, auth=(username, password), database=options["database"])
-    username = options["username"] or "neo4j"
-    auth = (username, _password(username, options["password_file"]))
-    return Neo4jStore.connect(uri, auth=auth, database=options["database"])
+    else:
+        username = options["username"] or "neo4j"
+        password = _password(username, options["password_file"])
+    return Neo4jStore.connect(uri, auth=(username, password), database=options["database"])
 
 
 def _local_server() -> tuple[str, str, str]:
@@ -70,8 +57,7 @@ def _password(username: str, file: Path | None) -> str:
     if file is not None:
         return _read_password(file)
     if _at_terminal():
-        entered: str = click.prompt(printable(f"Password of {username}"), hide_input=True, err=True)
-        return entered
+        return str(click.prompt(printable(f"Password of {username}"), hide_input=True, err=True))
     raise ConfigError(f"no password for user {username!r}: set NEO4J_PASSWORD or give --password-file")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heat_neo4j.cli.output import facts, format_seconds, plural, print_json, print_line, table
+from heat_neo4j.cli.output import facts, format_seconds, headed, plural, print_line, printed_as_json, table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,13 +30,7 @@ TITLES = {
 
 
 class RowPrinter:
-    """Prints the table of link prediction row by row.
-
-    Parameters
-    ----------
-    baselines : iterable of str
-        Names of the rows that follow ours.
-    """
+    """Prints the table of link prediction row by row; rows of the baselines follow ours."""
 
     def __init__(self, baselines: Iterable[str]) -> None:
         from heat_neo4j.evaluation.methods import COMBINED_ROW
@@ -77,12 +71,11 @@ class RowPrinter:
         print_line(line.rstrip())
 
 
-def show(evaluation: Evaluation, *, as_json: bool, picture: Path | None, rows_shown: bool = False) -> None:
+def show(evaluation: Evaluation, picture: Path | None, *, rows_shown: bool = False) -> None:
     """Draw the picture if one is wanted, and print the table, unless its rows are, or all of it as JSON."""
     if picture is not None:
         _draw(evaluation, picture)
-    if as_json:
-        print_json({**evaluation.to_dict(), "picture": None if picture is None else str(picture)})
+    if printed_as_json({**evaluation.to_dict(), "picture": None if picture is None else str(picture)}):
         return
     if not rows_shown:
         facts(_head(evaluation))
@@ -91,16 +84,16 @@ def show(evaluation: Evaluation, *, as_json: bool, picture: Path | None, rows_sh
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
-        facts(("" if place else "Notes", note) for place, note in enumerate(notes))
+        facts(headed("Notes", notes))
 
 
 def _show_table(evaluation: Evaluation) -> None:
     if evaluation.task == "classes":
         _show_classes(evaluation)
     elif evaluation.task == "alpha":
-        _show_rows(evaluation, "alpha", lambda row: f"{row.at:g}")
+        _show_rows(evaluation, "alpha", [f"{row.at:g}" for row in evaluation.rows])
     else:
-        _show_rows(evaluation, "method", lambda row: row.method)
+        _show_rows(evaluation, "method", [row.method for row in evaluation.rows])
 
 
 def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
@@ -137,10 +130,9 @@ def _task(evaluation: Evaluation) -> str:
     return f"{held_out} edges held out ({settings['share']:.3g} asked for), against as many other pairs"
 
 
-def _show_rows(evaluation: Evaluation, first: str, name_of: Callable[[Row], str]) -> None:
+def _show_rows(evaluation: Evaluation, first: str, names: Sequence[str]) -> None:
     from heat_neo4j.evaluation.report import METRIC_NAMES
 
-    names = [name_of(row) for row in evaluation.rows]
     width = max(map(len, [first, *names]))
     with_figures = [(name, row) for name, row in zip(names, evaluation.rows, strict=True) if row.figures]
     columns = [key for key in COLUMNS if any(key in row.figures for _, row in with_figures)]
@@ -165,12 +157,8 @@ def _show_classes(evaluation: Evaluation) -> None:
             by_share = [evaluation.row(name, share) for share in shares]
             if by_share[0].figures:
                 rows.append([name, *(_cell(row, metric) for row in by_share), _seconds(by_share[0])])
-        header = [
-            f"{METRIC_NAMES[metric]:<{width}}",
-            *(f"{100 * share:.3g} %" for share in shares),
-            "seconds",
-        ]
-        table(header, rows)
+        percents = [f"{100 * share:.3g} %" for share in shares]
+        table([f"{METRIC_NAMES[metric]:<{width}}", *percents, "seconds"], rows)
         _show_missing(((name, evaluation.row(name, shares[0])) for name in names), width)
 
 

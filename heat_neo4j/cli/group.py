@@ -12,14 +12,11 @@ import click
 
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli import interrupts
-from heat_neo4j.cli.output import log_lines, print_line, print_lines
+from heat_neo4j.cli.output import VERBOSITY, log_lines, print_line, print_lines
 from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
 
-__all__ = ["VERBOSITY", "Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
-
-VERBOSITY = "heat.verbosity"
-"""Key of the ``-v`` count in the context's meta, which nested contexts share."""
+__all__ = ["Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
 
 HELP_ALL = "heat.help_all"
 """Key of whether the help lists all options, in the context's meta."""
@@ -41,16 +38,10 @@ class Failure(click.ClickException):
 
 
 class Option(click.Option):
-    """An option with a heading and a level.
+    """An option whose help shows its default; the help lists it under a heading.
 
-    Parameters
-    ----------
-    heading : str
-        Under which heading the help lists the option.
-    level : {"common", "more", "file"}
-        Whether ``--help`` lists it, only ``--help-all``, or nothing, as only heat.toml can set it.
-    key : str, optional
-        Dotted name in heat.toml, such as ``"heat.alpha"``.
+    `level` says whether ``--help`` lists it, only ``--help-all``, or nothing, as only heat.toml can set it.
+    `key` is its dotted name there, such as ``"heat.alpha"``.
     """
 
     def __init__(
@@ -61,11 +52,10 @@ class Option(click.Option):
         key: str | None = None,
         **kwargs: Any,
     ) -> None:
+        kwargs.setdefault("show_default", kwargs.get("default") is not None)
         super().__init__(*args, **kwargs)
         self.hidden = level == "file"
-        self.heading = heading
-        self.level = level
-        self.key = key
+        self.heading, self.level, self.key = heading, level, key
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Let the command line set the option, unless only heat.toml can."""
@@ -88,29 +78,16 @@ def _show_all(context: click.Context, _: click.Parameter, is_set: bool) -> None:
 
 
 class HeatCommand(click.Command):
-    """A command whose help groups its options and ends with a worked example.
-
-    Parameters
-    ----------
-    example : str
-        Lines to copy, printed as they are.
-    """
+    """A command whose help groups its options and ends with a worked example, printed as it is."""
 
     def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.example = example
         self.n_more = sum(getattr(parameter, "level", "") == "more" for parameter in self.params)
         if self.n_more:
-            self.params.append(
-                Option(
-                    ["--help-all"],
-                    is_flag=True,
-                    is_eager=True,
-                    expose_value=False,
-                    callback=_show_all,
-                    help="Show this message with all options and exit.",
-                )
-            )
+            text = "Show this message with all options and exit."
+            flag: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False}
+            self.params.append(Option(["--help-all"], help=text, callback=_show_all, **flag))
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help, in which defaults come from heat.toml."""
@@ -161,11 +138,8 @@ class HeatSubgroup(HeatCommand, click.Group):
 class LazyGroup(click.Group):
     """A group that imports the module of a command only when that command is used.
 
-    Parameters
-    ----------
-    lazy : mapping of str to str
-        For each command, the line that the group's help shows. Command ``x`` is the attribute ``x``
-        of the module ``heat_neo4j.cli.commands.x``.
+    `lazy` has the line that the group's help shows for each command. Command ``x`` is the attribute ``x`` of
+    the module ``heat_neo4j.cli.commands.x``.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, str], **kwargs: Any) -> None:

@@ -40,13 +40,7 @@ def remembered() -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if Ctrl-C was pressed.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Once for one press.
-    """
+    """Raise KeyboardInterrupt if Ctrl-C was pressed, once for one press."""
     if _pressed.is_set():
         _pressed.clear()
         raise KeyboardInterrupt

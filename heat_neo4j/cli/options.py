@@ -9,10 +9,14 @@ from typing import Any, TypeVar
 import click
 
 from heat_neo4j.cli.config import read_config
-from heat_neo4j.cli.group import VERBOSITY, Option
+from heat_neo4j.cli.group import Option
+from heat_neo4j.cli.output import AS_JSON, VERBOSITY
 from heat_neo4j.cli.settings import HEADINGS, Level, Setting, settings_of
 
 __all__ = [
+    "FILE",
+    "FILE_IN",
+    "FILE_OUT",
     "Decorator",
     "common_options",
     "database_options",
@@ -46,15 +50,7 @@ def stack(*decorators: Decorator[Function]) -> Decorator[Function]:
 
 
 def setting_options(*names: str, level: Level | None = None) -> Decorator[Any]:
-    """Give a command the options of settings.
-
-    Parameters
-    ----------
-    *names : str
-        Sections or keys.
-    level : str, optional
-        Where the command shows them, in the place of their own levels.
-    """
+    """Give a command the options of settings, by sections or keys, at a level in the place of their own."""
     return stack(*[_option_of(setting, level or setting.level) for setting in settings_of(*names)])
 
 
@@ -74,7 +70,6 @@ def _option_of(setting: Setting, level: Level) -> Decorator[Any]:
         multiple=setting.multiple,
         metavar=setting.metavar,
         envvar=setting.envvar,
-        show_default=setting.default is not None,
         **arguments,
     )
 
@@ -98,41 +93,39 @@ def _as_arguments(value: Any) -> Any:
     return [(name, item) for name, items in lists.items() for item in items]
 
 
-def _use_verbosity(context: click.Context, _: click.Parameter, count: int) -> int:
-    context.meta[VERBOSITY] = count
-    return count
+def _into_meta(key: str) -> Callable[[click.Context, click.Parameter, int], None]:
+    """Return a callback that puts an option's value where nested contexts and `output` see it."""
 
+    def callback(context: click.Context, _: click.Parameter, value: int) -> None:
+        context.meta[key] = value
+
+    return callback
+
+
+FILE_IN = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
 
 common_options: Decorator[Any] = stack(
     option(
-        "--config",
-        type=click.Path(dir_okay=False, path_type=Path),
-        envvar="HEAT_CONFIG",
-        is_eager=True,
-        expose_value=False,
+        "--config", type=FILE, envvar="HEAT_CONFIG", is_eager=True, expose_value=False,
         callback=_use_config,
         help="Defaults for these options.  [env: HEAT_CONFIG; default: heat.toml, if there is one]",
     ),
     option(
-        "-v",
-        "--verbose",
-        count=True,
-        is_eager=True,
-        callback=_use_verbosity,
+        "-v", "--verbose", count=True, is_eager=True, expose_value=False, callback=_into_meta(VERBOSITY),
         help="Say more: -v the times of all stages, -vv also the traceback of an error.",
     ),
-)
+)  # fmt: skip
 json_option: Decorator[Any] = option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document on stdout."
-)
+    "--json", "as_json", is_flag=True, expose_value=False, callback=_into_meta(AS_JSON),
+    help="Print one JSON document on stdout.",
+)  # fmt: skip
 database_options: Decorator[Any] = stack(setting_options("connection"), json_option, common_options)
 overwrite_option: Decorator[Any] = option(
-    "--overwrite",
-    heading="Writing",
-    level="more",
-    is_flag=True,
+    "--overwrite", heading="Writing", level="more", is_flag=True,
     help="Write even where properties of these names hold values that no run of ours wrote.",
-)
+)  # fmt: skip
 dry_run_option: Decorator[Any] = option(
     "--dry-run", heading="Writing", is_flag=True, help="Do all but write; say what would be written."
 )

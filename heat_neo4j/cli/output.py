@@ -23,41 +23,53 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 __all__ = [
+    "AS_JSON",
     "FORMATS",
+    "VERBOSITY",
     "Reporter",
+    "as_json",
     "check_picture",
     "facts",
     "format_seconds",
     "free_memory",
+    "headed",
     "log_lines",
     "plural",
     "print_json",
     "print_line",
     "print_lines",
     "print_log_line",
+    "printed_as_json",
     "table",
+    "verbosity",
 ]
 
+AS_JSON = "heat.as_json"
+"""Key of the option ``--json`` in the context's meta, which nested contexts share."""
+
+VERBOSITY = "heat.verbosity"
+"""Key of the count of ``-v`` there."""
+
+FORMATS = (".png", ".svg", ".pdf")
 LINE_INTERVAL = 5.0
 """Least seconds between two plain progress lines of one stage."""
+
+_LOGGER = logging.getLogger("heat_neo4j")
 
 
 class Reporter:
     """A progress callback: bars on a terminal, plain lines elsewhere, both on stderr.
 
-    Use it as a context manager, so that a bar is closed before an error is printed.
-
-    Parameters
-    ----------
-    quiet : bool
-        Say nothing unless stderr is a terminal (for ``--json``).
-    stream : text stream, optional
-        Where to write, stderr by default.
+    Use it as a context manager, so that a bar is closed before an error is printed. A quiet one, which
+    ``--json`` without ``-v`` makes it, says nothing unless the stream is a terminal.
     """
 
-    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(self, *, quiet: bool | None = None, stream: TextIO | None = None) -> None:
+        if quiet is None:
+            quiet = as_json() and not verbosity()
         self._stream = stream if stream is not None else sys.stderr
         self._bars = self._stream.isatty()
+        self.quiet = quiet
         self._silent = quiet and not self._bars
         self._stage = ""
         self._done = 0
@@ -71,13 +83,7 @@ class Reporter:
         self.close()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take note that `done` of `total` units of `stage` are done.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If Ctrl-C was pressed and got lost.
-        """
+        """Take note that `done` of `total` units of `stage` are done; raise a Ctrl-C that got lost."""
         interrupts.check()
         if self._silent:
             return
@@ -107,13 +113,9 @@ class Reporter:
         if self._bars:
             from tqdm import tqdm
 
+            name = f"{printable(stage):<22}"
             self._bar = tqdm(
-                desc=f"{printable(stage):<22}",
-                total=total,
-                file=self._stream,
-                unit="",
-                unit_scale=True,
-                mininterval=0.2,
+                desc=name, total=total, file=self._stream, unit="", unit_scale=True, mininterval=0.2
             )
 
     def _say(self, stage: str, done: int, total: int) -> None:
@@ -147,6 +149,28 @@ def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     _echo(printable_json(text))
 
 
+def printed_as_json(document: Mapping[str, Any] | Sequence[Any]) -> bool:
+    """Print a document if the command got ``--json``; return whether it did."""
+    if as_json():
+        print_json(document)
+    return as_json()
+
+
+def verbosity() -> int:
+    """Return how often the command got ``-v``."""
+    return _of_context(VERBOSITY)
+
+
+def as_json() -> bool:
+    """Return whether the command got ``--json``."""
+    return bool(_of_context(AS_JSON))
+
+
+def _of_context(key: str) -> int:
+    context = click.get_current_context(silent=True)
+    return 0 if context is None else context.meta.get(key, 0)
+
+
 def _echo(text: str, *, err: bool = False, file: TextIO | None = None) -> None:
     try:
         click.echo(text, err=err, file=file)
@@ -163,6 +187,12 @@ def facts(rows: Iterable[tuple[str, str]]) -> None:
     """Print lines of a name and what is known about it; an empty name continues the line above."""
     for name, text in rows:
         print_line(f"{name:<14}{text}".rstrip())
+
+
+def headed(name: str, texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of `facts` for several texts under one name."""
+    for place, text in enumerate(texts):
+        yield "" if place else name, text
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -206,9 +236,6 @@ def _finite(value: Any) -> Any:
     return value
 
 
-_LOGGER = logging.getLogger("heat_neo4j")
-
-
 class _Lines(logging.Handler):
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(logging.INFO)
@@ -227,10 +254,7 @@ def print_log_line(line: str) -> None:
 def log_lines(say: Callable[[str], None] = print_log_line) -> Iterator[None]:
     """Say each line of the log of this package, and not in another way too, while the block runs.
 
-    Parameters
-    ----------
-    say : callable
-        Takes a line; called from whichever thread logs.
+    `say` is called from whichever thread logs.
     """
     before, level = _LOGGER.handlers[:], _LOGGER.level
     _LOGGER.handlers = [handler for handler in before if not isinstance(handler, _Lines)] + [_Lines(say)]
@@ -242,20 +266,8 @@ def log_lines(say: Callable[[str], None] = print_log_line) -> Iterator[None]:
         _LOGGER.setLevel(level)
 
 
-FORMATS = (".png", ".svg", ".pdf")
-
-
 def check_picture(path: Path, option: str) -> None:
-    """Find out now what would otherwise go wrong at the end.
-
-    Raises
-    ------
-    click.UsageError
-        If the file has none of the endings.
-    ConfigError
-        If it cannot be written.
-    """
+    """Find out now what would otherwise go wrong with the file of a picture at the end."""
     if path.suffix.lower() not in FORMATS:
-        message = f"{option} must end in {', '.join(FORMATS)}, got {path.name!r}"
-        raise click.UsageError(message, click.get_current_context())
+        raise click.UsageError(f"{option} must end in {', '.join(FORMATS)}, got {path.name!r}")
     check_output(path, option)

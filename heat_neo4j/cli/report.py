@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j.cli.output import facts, format_seconds, plural, print_json
+from heat_neo4j.cli.output import facts, format_seconds, headed, plural, printed_as_json, verbosity
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.embed import RunReport
 
-__all__ = ["describe", "plan_lines", "show_run"]
+__all__ = ["counted", "describe", "plan_lines", "show_run"]
 
 STAGES = (
     "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
@@ -30,23 +30,30 @@ COUNTS = {
 }
 
 
-def show_run(report: RunReport, *, as_json: bool, verbose: int) -> None:
+def show_run(report: RunReport) -> None:
     """Print what a run has done, or would do."""
-    if as_json:
-        print_json(report.to_dict())
+    if printed_as_json(report.to_dict()):
         return
-    if report.run.status == "dry run":
-        facts(plan_lines(report.run.plan))
-    facts(describe(report.run, stages=bool(verbose)))
-    if report.calibration is not None:
-        facts([("Probability", _law(report.calibration.radius, report.calibration.auroc))])
-    if report.score is not None:
-        facts([("Score", _score(report.score.auroc, report.score.distance_auroc))])
+    run, calibration, score = report.run, report.calibration, report.score
+    if run.status == "dry run":
+        facts(plan_lines(run.plan))
+    facts(describe(run, stages=bool(verbosity())))
+    held_out = "held-out edges against non-edges: AUROC"
+    if calibration is not None:
+        half = f"one half at distance {calibration.radius:.2f}"
+        facts([("Probability", f"{half}; {held_out} {calibration.auroc:.3f}")])
+    if score is not None:
+        alone = f"distance alone {score.distance_auroc:.3f}"
+        facts([("Score", f"combined; {held_out} {score.auroc:.3f}, {alone}")])
     if report.choice is not None:
-        facts(_choice(report.choice))
+        facts(headed("Chosen", _choice(report.choice)))
     facts(("Note", note) for note in report.notes)
-    if report.run.status == "complete" and report.run.links_written:
-        facts(("Try" if place == 0 else "", line) for place, line in enumerate(_query(report)))
+    if run.status == "complete" and run.links_written:
+        from heat_neo4j.database.statements import quote_identifier
+
+        pattern = f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b)"
+        strength = "probability" if calibration or score else "distance"
+        facts([("Try", pattern), ("", f"RETURN a, b, p.{strength} ORDER BY p.rank LIMIT 10")])
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -56,21 +63,11 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a run, as lines of a name and a text.
-
-    Parameters
-    ----------
-    run : RunRecord
-        The run.
-    stages : bool
-        Whether to list the seconds of every stage, not only their sum.
-    """
+    """Yield what is known of a run; with `stages`, the seconds of each and not only their sum."""
     yield "Run", f"{run.run_id or 'none, nothing is written'} ({run.status}) of model {run.model!r}"
     graph = f"{plural(run.node_count, 'node')}, {plural(run.edge_count, 'edge')}"
     yield "Graph", f"{graph}, {plural(run.attribute_count, 'attribute column')}"
-    for key, meaning in COUNTS.items():
-        if run.counts.get(key):
-            yield "", f"{run.counts[key]:,} {meaning}"
+    yield from counted(run.counts)
     if run.pair_count is not None and run.final_loss is not None:
         yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
     yield from _written(run)
@@ -85,9 +82,16 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
     if run.stage_seconds:
         yield "Time", format_seconds(sum(run.stage_seconds.values()))
         if stages:
-            yield from (
-                ("", f"{name}: {format_seconds(took)}") for name, took in _in_order(run.stage_seconds)
-            )
+            place = {name: number for number, name in enumerate(STAGES)}  # of the work; others come last
+            for name in sorted(run.stage_seconds, key=lambda stage: place.get(stage, len(STAGES))):
+                yield "", f"{name}: {format_seconds(run.stage_seconds[name])}"
+
+
+def counted(counts: Mapping[str, int], meanings: Mapping[str, str] = COUNTS) -> Iterator[tuple[str, str]]:
+    """Yield a line for each count that is not 0."""
+    for name, meaning in meanings.items():
+        if counts.get(name):
+            yield "", f"{counts[name]:,} {meaning}"
 
 
 def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
@@ -116,51 +120,23 @@ def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:
     if quality.get("auroc") is not None:
         last = "" if quality["last_auroc"] is None else f", last run {quality['last_auroc']:.3f}"
         edges = plural(quality["held_out_edges"], "held-out edge")
-        yield (
-            "Quality",
-            f"AUROC {quality['auroc']:.3f} of {edges}{last}, degrees {quality['degree_auroc']:.3f}",
-        )
+        degrees = f"degrees {quality['degree_auroc']:.3f}"
+        yield "Quality", f"AUROC {quality['auroc']:.3f} of {edges}{last}, {degrees}"
     if drift:
         stayed = "" if drift["overlap"] is None else f", {drift['overlap']:.0%} of nearest nodes stayed"
         moved = f"{drift['moved']:,} of {plural(drift['nodes'], 'node')} moved"
         yield "Drift", f"{moved}, all by {drift['mean']:.3f} in the mean{stayed}"
 
 
-def _in_order(seconds: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Return the stages in the order of the work; those not known here last."""
-    place = {name: number for number, name in enumerate(STAGES)}
-    return sorted(seconds.items(), key=lambda stage: place.get(stage[0], len(STAGES)))
-
-
-def _law(radius: float, auroc: float) -> str:
-    return f"one half at distance {radius:.2f}; held-out edges against non-edges: AUROC {auroc:.3f}"
-
-
-def _score(auroc: float, distance_auroc: float) -> str:
-    return (
-        f"combined; held-out edges against non-edges: AUROC {auroc:.3f}, distance alone {distance_auroc:.3f}"
-    )
-
-
-def _choice(choice: Choice) -> Iterator[tuple[str, str]]:
+def _choice(choice: Choice) -> Iterator[str]:
     """Yield what was chosen and what it was chosen from."""
     chosen = ", ".join(f"{name} {value:g}" for name, value in choice.parameters.items())
     if not choice.trials:
-        yield "Chosen", f"{chosen}: the graph has no attributes"
+        yield f"{chosen}: the graph has no attributes"
         return
-    tried = plural(len(choice.trials), "training")
-    yield "Chosen", f"{chosen}, after {tried} in {format_seconds(choice.seconds)}"
+    yield f"{chosen}, after {plural(len(choice.trials), 'training')} in {format_seconds(choice.seconds)}"
     if not choice.complete:
-        yield "", "the time given did not suffice to try all"
+        yield "the time given did not suffice to try all"
     for trial in choice.trials:
         setting = ", ".join(f"{name} {value:g}" for name, value in trial.parameters.items())
-        yield "", f"AUROC {trial.auroc:.4f}  {setting} ({plural(trial.walks_per_node, 'walk')} a node)"
-
-
-def _query(report: RunReport) -> Iterator[str]:
-    from heat_neo4j.database.statements import quote_identifier
-
-    run = report.run
-    strength = "probability" if report.calibration or report.score else "distance"
-    yield f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b)"
-    yield f"RETURN a, b, p.{strength} ORDER BY p.rank LIMIT 10"
+        yield f"AUROC {trial.auroc:.4f}  {setting} ({plural(trial.walks_per_node, 'walk')} a node)"

@@ -35,30 +35,11 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting.
+    """One setting: its section and name in heat.toml, such as ``"heat.alpha"``, and the option that sets it.
 
-    Parameters
-    ----------
-    key : str
-        Section and name in heat.toml, such as ``"heat.alpha"``.
-    type : click.ParamType
-        What values it takes.
-    level : {"common", "more", "file"}
-        Where it is shown.
-    help : str
-        What it does, and what its default is if `default` does not say so.
-    default : object
-        Its value if nobody sets it.
-    flag : str, optional
-        The option, if it is not ``--`` and the name.
-    parameter : str, optional
-        What a command calls the value, if not by the name.
-    multiple : bool
-        Whether the option is repeated, and heat.toml has a list or a table.
-    metavar : str, optional
-        What stands for the value in the help.
-    envvar : str, optional
-        The environment variable that sets it too.
+    The help says its default if `default` does not. The option is ``--`` and the name unless `flag` says
+    otherwise, and a command calls the value by the name unless `parameter` does. Where it may be repeated,
+    heat.toml has a list or a table.
     """
 
     key: str
@@ -335,13 +316,7 @@ SETTINGS = (
 
 
 def settings_of(*names: str) -> list[Setting]:
-    """Return the settings of the sections or keys, in the order given.
-
-    Raises
-    ------
-    KeyError
-        If there is no such section or key.
-    """
+    """Return the settings of the sections or keys, in the order given; a KeyError if there is none such."""
     chosen = [
         (name, setting) for name in names for setting in SETTINGS if name in (setting.section, setting.key)
     ]

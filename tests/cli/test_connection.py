@@ -28,7 +28,7 @@ def run(*given, **environment):
     @click.command(cls=HeatCommand, example="heat go")
     @setting_options("connection")
     @common_options
-    def go(verbose, **options):
+    def go(**options):
         connection.open_store(options)
 
     group = HeatGroup(lazy={})

@@ -21,7 +21,7 @@ def group_raising(error):
 
     @click.command(cls=HeatCommand, example="heat fail")
     @common_options
-    def fail(verbose):
+    def fail():
         raise error
 
     group = HeatGroup(lazy={})

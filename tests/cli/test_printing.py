@@ -266,7 +266,7 @@ def test_an_error_in_a_hostile_file_is_one_line(tmp_path):
 def test_tracebacks_are_safe(text):
     @click.command(cls=HeatCommand, example="heat fail")
     @common_options
-    def fail(verbose):
+    def fail():
         raise ValueError(text)
 
     group = HeatGroup(lazy={})

@@ -11,8 +11,8 @@ from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projecti
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import Reporter, facts, plural, print_json
-from heat_neo4j.cli.report import COUNTS
+from heat_neo4j.cli.output import Reporter, facts, headed, plural, printed_as_json
+from heat_neo4j.cli.report import counted
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.errors import ProjectionError
 
@@ -31,7 +31,7 @@ heat check --label Paper --relationship CITES --weight weight --attribute year
 @setting_options("projection", "write.model")
 @setting_options(*OF_EMBED, level="file")
 @database_options
-def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def check(model: str, **options: Any) -> None:
     """Say what a projection matches and what would go wrong.
 
     Reads all that `heat embed` with the same options and the same heat.toml would read, and writes nothing.
@@ -42,14 +42,12 @@ def check(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     projection = projection_from(options)
     for make in (heat_from, links_from, names_from):  # heat.toml may hold what `heat embed` refuses
         make({**options, "model": model})
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+    with open_store(options) as store, Reporter() as progress:
         published = matching_recipe(projection, store.published_run(model))
         report = store.check(projection, published.entries, on_progress=progress)
     why = report.recipe_problem or next(iter(published.notes), "")
     recipe = f"new: {why}" if why else "new" if published.run is None else f"as in run {published.run}"
-    if as_json:
-        print_json({**report.to_dict(), "recipe": recipe})
-    else:
+    if not printed_as_json({**report.to_dict(), "recipe": recipe}):
         facts(_lines(report, recipe))
     if report.problems:
         several = f" at {len(report.problems)} problems, first" if len(report.problems) > 1 else ""
@@ -63,22 +61,15 @@ def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
     if report.nodes:
         yield "Nodes", f"{report.nodes:,}{_shares(report.labels)}"
         yield "Relationships", f"{sum(report.types.values()):,}{_shares(report.types)}"
-        for key, meaning in COUNTS.items():
-            if report.counts.get(key):
-                yield "", f"{report.counts[key]:,} {meaning}"
+        yield from counted(report.counts)
     if report.projection.relationships is None and report.predicted_types:
         yield "", f"without predicted links: {', '.join(report.predicted_types)}"
-    for place, attribute in enumerate(report.attributes):
-        yield "" if place else "Attributes", _attribute(attribute)
+    yield from headed("Attributes", map(_attribute, report.attributes))
     if report.attributes:
         yield "Recipe", recipe
         yield from (("", f"{_name(attribute)}: {attribute['holds']}") for attribute in report.attributes)
-    for place, advice in enumerate(report.advice):
-        yield "" if place else "Advice", advice
-    for place, problem in enumerate(report.problems):
-        yield "" if place else "Problems", problem
-    if not report.problems:
-        yield "Problems", "none: `heat embed` can run"
+    yield from headed("Advice", report.advice)
+    yield from headed("Problems", report.problems or ["none: `heat embed` can run"])
 
 
 def _shares(counts: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, option
-from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
+from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
 
 if TYPE_CHECKING:
     from heat_neo4j.database.publish.removal import ClearReport
@@ -32,14 +32,7 @@ heat clear --model heat --yes
 @option("--dry-run", heading=WHAT, is_flag=True, help="Only say what would be removed.")
 @database_options
 def clear(
-    run_id: str | None,
-    of_model: str | None,
-    everything: bool,
-    yes: bool,
-    dry_run: bool,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
+    run_id: str | None, of_model: str | None, everything: bool, yes: bool, dry_run: bool, **options: Any
 ) -> None:
     """Remove what runs have written, and only that.
 
@@ -48,32 +41,26 @@ def clear(
     relationships and properties of your own stay.
     """
     if (run_id is not None) + (of_model is not None) + everything != 1:
-        raise click.UsageError("give one of --run, --model and --all", click.get_current_context())
+        raise click.UsageError("give one of --run, --model and --all")
     chosen: dict[str, Any] = {"run_id": run_id, "model": of_model, "everything": everything}
     with open_store(options) as store:
         report = store.clear(**chosen, dry_run=True)
-        if not dry_run and _something(report):
-            _ask(report, yes=yes)
-            with Reporter(quiet=as_json and not verbose) as progress:
+        if not dry_run and (report.runs or report.models):
+            if not yes:
+                _ask(report)
+            with Reporter() as progress:
                 report = store.clear(**chosen, on_progress=progress)
-    if as_json:
-        print_json(report.to_dict())
-    elif not _something(report):
-        print_line("nothing to remove")
-    else:
-        print_line(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
-
-
-def _something(report: ClearReport) -> bool:
-    return bool(report.runs or report.models)
-
-
-def _ask(report: ClearReport, *, yes: bool) -> None:
-    if yes:
+    if printed_as_json(report.to_dict()):
         return
+    if report.runs or report.models:
+        print_line(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
+    else:
+        print_line("nothing to remove")
+
+
+def _ask(report: ClearReport) -> None:
     if not _can_ask():
-        context = click.get_current_context()
-        raise click.UsageError(f"would remove {_summary(report)}: --yes says that this is meant", context)
+        raise click.UsageError(f"would remove {_summary(report)}: --yes says that this is meant")
     click.confirm(f"Remove {_summary(report)}?", abort=True, err=True)
 
 
@@ -82,9 +69,5 @@ def _can_ask() -> bool:
 
 
 def _summary(report: ClearReport) -> str:
-    parts = [
-        plural(len(report.runs), "run"),
-        f"coordinates of {plural(report.nodes, 'node')}",
-        plural(report.links, "predicted link"),
-    ]
-    return ", ".join(parts)
+    runs, links = plural(len(report.runs), "run"), plural(report.links, "predicted link")
+    return f"{runs}, coordinates of {plural(report.nodes, 'node')}, {links}"

@@ -10,8 +10,8 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, database_options, json_option, option
-from heat_neo4j.cli.output import plural, print_json, print_line, print_lines, table
+from heat_neo4j.cli.options import Decorator, common_options, database_options, json_option, option, stack
+from heat_neo4j.cli.output import plural, print_line, print_lines, printed_as_json, table
 
 __all__ = ["cypher"]
 
@@ -22,15 +22,17 @@ RUN_EXAMPLE = """
 heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
 """
 
-label_option: Decorator[Any] = option(
-    "--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."
-)
-property_option: Decorator[Any] = option(
-    "--property",
-    "key",
-    metavar="PROPERTY",
-    help="Property by which it finds and shows nodes; an index of yours over both is used.",
-)
+name_options: Decorator[Any] = stack(
+    option("--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."),
+    option(
+        "--property", "key", metavar="PROPERTY",
+        help="Property by which it finds and shows nodes; an index of yours over both is used.",
+    ),
+)  # fmt: skip
+parameter_option: Decorator[Any] = option(
+    "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",
+    help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
+)  # fmt: skip
 
 
 @click.group(cls=HeatSubgroup, example="heat cypher list")
@@ -44,23 +46,20 @@ def cypher() -> None:
 @cypher.command("list", cls=HeatCommand, example="heat cypher list")
 @json_option
 @common_options
-def list_(as_json: bool, verbose: int) -> None:
+def list_() -> None:
     """List the queries and what each answers."""
     from heat_neo4j.database.query_files import list_queries
 
     queries = list_queries()
-    if as_json:
-        print_json([{"name": query.name, "title": query.title} for query in queries])
-    else:
+    if not printed_as_json([{"name": query.name, "title": query.title} for query in queries]):
         table(("QUERY", "ANSWERS"), [(query.name, query.title) for query in queries])
 
 
 @cypher.command(cls=HeatCommand, example=SHOW_EXAMPLE)
 @click.argument("name", metavar="NAME")
-@label_option
-@property_option
+@name_options
 @common_options
-def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
+def show(name: str, label: str | None, key: str | None) -> None:
     """Print a query, to copy it."""
     from heat_neo4j.database.query_files import load_query
 
@@ -69,26 +68,10 @@ def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
 
 @cypher.command(cls=HeatCommand, example=RUN_EXAMPLE)
 @click.argument("name", metavar="NAME")
-@label_option
-@property_option
-@option(
-    "-p",
-    "--param",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter; repeat for more. Values are JSON, or else texts.  [default: those of the query]",
-)
+@name_options
+@parameter_option
 @database_options
-def run(
-    name: str,
-    label: str | None,
-    key: str | None,
-    parameters: Sequence[str],
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def run(name: str, label: str | None, key: str | None, parameters: Sequence[str], **options: Any) -> None:
     """Run a query and print its rows.
 
     A query only reads. `heat cypher show NAME` tells its parameters.
@@ -101,16 +84,12 @@ def run(
     query.divide(values)  # refuses before a connection is made
     with open_store(options) as store:
         rows = store.query(name, **values)
-    if as_json:
-        print_json(rows)
-    elif rows:
-        table(
-            [key.upper() for key in rows[0]],
-            [[display_text(value) for value in row.values()] for row in rows],
-        )
-        print_line(plural(len(rows), "row"), err=True)
-    else:
-        print_line("no rows", err=True)
+    if printed_as_json(rows):
+        return
+    if rows:
+        header = [name.upper() for name in rows[0]]
+        table(header, [[display_text(value) for value in row.values()] for row in rows])
+    print_line(plural(len(rows), "row") if rows else "no rows", err=True)
 
 
 def _names(label: str | None, key: str | None) -> dict[str, str]:
@@ -121,7 +100,7 @@ def _names(label: str | None, key: str | None) -> dict[str, str]:
 def _parameter(text: str) -> tuple[str, Any]:
     name, separator, value = text.partition("=")
     if not separator or not name:
-        raise click.UsageError(f"-p {text!r}: give NAME=VALUE", click.get_current_context())
+        raise click.UsageError(f"-p {text!r}: give NAME=VALUE")
     try:
         return name, json.loads(value)
     except json.JSONDecodeError:

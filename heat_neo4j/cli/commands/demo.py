@@ -12,16 +12,17 @@ import click
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, option
+from heat_neo4j.cli.options import FILE_OUT, database_options, option
 from heat_neo4j.cli.output import (
     Reporter,
+    as_json,
     check_picture,
     facts,
     format_seconds,
     plural,
-    print_json,
     print_line,
     print_lines,
+    printed_as_json,
 )
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 
@@ -53,51 +54,38 @@ heat demo --picture library.svg
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @option(
-    "--picture",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    default="heat-demo.png",
-    show_default=True,
+    "--picture", type=FILE_OUT, default="heat-demo.png",
     help="Where to save the picture: .png, .svg or .pdf.",
-)
+)  # fmt: skip
 @option(
-    "--version",
-    type=click.Choice(list(RELEASES)),
+    "--version", type=click.Choice(list(RELEASES)),
     help=f"Neo4j release of the demo's own server.  [default: {DEFAULT_SERIES}]",
-)
+)  # fmt: skip
 @database_options
-def demo(picture: Path, version: str | None, as_json: bool, verbose: int, **options: Any) -> None:
+def demo(picture: Path, version: str | None, **options: Any) -> None:
     """See it work: the imports of Python's own standard library.
 
     Reads which module imports which from this Python's source files, loads that into a local Neo4j
     server of the demo's own, embeds it, predicts missing imports, asks five questions in Cypher and saves
     a picture. With NEO4J_URI or --uri it uses that server and starts none. Twice is the same as once.
     """
-    _check(picture, version, options)
     from heat_neo4j.demo.stdlib import read_import_graph
-
-    if not as_json:
-        print_lines(f"{INTRODUCTION}\n")
-    with Reporter(quiet=as_json) as progress:
-        imports = read_import_graph(on_progress=progress)
-        with _server(version, options, progress) as (store, status):
-            report, answers = _run(store, imports, picture, progress, quiet=as_json)
-    if as_json:
-        documents = [answer.to_dict() for answer in answers]
-        server = None if status is None else status.to_dict()
-        print_json({"run": report.to_dict(), "answers": documents, "picture": picture, "server": server})
-    else:
-        _show_end(picture, status)
-
-
-def _check(picture: Path, version: str | None, options: Mapping[str, Any]) -> None:
-    """Find out now what would otherwise go wrong at the end."""
     from heat_neo4j.plots import check_installed
 
     check_installed()
-    context = click.get_current_context()
     check_picture(picture, "--picture")
     if version is not None and options["uri"] is not None:
-        raise click.UsageError("--version is for the local server, but --uri or NEO4J_URI names one", context)
+        raise click.UsageError("--version is for the local server, but --uri or NEO4J_URI names one")
+    if not as_json():
+        print_lines(f"{INTRODUCTION}\n")
+    with Reporter() as progress:
+        imports = read_import_graph(on_progress=progress)
+        with _server(version, options, progress) as (store, status):
+            report, answers = _run(store, imports, picture, progress)
+    server = None if status is None else status.to_dict()
+    document = {"run": report.to_dict(), "answers": [answer.to_dict() for answer in answers]}
+    if not printed_as_json({**document, "picture": picture, "server": server}):
+        _show_end(picture, status)
 
 
 @contextmanager
@@ -120,9 +108,9 @@ def _server(
 
 
 def _run(
-    store: Neo4jStore, imports: ImportGraph, picture: Path, progress: Progress, *, quiet: bool
+    store: Neo4jStore, imports: ImportGraph, picture: Path, progress: Progress
 ) -> tuple[RunReport, list[Answer]]:
-    """Load, embed, ask and draw; print what comes of it as it comes, unless `quiet`."""
+    """Load, embed, ask and draw; print what comes of it as it comes, but for ``--json``."""
     from heat_neo4j._utils.progress import prefixed
     from heat_neo4j.demo.questions import PROJECTION, QUESTIONS, WRITE_NAMES, draw_modules, load_modules
     from heat_neo4j.embedding.estimator import HEAT
@@ -133,12 +121,12 @@ def _run(
     links = LinkOptions(k=10, min_degree=FEW, max_degree=HUB)
     model = HEAT(random_state=SEED, n_threads=1)  # a batch of so small a graph is one walk: nothing to share
     report = embed(store, PROJECTION, model, names=WRITE_NAMES, links=links, on_progress=progress)
-    if not quiet:
+    if not as_json():
         _show_run(store, imports, report)
     answers = []
     for number, question in enumerate(QUESTIONS, start=1):
         answers.append(question.ask(store))
-        if not quiet:
+        if not as_json():
             _show_answer(number, answers[-1])
     graph = store.read_graph(PROJECTION)
     draw_modules(imports, graph, picture, model, on_progress=prefixed(progress, "picture: "))
@@ -153,16 +141,11 @@ def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> Non
         links += f"; imports held back are told from other pairs with AUROC {report.calibration.auroc:.3f}"
     pairs = f"{run.pair_count:,} pairs of modules met in walks" if run.pair_count else ""
     print_line()
-    facts(
-        [
-            ("Graph", f"the standard library of Python {imports.version}, read from its source"),
-            ("", f"{plural(run.node_count, 'module')}, {plural(len(imports.source), 'import')}"),
-            ("Server", f"Neo4j {server.version} at {server.address}"),
-            ("Embedding", f"{run.dimension} dimensions from {pairs}, loss {run.final_loss:.2f}"),
-            ("Links", links),
-            ("Time", f"{format_seconds(seconds)} from reading to published"),
-        ]
-    )
+    facts([("Graph", f"the standard library of Python {imports.version}, read from its source")])
+    facts([("", f"{plural(run.node_count, 'module')}, {plural(len(imports.source), 'import')}")])
+    facts([("Server", f"Neo4j {server.version} at {server.address}")])
+    facts([("Embedding", f"{run.dimension} dimensions from {pairs}, loss {run.final_loss:.2f}")])
+    facts([("Links", links), ("Time", f"{format_seconds(seconds)} from reading to published")])
 
 
 def _show_answer(number: int, answer: Answer) -> None:
@@ -197,13 +180,8 @@ def _show_end(picture: Path, status: ServerStatus | None) -> None:
     if status is not None:
         login = f"connect to {status.uri} as neo4j; the password is in {status.password_file}"
         facts([("Browser", str(status.browser)), ("", login)])
-    facts(
-        [
-            ("Try", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b)"),
-            ("", "RETURN a, r, b"),
-            ("Queries", f"the files above, with {MODEL}Embedding in place of heatEmbedding, and so on"),
-        ]
-    )
+    facts([("Try", "MATCH (a:Module {name: 'asyncio'})-[r:STDLIB_PREDICTED]-(b)"), ("", "RETURN a, r, b")])
+    facts([("Queries", f"the files above, with {MODEL}Embedding in place of heatEmbedding, and so on")])
     if status is not None:
         facts([("Stop", f"heat server stop --name {SERVER}")])
     else:

@@ -10,7 +10,14 @@ import click
 from heat_neo4j.cli.arguments import run_arguments
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, dry_run_option, option, overwrite_option, setting_options
+from heat_neo4j.cli.options import (
+    FILE,
+    database_options,
+    dry_run_option,
+    option,
+    overwrite_option,
+    setting_options,
+)
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import show_run
 
@@ -25,27 +32,18 @@ heat embed --label Paper --relationship CITES --weight weight \\
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @setting_options("projection", "heat", "choose")
 @option(
-    "--new-recipe",
-    heading="Embedding",
-    level="more",
-    is_flag=True,
+    "--new-recipe", heading="Embedding", level="more", is_flag=True,
     help="Learn anew how properties become attributes.  [default: as in the published run, if it fits]",
-)
+)  # fmt: skip
 @setting_options("limits", "links", "write")
 @dry_run_option
 @overwrite_option
 @option(
-    "--checkpoint",
-    heading="Writing",
-    level="more",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
+    "--checkpoint", heading="Writing", level="more", type=FILE, metavar="FILE",
     help="Keep what was computed there until it is published; another attempt goes on from it.",
-)
+)  # fmt: skip
 @database_options
-def embed(
-    checkpoint: Path | None, new_recipe: bool, dry_run: bool, as_json: bool, verbose: int, **options: Any
-) -> None:
+def embed(checkpoint: Path | None, new_recipe: bool, dry_run: bool, **options: Any) -> None:
     """Read a graph, embed it, write coordinates and predicted links.
 
     Each node gets its coordinates in hyperbolic space, its distance from the origin (small: general,
@@ -54,14 +52,7 @@ def embed(
     """
     from heat_neo4j.pipeline.embed import embed as run_embed
 
-    arguments = run_arguments(options)
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        report = run_embed(
-            store,
-            **arguments,
-            checkpoint=checkpoint,
-            new_recipe=new_recipe,
-            dry_run=dry_run,
-            on_progress=progress,
-        )
-    show_run(report, as_json=as_json, verbose=verbose)
+    arguments = run_arguments(options) | {"new_recipe": new_recipe, "dry_run": dry_run}
+    with open_store(options) as store, Reporter() as progress:
+        report = run_embed(store, **arguments, checkpoint=checkpoint, on_progress=progress)
+    show_run(report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,15 @@ from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import Reporter, facts, format_seconds, free_memory, plural, print_json
+from heat_neo4j.cli.output import (
+    Reporter,
+    facts,
+    format_seconds,
+    free_memory,
+    plural,
+    printed_as_json,
+    verbosity,
+)
 
 if TYPE_CHECKING:
     from heat_neo4j.pipeline.estimate import Estimate, RunSize
@@ -26,7 +35,7 @@ heat estimate --label Paper --relationship CITES --attribute words --n-component
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @setting_options("projection", "heat", "links")
 @database_options
-def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
+def estimate(links: bool, **options: Any) -> None:
     """Say what a run would need: memory, time, bytes written.
 
     Takes the options of `heat embed`. Only counts are asked of the database, and a sample of a thousand
@@ -40,29 +49,25 @@ def estimate(links: bool, as_json: bool, verbose: int, **options: Any) -> None:
     link_options = links_from(options) if links else None
     with open_store(options) as store:
         size = run_size(store, projection, model, link_options)
-    with Reporter(quiet=as_json and not verbose) as progress:
+    with Reporter() as progress:
         needed = estimate_run(size, rates_here(size.threads, progress))
-    if as_json:
-        print_json({"size": vars(size), **needed.to_dict()})
-    else:
-        _show(size, needed, verbose=verbose)
+    if not printed_as_json({"size": vars(size), **needed.to_dict()}):
+        facts(_lines(size, needed))
 
 
-def _show(size: RunSize, needed: Estimate, *, verbose: int) -> None:
+def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
     graph = f"{plural(size.nodes, 'node')}, {plural(size.relationships, 'relationship')}"
-    facts([("Graph", f"{graph}, about {plural(size.attribute_columns, 'attribute column')}")])
-    facts([("Memory", f"{format_bytes(needed.peak_memory)} at the peak{_available()}")])
-    if verbose:
-        facts(("", f"{stage}: {format_bytes(count)}") for stage, count in needed.memory.items())
+    yield "Graph", f"{graph}, about {plural(size.attribute_columns, 'attribute column')}"
+    free = format_bytes(free_memory())
+    yield "Memory", f"{format_bytes(needed.peak_memory)} at the peak, of {free} free now"
+    if verbosity():
+        for stage, count in needed.memory.items():
+            yield "", f"{stage}: {format_bytes(count)}"
     threads = plural(size.threads, "thread")
-    facts([("Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it")])
-    facts(("", f"{stage}: {format_seconds(took)}") for stage, took in needed.seconds.items())
+    yield "Time", f"about {format_seconds(needed.total_seconds)} with {threads}, the server beside it"
+    for stage, seconds in needed.seconds.items():
+        yield "", f"{stage}: {format_seconds(seconds)}"
     rest, peak = format_bytes(needed.stored_bytes), format_bytes(needed.publishing_bytes)
-    grown = f"about {rest} for a version and the one before; {peak} while another one is published"
-    facts([("Database", grown)])
-    facts([("Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most")])
-    facts([("Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter")])
-
-
-def _available() -> str:
-    return f", of {format_bytes(free_memory())} free now"
+    yield "Database", f"about {rest} for a version and the one before; {peak} while another one is published"
+    yield "Pairs", f"up to {needed.pairs:,} to train, {plural(needed.links, 'predicted link')} at most"
+    yield "Negatives", "excluded exactly" if needed.exact_exclusion else "excluded by a Bloom filter"

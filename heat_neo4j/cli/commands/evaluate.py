@@ -2,38 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_from
-from heat_neo4j.cli.evaluation_input import (
-    baselines_option,
-    classes_options,
-    opened,
-    options_of_all,
-    picture_checked,
-    seeds_of,
-    split_options,
-    splitter_of,
-)
+from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_from, projection_from
+from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import RowPrinter, show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import option, setting_options
-from heat_neo4j.cli.output import Reporter
+from heat_neo4j.cli.options import (
+    FILE,
+    FILE_IN,
+    Decorator,
+    database_options,
+    option,
+    setting_options,
+    stack,
+)
+from heat_neo4j.cli.output import Reporter, as_json, check_picture
 from heat_neo4j.cli.settings import settings_of
-from heat_neo4j.cli.values import Number
+from heat_neo4j.cli.values import Count, Number
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
+    from heat_neo4j._utils.progress import Progress
+    from heat_neo4j.database.store import Neo4jStore
     from heat_neo4j.embedding.estimator import HEAT
+    from heat_neo4j.evaluation import NodeClasses
+    from heat_neo4j.evaluation.link_tasks import Splitter
+    from heat_neo4j.evaluation.methods import Method
+    from heat_neo4j.graph import Graph
+    from heat_neo4j.linkpred.scorers import PairScorer
 
 __all__ = ["evaluate"]
 
-SHARE = Number(0, 1, min_open=True, max_open=True)
 ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
 GROUP_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words
@@ -56,6 +63,89 @@ ALPHA_EXAMPLE = """
 heat evaluate alpha --label Paper --relationship CITES --attribute words --alpha 0 --alpha 0.2
 """
 
+HEADING = "Evaluation"
+FILES = "Graph from files"
+FILES_IN_PLACE = (("attributes", "--attribute", "--attribute-file"), ("labels", "--label", "--class-file"))
+SHARE = Number(0, 1, min_open=True, max_open=True)
+
+
+def _checked_picture(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        from heat_neo4j.plots import check_installed
+
+        check_installed()
+        check_picture(path, "--picture")
+    return path
+
+
+options_of_all: Decorator[Any] = stack(
+    option(
+        "--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
+        help="Repeat so many times, with seeds from --random-state (else 0) on, and show the spread.",
+    ),
+    option(
+        "--picture", level="more", heading=HEADING, type=FILE, callback=_checked_picture,
+        help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'.",
+    ),
+    option(
+        "--edges", heading=FILES, type=FILE_IN,
+        help="Edge list as for `heat load`, in the place of a database.",
+    ),
+    option(
+        "--attribute-file", heading=FILES, level="more", type=FILE_IN,
+        help="With --edges: the nodes' numbers.",
+    ),
+    option(
+        "--class-file", heading=FILES, level="more", type=FILE_IN, help="With --edges: the nodes' classes."
+    ),
+    setting_options("projection"),
+    database_options,
+)  # fmt: skip
+split_options: Decorator[Any] = stack(
+    option(
+        "--share", level="more", heading=HEADING, type=SHARE, metavar="X", default=0.15,
+        help="Share of the edges to hold out.",
+    ),
+    option(
+        "--temporal", level="more", heading=HEADING, is_flag=True,
+        help="Hold out the latest edges, by the property that --time names (or a column time in --edges).",
+    ),
+)  # fmt: skip
+combined_option: Decorator[Any] = option(
+    "--combined/--no-combined", level="more", heading=HEADING, default=True,
+    help="Show the combined score too, and how well probabilities hold; one more training a seed.",
+)  # fmt: skip
+baselines_option: Decorator[Any] = stack(
+    option(
+        "--baselines/--no-baselines", heading=HEADING, default=True,
+        help="Compare with simpler methods on the same data.",
+    ),
+    option(
+        "--gensim", level="more", heading=HEADING, is_flag=True,
+        help="With gensim's Poincaré embedding among these; it takes longer than all others together.",
+    ),
+)  # fmt: skip
+classes_options: Decorator[Any] = stack(
+    option(
+        "--classes", heading=HEADING, metavar="PROPERTY",
+        help="Node property with the class: a text or whole number, or a list of them for several classes.",
+    ),
+    option(
+        "--classes-from-labels", level="more", heading=HEADING, is_flag=True,
+        help="Take the node labels that not all nodes carry as classes.",
+    ),
+    option(
+        "--label-share", "label_shares", level="more", heading=HEADING, type=SHARE, multiple=True,
+        default=(0.02, 0.04, 0.06, 0.08, 0.1), metavar="X",
+        help="Share of the nodes with a class to learn from; repeat for more.",
+    ),
+)  # fmt: skip
+alphas_option: Decorator[Any] = option(
+    "--alpha", "alphas", heading=HEADING, type=Number(0, 1), multiple=True,
+    default=(0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0), metavar="X",
+    help="Share of steps that follow attributes, to be tried; repeat for more.",
+)  # fmt: skip
+
 
 @click.group(cls=HeatSubgroup, example=GROUP_EXAMPLE)
 def evaluate() -> None:
@@ -71,49 +161,33 @@ def evaluate() -> None:
 @baselines_option
 @setting_options("heat")
 @options_of_all
-def reconstruction(
-    baselines: bool, gensim: bool, picture: Path | None, as_json: bool, verbose: int, **options: Any
-) -> None:
+def reconstruction(picture: Path | None, **options: Any) -> None:
     """Tell all edges of the graph from all other pairs.
 
     How much of the graph fits into so many dimensions; it says little about links to come.
     """
-    model, picture = _model(options), picture_checked(picture)
-    with _working(as_json, verbose) as progress, opened(options, progress) as source:
+    model = _model(options)
+    with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_reconstruction
 
-        methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
         evaluation = evaluate_reconstruction(
-            source.graph, model, seeds=seeds_of(options), methods=methods, on_progress=progress
+            source.graph,
+            model,
+            seeds=_seeds(options),
+            methods=source.link_methods(options, progress),
+            on_progress=progress,
         )
-    show(evaluation, as_json=as_json, picture=picture)
+    show(evaluation, picture)
 
 
 @evaluate.command(cls=HeatCommand, example=LINKS_EXAMPLE)
 @split_options
-@option(
-    "--combined/--no-combined",
-    level="more",
-    heading="Evaluation",
-    default=True,
-    show_default=True,
-    help="Show the combined score too, and how well probabilities hold; one more training a seed.",
-)
+@combined_option
 @setting_options("choose")
 @baselines_option
 @setting_options("heat")
 @options_of_all
-def links(
-    share: float,
-    temporal: bool,
-    combined: bool,
-    baselines: bool,
-    gensim: bool,
-    picture: Path | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def links(share: float, temporal: bool, combined: bool, picture: Path | None, **options: Any) -> None:
     """Hold out edges and see who finds them.
 
     AUROC and AP: held-out edges against as many pairs that are no edges. Mean rank and mAP: where the
@@ -121,53 +195,35 @@ def links(
     among the k likeliest of all pairs. ECE: by how much predicted probabilities miss the share that comes
     true, among these pairs and, restated, among all pairs of the graph. Each row is printed when it is done.
     """
-    model, picture = heat_from(options), picture_checked(picture)
-    check_choose_seconds(options["choose_seconds"], options)
-    with _working(as_json, verbose) as progress, opened(options, progress) as source:
+    model = heat_from(options)
+    check_choose_seconds(options)
+    with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_links
 
-        methods = source.link_methods(model.n_components, progress, gensim=gensim) if baselines else {}
+        methods = source.link_methods(options, progress)
         evaluation = evaluate_links(
             source.graph,
             model,
             share=share,
-            seeds=seeds_of(options),
+            seeds=_seeds(options),
             methods=methods,
             combined=combined,
             choose=chosen_from(options),
             choose_seconds=options["choose_seconds"],
-            splitter=splitter_of(source.graph, temporal=temporal),
+            splitter=_splitter(source.graph, temporal=temporal),
             on_progress=progress,
-            on_row=(lambda table: None) if as_json else RowPrinter(methods),
+            on_row=(lambda table: None) if as_json() else RowPrinter(methods),
         )
-    show(evaluation, as_json=as_json, picture=picture, rows_shown=True)
+    show(evaluation, picture, rows_shown=True)
 
 
 @evaluate.command(cls=HeatCommand, example=CLASSES_EXAMPLE)
 @classes_options
-@option(
-    "--label-share",
-    "label_shares",
-    level="more",
-    heading="Evaluation",
-    type=SHARE,
-    multiple=True,
-    default=(0.02, 0.04, 0.06, 0.08, 0.1),
-    show_default=True,
-    metavar="X",
-    help="Share of the nodes with a class to learn from; repeat for more.",
-)
 @baselines_option
 @setting_options("heat")
 @options_of_all
 def classes(
-    label_shares: tuple[float, ...],
-    baselines: bool,
-    gensim: bool,
-    picture: Path | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
+    label_shares: tuple[float, ...], baselines: bool, gensim: bool, picture: Path | None, **options: Any
 ) -> None:
     """Tell the classes of nodes from those of a few, by their coordinates.
 
@@ -175,8 +231,8 @@ def classes(
     classes, each is given as many as it truly has. With --edges the classes are in the --class-file.
     """
     _check_classes(options)
-    model, picture = _model(options), picture_checked(picture)
-    with _working(as_json, verbose) as progress, opened(options, progress) as source:
+    model = _model(options)
+    with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_classes
         from heat_neo4j.evaluation.methods import feature_methods
 
@@ -185,43 +241,27 @@ def classes(
             model,
             source.classes(options),
             shares=tuple(dict.fromkeys(label_shares)),
-            seeds=seeds_of(options),
+            seeds=_seeds(options),
             methods=feature_methods(model.n_components, progress, gensim=gensim) if baselines else {},
             on_progress=progress,
         )
-    show(evaluation, as_json=as_json, picture=picture)
+    show(evaluation, picture)
 
 
 @evaluate.command(cls=HeatCommand, example=ALPHA_EXAMPLE)
-@option(
-    "--alpha",
-    "alphas",
-    heading="Evaluation",
-    type=Number(0, 1),
-    multiple=True,
-    default=(0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
-    show_default=True,
-    metavar="X",
-    help="Share of steps that follow attributes, to be tried; repeat for more.",
-)
+@alphas_option
 @split_options
 @setting_options(*ALL_BUT_ALPHA)
 @options_of_all
 def alpha(
-    alphas: tuple[float, ...],
-    share: float,
-    temporal: bool,
-    picture: Path | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
+    alphas: tuple[float, ...], share: float, temporal: bool, picture: Path | None, **options: Any
 ) -> None:
     """Predict links with one alpha after the other.
 
     The same splits for each; figures as for `heat evaluate links`.
     """
-    model, picture = _model({**options, "alpha": alphas[0]}), picture_checked(picture)
-    with _working(as_json, verbose) as progress, opened(options, progress) as source:
+    model = _model({**options, "alpha": alphas[0]})
+    with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_alpha
 
         evaluation = evaluate_alpha(
@@ -229,11 +269,92 @@ def alpha(
             model,
             tuple(dict.fromkeys(alphas)),
             share=share,
-            seeds=seeds_of(options),
-            splitter=splitter_of(source.graph, temporal=temporal),
+            seeds=_seeds(options),
+            splitter=_splitter(source.graph, temporal=temporal),
             on_progress=progress,
         )
-    show(evaluation, as_json=as_json, picture=picture)
+    show(evaluation, picture)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """A graph, and the open database that it is from; None for files."""
+
+    graph: Graph
+    store: Neo4jStore | None
+
+    def link_methods(self, options: Mapping[str, Any], progress: Progress) -> dict[str, Method]:
+        """Return the baselines for tasks on pairs, with those of Graph Data Science if the server has it."""
+        if not options["baselines"]:
+            return {}
+        import numpy as np
+
+        from heat_neo4j.evaluation.methods import link_methods
+        from heat_neo4j.linkpred.scorers import EuclideanScorer, VectorScorer
+
+        n_components, store = options["n_components"], self.store
+        methods = link_methods(n_components, progress, gensim=options["gensim"])
+        if store is None or store.gds_version() is None:
+            return methods
+
+        def fastrp(graph: Graph, seed: int) -> PairScorer:
+            has_attributes = graph.n_attributes > 0
+            vectors = store.fastrp(graph, n_components, seed, attributes=has_attributes)
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            return VectorScorer(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
+
+        def node2vec(graph: Graph, seed: int) -> PairScorer:
+            # Of the two usual ways to compare, the one that predicted links better on Cora_ML.
+            return EuclideanScorer(store.node2vec(graph, n_components, seed))
+
+        return {**methods, "FastRP (GDS), cosine": fastrp, "node2vec (GDS), Euclidean": node2vec}
+
+    def classes(self, options: Mapping[str, Any]) -> NodeClasses:
+        """Return the classes that the options name; those of files are in the file of labels."""
+        from heat_neo4j.evaluation import classes_from_labels, classes_from_values
+
+        if self.store is None or options["classes"] is None:
+            return classes_from_labels(self.graph)
+        name = options["classes"]
+        return classes_from_values(self.store.read_property(self.graph, name), name)
+
+
+@contextmanager
+def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[_Source]:
+    """Read the graph that the options name; its database stays open meanwhile."""
+    context = click.get_current_context()
+    if options["edges"] is not None:
+        for name, flag, of_files in FILES_IN_PLACE:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise click.UsageError(f"with --edges, give {of_files} in the place of {flag}")
+        from heat_neo4j.files import read_graph_files
+
+        files = read_graph_files(options["edges"], options["attribute_file"], options["class_file"])
+        yield _Source(files.to_graph(), None)
+        return
+    for _, _, flag in FILES_IN_PLACE:
+        if options[flag[2:].replace("-", "_")] is not None:
+            raise click.UsageError(f"{flag} goes with --edges only")
+    with open_store(options) as store:
+        yield _Source(store.read_graph(projection_from(options), on_progress=progress), store)
+
+
+def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the seeds: as many as asked for, from ``--random-state`` on."""
+    first = options["random_state"] or 0
+    return tuple(range(first, first + options["seeds"]))
+
+
+def _splitter(graph: Graph, *, temporal: bool) -> Splitter:
+    """Return how edges are held out."""
+    from heat_neo4j.linkpred.splits import split_edges, split_edges_by_time
+
+    if not temporal:
+        return split_edges
+    if graph.edge_times is None:
+        ways = "name the relationship property with --time, or give --edges a column named time"
+        raise ProjectionError(f"--temporal needs times: {ways}")
+    return split_edges_by_time
 
 
 def _model(options: dict[str, Any]) -> HEAT:
@@ -242,18 +363,18 @@ def _model(options: dict[str, Any]) -> HEAT:
     if chosen:
         name = chosen[0].replace("_", "-")
         line = f"--{name} auto: only `heat evaluate links` and `heat embed` choose; give a number"
-        raise click.UsageError(line, click.get_current_context())
+        raise click.UsageError(line)
     return heat_from(options)
 
 
 @contextmanager
-def _working(as_json: bool, verbose: int) -> Iterator[Reporter]:
+def _working() -> Iterator[Reporter]:
     """Report progress; a graph that cannot be evaluated is the graph's fault, not ours."""
     from heat_neo4j.embedding.estimator import NothingToLearnError
     from heat_neo4j.evaluation import EvaluationError
     from heat_neo4j.linkpred.tuning import TuningError
 
-    with Reporter(quiet=as_json and not verbose) as progress:
+    with Reporter() as progress:
         try:
             yield progress
         except (EvaluationError, NothingToLearnError, TuningError) as error:
@@ -262,13 +383,13 @@ def _working(as_json: bool, verbose: int) -> Iterator[Reporter]:
 
 def _check_classes(options: dict[str, Any]) -> None:
     """Refuse options that name no classes, or two kinds, or that give the classes away."""
-    context, name = click.get_current_context(), options["classes"]
+    name = options["classes"]
     if options["edges"] is not None:
         if name is not None or options["classes_from_labels"]:
-            raise click.UsageError("with --edges, classes are in the --class-file", context)
+            raise click.UsageError("with --edges, classes are in the --class-file")
         if options["class_file"] is None:
-            raise click.UsageError("with --edges, name the file of classes with --class-file", context)
+            raise click.UsageError("with --edges, name the file of classes with --class-file")
     elif (name is None) != options["classes_from_labels"]:
-        raise click.UsageError("give either --classes PROPERTY or --classes-from-labels", context)
+        raise click.UsageError("give either --classes PROPERTY or --classes-from-labels")
     if name is not None and name in options["attributes"]:
-        raise click.UsageError(f"{name!r} is both the class and an attribute: it would tell itself", context)
+        raise click.UsageError(f"{name!r} is both the class and an attribute: it would tell itself")

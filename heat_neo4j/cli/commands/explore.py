@@ -11,8 +11,8 @@ from heat_neo4j._utils.display import format_bytes
 from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, option, setting_options
-from heat_neo4j.cli.output import Reporter, facts, plural, print_json
+from heat_neo4j.cli.options import FILE_OUT, Decorator, database_options, option, setting_options, stack
+from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
 
 if TYPE_CHECKING:
     from heat_neo4j.explore.published import PageData
@@ -23,42 +23,33 @@ EXAMPLE = """
 heat explore --caption title --color-by field --show year --show authors --open
 """
 
+page_options: Decorator[Any] = stack(
+    option("--output", type=FILE_OUT, default="heat-explore.html", help="Where to save the page."),
+    option(
+        "--caption", metavar="PROPERTY",
+        help="Node property to name nodes by.  [default: the projection's key]",
+    ),
+    option(
+        "--color-by", metavar="PROPERTY",
+        help="Node property whose values get a colour each, ten at most.  [default: the labels]",
+    ),
+    option(
+        "--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more."
+    ),
+    option(
+        "--title", metavar="TEXT", default="", show_default=False,
+        help="Heading of the page.  [default: the model]",
+    ),
+    option("--open/--no-open", "open_it", default=False, help="Open it in a browser."),
+)  # fmt: skip
+
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @setting_options("write.model")
-@option(
-    "--output",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    default="heat-explore.html",
-    show_default=True,
-    help="Where to save the page.",
-)
-@option(
-    "--caption", metavar="PROPERTY", help="Node property to name nodes by.  [default: the projection's key]"
-)
-@option(
-    "--color-by",
-    metavar="PROPERTY",
-    help="Node property whose values get a colour each, ten at most.  [default: the labels]",
-)
-@option("--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more.")
-@option("--title", metavar="TEXT", default="", help="Heading of the page.  [default: the model]")
-@option("--open/--no-open", "open_it", default=False, show_default=True, help="Open it in a browser.")
+@page_options
 @setting_options("heat.n_threads")
 @database_options
-def explore(
-    model: str,
-    output: Path,
-    caption: str | None,
-    color_by: str | None,
-    show: tuple[str, ...],
-    title: str,
-    open_it: bool,
-    n_threads: int | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def explore(model: str, output: Path, title: str, open_it: bool, **options: Any) -> None:
     """Make a web page of the disk to walk in.
 
     One HTML file that needs no network: drag to walk, turn the wheel to magnify, click a node for its nearest
@@ -70,50 +61,26 @@ def explore(
     from heat_neo4j.explore.published import read_page_data
 
     check_library()
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        data = read_page_data(
-            store,
-            model,
-            caption=caption,
-            color_by=color_by,
-            show=show,
-            n_threads=n_threads,
-            on_progress=progress,
-        )
+    fields = {name: options[name] for name in ("caption", "color_by", "show", "n_threads")}
+    with open_store(options) as store, Reporter() as progress:
+        data = read_page_data(store, model, **fields, on_progress=progress)
     write_output(output, data.page(title).encode(), "--output")
-    _report(data, output.absolute(), as_json=as_json)
+    _report(data, output.absolute())
     if open_it:
         click.launch(output.absolute().as_uri())
 
 
-def _report(data: PageData, output: Path, *, as_json: bool) -> None:
+def _report(data: PageData, output: Path) -> None:
     graph, run, size = data.model.graph, data.model.run, output.stat().st_size
     n_links = 0 if data.links is None else len(data.links)
-    if as_json:
-        print_json(
-            {
-                "page": str(output),
-                "bytes": size,
-                "model": run.model,
-                "run": run.run_id,
-                "nodes": graph.n_nodes,
-                "edges": graph.n_edges,
-                "links": n_links,
-                "trained_for_the_page": data.trained,
-                "notes": list(data.model.notes),
-            }
-        )
+    notes = list(data.model.notes)
+    document = {"page": str(output), "bytes": size, "model": run.model, "run": run.run_id}
+    document |= {"nodes": graph.n_nodes, "edges": graph.n_edges, "links": n_links}
+    if printed_as_json({**document, "trained_for_the_page": data.trained, "notes": notes}):
         return
     content = f"{plural(graph.n_nodes, 'node')}, {plural(graph.n_edges, 'edge')}"
-    facts(
-        [
-            ("Page", f"{output} ({format_bytes(size)}): open it in a browser"),
-            ("Graph", f"{content}, {plural(n_links, 'predicted link')} of model {run.model!r}"),
-        ]
-    )
-    notes = [("Note", note) for note in data.model.notes]
+    facts([("Page", f"{output} ({format_bytes(size)}): open it in a browser")])
+    facts([("Graph", f"{content}, {plural(n_links, 'predicted link')} of model {run.model!r}")])
     if data.trained:
-        notes.append(
-            ("Note", "the model has more than 2 dimensions: its graph was embedded in 2 for the picture")
-        )
-    facts(notes)
+        notes.append("the model has more than 2 dimensions: its graph was embedded in 2 for the picture")
+    facts(("Note", note) for note in notes)

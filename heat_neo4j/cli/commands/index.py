@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import Decorator, database_options, setting_options, stack
-from heat_neo4j.cli.output import Reporter, print_json, print_line, table
+from heat_neo4j.cli.output import Reporter, print_line, printed_as_json, table
 
 if TYPE_CHECKING:
     from heat_neo4j.database.publish.published_index import IndexStatus
@@ -32,48 +32,38 @@ def index() -> None:
 
 @index.command(cls=HeatCommand, example="heat index create")
 @index_options
-def create(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def create(model: str, **options: Any) -> None:
     """Make the index, unless it is there and as it must be; anew if it is not."""
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        _show(store.create_index(model, on_progress=progress), as_json=as_json)
+    with open_store(options) as store, Reporter() as progress:
+        _show(store.create_index(model, on_progress=progress))
 
 
 @index.command(cls=HeatCommand, example="heat index status --json")
 @index_options
-def status(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def status(model: str, **options: Any) -> None:
     """Say what there is, and what is wrong with it."""
     with open_store(options) as store:
-        _show(store.index_status(model), as_json=as_json)
+        _show(store.index_status(model))
 
 
 @index.command(cls=HeatCommand, example="heat index drop --model heat")
 @index_options
-def drop(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def drop(model: str, **options: Any) -> None:
     """Drop the index; coordinates stay."""
     with open_store(options) as store:
         dropped = store.drop_index(model)
-    if as_json:
-        print_json({"model": model, "dropped": list(dropped)})
-    else:
+    if not printed_as_json({"model": model, "dropped": list(dropped)}):
         print_line(f"dropped {', '.join(dropped)}" if dropped else f"model {model!r} has no vector index")
 
 
-def _show(index_status: IndexStatus, *, as_json: bool) -> None:
-    if as_json:
-        print_json(index_status.to_dict())
+def _show(index_status: IndexStatus) -> None:
+    if printed_as_json(index_status.to_dict()):
         return
-    if index_status.indexes:
-        rows = [
-            (
-                each.name,
-                each.label,
-                each.property,
-                str(each.dimension),
-                each.state.lower(),
-                f"{each.percent:.0f} %",
-            )
-            for each in index_status.indexes
-        ]
+    rows = []
+    for each in index_status.indexes:
+        state, percent = each.state.lower(), f"{each.percent:.0f} %"
+        rows.append((each.name, each.label, each.property, str(each.dimension), state, percent))
+    if rows:
         table(HEADER, rows)
     for problem in index_status.problems:
         print_line(problem)

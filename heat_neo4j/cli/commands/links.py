@@ -27,16 +27,7 @@ heat links --k 20 --source-label Author --target-label Paper
 @dry_run_option
 @overwrite_option
 @database_options
-def links(
-    model: str,
-    link_type: str | None,
-    n_threads: int | None,
-    dry_run: bool,
-    overwrite: bool,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def links(model: str, **options: Any) -> None:
     """Predict links from the published embedding and write them.
 
     Nothing is trained: coordinates are read back, with the projection of the run that wrote them. The new
@@ -45,17 +36,8 @@ def links(
     """
     from heat_neo4j.pipeline.embed import predict
 
-    link_options = links_from(options)
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        report = predict(
-            store,
-            model,
-            links=link_options,
-            link_type=link_type,
-            n_threads=n_threads,
-            memory_limit=memory_limit(options),
-            overwrite=overwrite,
-            dry_run=dry_run,
-            on_progress=progress,
-        )
-    show_run(report, as_json=as_json, verbose=verbose)
+    arguments = {name: options[name] for name in ("link_type", "n_threads", "overwrite", "dry_run")}
+    arguments |= {"links": links_from(options), "memory_limit": memory_limit(options)}
+    with open_store(options) as store, Reporter() as progress:
+        report = predict(store, model, **arguments, on_progress=progress)
+    show_run(report)

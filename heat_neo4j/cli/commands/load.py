@@ -13,8 +13,9 @@ import click
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, database_options, option
-from heat_neo4j.cli.output import Reporter, facts, plural, print_json
+from heat_neo4j.cli.options import FILE_IN, Decorator, database_options, option
+from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
+from heat_neo4j.cli.report import counted
 
 if TYPE_CHECKING:
     from heat_neo4j.database.write.loader import LoadNames, LoadReport
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["load"]
 
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+ODDITIES = {
+    "merged": "lines repeat a source and target: weights were summed",
+    "without_attributes": "nodes have no line of attributes",
+    "without_label": "nodes have no class",
+    "without_time": "relationships have no time",
+}
 EXAMPLE = """
 heat load cora_ml/edgelist.tsv.gz --attribute-file cora_ml/feats.csv.gz \\
           --class-file cora_ml/labels.csv.gz --label Paper --relationship CITES
@@ -30,18 +36,17 @@ heat load cora_ml/edgelist.tsv.gz --attribute-file cora_ml/feats.csv.gz \\
 
 
 def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
-    return option(flag, default=default, show_default=True, metavar="NAME", help=text)
+    return option(flag, default=default, metavar="NAME", help=text)
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@click.argument("edges", type=FILE)
-@option("--attribute-file", type=FILE, help="Numbers for each node: node, then one column for each.")
-@option("--class-file", type=FILE, help="Classes: node and class; or node, then a 0/1 column for each.")
+@click.argument("edges", type=FILE_IN)
+@option("--attribute-file", type=FILE_IN, help="Numbers for each node: node, then one column for each.")
+@option("--class-file", type=FILE_IN, help="Classes: node and class; or node, then a 0/1 column for each.")
 @option(
-    "--as-columns",
-    is_flag=True,
+    "--as-columns", is_flag=True,
     help="Make each attribute column a property of its own, dates and text too, not one list 'features'.",
-)
+)  # fmt: skip
 @_name_option("--label", "Node", "Label of the nodes.")
 @_name_option("--relationship", "LINK", "Type of the relationships.")
 @_name_option("--key", "id", "Node property for a node's name in the files; made unique.")
@@ -54,8 +59,6 @@ def load(
     class_file: Path | None,
     as_columns: bool,
     overwrite: bool,
-    as_json: bool,
-    verbose: int,
     **options: Any,
 ) -> None:
     """Load an edge list with attributes and labels into Neo4j.
@@ -68,13 +71,11 @@ def load(
     from heat_neo4j.files import read_graph_files
 
     fields = {field: options[field] for field in ("label", "relationship", "key", "weight")}
-    names: LoadNames = made(LoadNames, **fields)
+    names = made(LoadNames, **fields)
     graph = read_graph_files(edges, attribute_file, class_file, as_columns=as_columns)
-    with open_store(options) as store, Reporter(quiet=as_json) as progress:
+    with open_store(options) as store, Reporter() as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
-    if as_json:
-        print_json({**asdict(report), **graph.counts, "names": fields})
-    else:
+    if not printed_as_json({**asdict(report), **graph.counts, "names": fields}):
         facts(_lines(report, graph, names))
 
 
@@ -83,14 +84,7 @@ def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[t
     nodes, links = plural(report.nodes, "node"), plural(report.relationships, "relationship")
     yield "Loaded", f"{nodes} of label {names.label}, {report.nodes_created:,} of them new"
     yield "", f"{links} of type {names.relationship}, {report.relationships_created:,} of them new"
-    for key, meaning in (
-        ("merged", "lines repeat a source and target: weights were summed"),
-        ("without_attributes", "nodes have no line of attributes"),
-        ("without_label", "nodes have no class"),
-        ("without_time", "relationships have no time"),
-    ):
-        if graph.counts.get(key):
-            yield "", f"{graph.counts[key]:,} {meaning}"
+    yield from counted(graph.counts, ODDITIES)
     columns = ["features"] if graph.features is not None else list(graph.columns)
     words = ["heat", "embed", "--label", names.label, "--relationship", names.relationship]
     words += ["--weight", names.weight, "--key", names.key]

@@ -9,8 +9,8 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, option, setting_options
-from heat_neo4j.cli.output import print_json, print_line, table
+from heat_neo4j.cli.options import Decorator, database_options, option, setting_options, stack
+from heat_neo4j.cli.output import print_line, printed_as_json, table
 from heat_neo4j.cli.values import Count
 
 if TYPE_CHECKING:
@@ -18,80 +18,50 @@ if TYPE_CHECKING:
 
 __all__ = ["neighbours"]
 
-WHICH = "Which nodes"
 EXAMPLE = """
 heat neighbours p1 --k 5
 heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year > 2000'
 """
 
+WHICH = "Which nodes"
+which_options: Decorator[Any] = stack(
+    option("--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, help="How many."),
+    option(
+        "--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
+        help="NODE has this label; repeat for more.  [default: those of the run]",
+    ),
+    option(
+        "--property", "key", heading=WHICH, metavar="PROPERTY",
+        help="NODE is the value of this property.  [default: the key of the run]",
+    ),
+    option(
+        "--node-filter", heading=WHICH, metavar="CYPHER",
+        help="Keep neighbours n for which this holds, such as 'n.year > 2000'.",
+    ),
+    option(
+        "--show", heading=WHICH, multiple=True, metavar="PROPERTY",
+        help="Property to show; repeat for more.  [default: the one that NODE is found by]",
+    ),
+    option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index."),
+)  # fmt: skip
+
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("node", metavar="NODE")
-@option("--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, show_default=True, help="How many.")
-@option(
-    "--label",
-    "labels",
-    heading=WHICH,
-    multiple=True,
-    metavar="LABEL",
-    help="NODE has this label; repeat for more.  [default: those of the run]",
-)
-@option(
-    "--property",
-    "key",
-    heading=WHICH,
-    metavar="PROPERTY",
-    help="NODE is the value of this property.  [default: the key of the run]",
-)
-@option(
-    "--node-filter",
-    heading=WHICH,
-    metavar="CYPHER",
-    help="Keep neighbours n for which this holds, such as 'n.year > 2000'.",
-)
-@option(
-    "--show",
-    heading=WHICH,
-    multiple=True,
-    metavar="PROPERTY",
-    help="Property to show; repeat for more.  [default: the one that NODE is found by]",
-)
-@option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index.")
+@which_options
 @setting_options("write.model")
 @database_options
-def neighbours(
-    node: str,
-    k: int,
-    labels: Sequence[str],
-    key: str | None,
-    node_filter: str | None,
-    show: Sequence[str],
-    exact: bool,
-    model: str,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def neighbours(node: str, labels: Sequence[str], show: Sequence[str], **options: Any) -> None:
     """List the nodes nearest to one.
 
     Nearest by hyperbolic distance. NODE is an element id, or the value of the property that tells nodes
     apart. The index is asked again until it was asked far enough for the answer to be certified; with
     --exact it is not asked.
     """
+    fields = {name: options[name] for name in ("k", "model", "key", "node_filter", "exact")}
     with open_store(options) as store:
-        nearest = store.neighbours(
-            node,
-            k=k,
-            model=model,
-            labels=list(labels) or None,
-            key=key,
-            node_filter=node_filter,
-            show=list(show) or None,
-            exact=exact,
-        )
-    if as_json:
-        print_json(nearest.to_dict())
-    else:
+        nearest = store.neighbours(node, labels=list(labels) or None, show=list(show) or None, **fields)
+    if not printed_as_json(nearest.to_dict()):
         _print(nearest)
 
 

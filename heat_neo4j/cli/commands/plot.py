@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,10 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, database_options, option, setting_options, stack
-from heat_neo4j.cli.output import Reporter, check_picture, facts, plural, print_json
+from heat_neo4j.cli.options import FILE_OUT, Decorator, database_options, option, setting_options, stack
+from heat_neo4j.cli.output import Reporter, check_picture, facts, plural, printed_as_json
 from heat_neo4j.cli.values import Count
+from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
@@ -30,8 +31,10 @@ MOST_EDGES = 50_000
 
 
 def _checked_output(context: click.Context, _: click.Parameter, path: Path) -> Path:
-    with context.scope(cleanup=False):
-        check_picture(path, "--output")
+    from heat_neo4j.plots import check_installed
+
+    check_picture(path, "--output")
+    check_installed()
     return path
 
 
@@ -39,17 +42,28 @@ def _picture_options(name: str) -> Decorator[Any]:
     """Return the options of every picture; `name` is in the file's default name."""
     return stack(
         option(
-            "--output",
-            heading="Picture",
-            type=click.Path(dir_okay=False, writable=True, path_type=Path),
-            default=f"heat-{name}.png",
-            show_default=True,
-            callback=_checked_output,
-            help="Where to save the picture: .png, .svg or .pdf.",
+            "--output", heading="Picture", type=FILE_OUT, default=f"heat-{name}.png",
+            callback=_checked_output, help="Where to save the picture: .png, .svg or .pdf.",
         ),
         option("--title", heading="Picture", metavar="TEXT", help="Line above the picture; '' for none."),
         setting_options("write.model"),
-    )
+    )  # fmt: skip
+
+
+disk_options: Decorator[Any] = stack(
+    option(
+        "--caption", heading="Picture", metavar="PROPERTY",
+        help="Node property to write beside nodes.  [default: none]",
+    ),
+    option(
+        "--color-by", heading="Picture", metavar="PROPERTY",
+        help="Node property that decides about colours.  [default: the nodes' labels]",
+    ),
+    option(
+        "--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
+        help="Draw so many predicted links, dashed: the nearest pairs.",
+    ),
+)  # fmt: skip
 
 
 @click.group(
@@ -64,41 +78,12 @@ def plot() -> None:
 
 
 @plot.command(cls=HeatCommand, example="heat plot disk --caption name --color-by field --links 50")
-@option(
-    "--caption",
-    heading="Picture",
-    metavar="PROPERTY",
-    help="Node property to write beside nodes.  [default: none]",
-)
-@option(
-    "--color-by",
-    heading="Picture",
-    metavar="PROPERTY",
-    help="Node property that decides about colours.  [default: the nodes' labels]",
-)
-@option(
-    "--links",
-    heading="Picture",
-    type=Count(min=0),
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Draw so many predicted links, dashed: the nearest pairs.",
-)
+@disk_options
 @_picture_options("disk")
 @setting_options("heat.n_threads")
 @database_options
 def disk(
-    caption: str | None,
-    color_by: str | None,
-    links: int,
-    output: Path,
-    title: str | None,
-    model: str,
-    n_threads: int | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
+    caption: str | None, color_by: str | None, links: int, model: str, n_threads: int | None, **options: Any
 ) -> None:
     """Draw nodes and relationships in the Poincaré disk.
 
@@ -108,8 +93,7 @@ def disk(
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
 
-    plots.check_installed()
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+    with open_store(options) as store, Reporter() as progress:
         published = published_model.read_published(store, model, on_progress=progress)
         graph, run = published.graph, published.run
         names = published_model.texts(store.read_property(graph, caption)) if caption else []
@@ -130,22 +114,20 @@ def disk(
         groups=published_model.label_groups(graph) if groups is None else groups,
         predicted=predicted,
         n_edges=MOST_EDGES,
-        title=f"Model {model!r} in the hyperbolic plane" if title is None else title,
+        title=_title(options, f"Model {model!r} in the hyperbolic plane"),
         caption="\n".join(lines),
     )
-    _finish(axes, output, run, notes, as_json=as_json)
+    _finish(axes, options, run, notes)
 
 
 @plot.command(cls=HeatCommand, example="heat plot loss --output loss.svg")
 @_picture_options("loss")
 @database_options
-def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def loss(model: str, **options: Any) -> None:
     """Draw the loss of the training, round by round."""
     from heat_neo4j import plots
-    from heat_neo4j.errors import ProjectionError
     from heat_neo4j.pipeline.published_model import model_of, published_run
 
-    plots.check_installed()
     with open_store(options) as store:
         run = published_run(store, model)
     if not run.loss_curve:
@@ -153,23 +135,15 @@ def loss(output: Path, title: str | None, model: str, as_json: bool, verbose: in
     used = model_of(run)
     rounds = max(used.walks_per_node * used.n_epochs, len(run.loss_curve))
     axes = plots.plot_loss(run.loss_curve, n_negatives=used.n_negatives, n_rounds=rounds)
-    plots.add_title(axes, f"Training of model {model!r}" if title is None else title)
-    _finish(axes, output, run, [], as_json=as_json)
+    plots.add_title(axes, _title(options, f"Training of model {model!r}"))
+    _finish(axes, options, run, [])
 
 
 @plot.command(cls=HeatCommand, example="heat plot distances --model papers")
 @_picture_options("distances")
 @setting_options("heat.n_threads")
 @database_options
-def distances(
-    output: Path,
-    title: str | None,
-    model: str,
-    n_threads: int | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def distances(model: str, **options: Any) -> None:
     """Draw how far apart held-out edges and non-edges are.
 
     The published training has seen all edges. So the run's model is trained twice more: without 15 percent of
@@ -177,25 +151,17 @@ def distances(
     """
     from heat_neo4j import plots
 
-    run, pairs, notes = _held_out(model, n_threads, options, quiet=as_json and not verbose)
+    run, pairs, notes = _held_out(model, options)
     axes = plots.plot_distances(pairs.edges, pairs.non_edges, probability=pairs.probability)
-    plots.add_title(axes, f"Held-out pairs of model {model!r}" if title is None else title)
-    _finish(axes, output, run, [*notes, *pairs.notes], as_json=as_json)
+    plots.add_title(axes, _title(options, f"Held-out pairs of model {model!r}"))
+    _finish(axes, options, run, [*notes, *pairs.notes])
 
 
 @plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
 @_picture_options("reliability")
 @setting_options("heat.n_threads")
 @database_options
-def reliability(
-    output: Path,
-    title: str | None,
-    model: str,
-    n_threads: int | None,
-    as_json: bool,
-    verbose: int,
-    **options: Any,
-) -> None:
+def reliability(model: str, **options: Any) -> None:
     """Draw whether predicted probabilities come true.
 
     Held-out edges against as many non-edges; trained as for `heat plot distances`.
@@ -203,57 +169,56 @@ def reliability(
     import numpy as np
 
     from heat_neo4j import plots
-    from heat_neo4j.errors import ProjectionError
 
-    run, pairs, notes = _held_out(model, n_threads, options, quiet=as_json and not verbose)
+    run, pairs, notes = _held_out(model, options)
     if pairs.probability is None:
         raise ProjectionError(pairs.notes[0])
     probabilities = pairs.probability(np.concatenate((pairs.edges, pairs.non_edges)))
     is_edge = np.repeat((True, False), (pairs.edges.size, pairs.non_edges.size))
     axes = plots.plot_reliability(probabilities, is_edge)
-    plots.add_title(axes, f"Link probability of model {model!r}" if title is None else title)
-    _finish(axes, output, run, notes, as_json=as_json)
+    plots.add_title(axes, _title(options, f"Link probability of model {model!r}"))
+    _finish(axes, options, run, notes)
 
 
 @plot.command(cls=HeatCommand, example="heat plot degree --output degree.pdf")
 @_picture_options("degree")
 @database_options
-def degree(output: Path, title: str | None, model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def degree(model: str, **options: Any) -> None:
     """Draw the distance from the centre by number of neighbours."""
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
 
-    plots.check_installed()
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+    with open_store(options) as store, Reporter() as progress:
         published = published_model.read_published(store, model, on_progress=progress)
     axes = plots.plot_radius_by_degree(published.embedding, published.graph)
-    plots.add_title(axes, f"Hierarchy in model {model!r}" if title is None else title)
-    _finish(axes, output, published.run, published.notes, as_json=as_json)
+    plots.add_title(axes, _title(options, f"Hierarchy in model {model!r}"))
+    _finish(axes, options, published.run, published.notes)
 
 
-def _held_out(
-    model: str, n_threads: int | None, options: dict[str, Any], *, quiet: bool
-) -> tuple[RunRecord, HeldOut, list[str]]:
+def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOut, list[str]]:
     """Read a model and train its copies on a part of the edges; the notes say so."""
-    from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
 
-    plots.check_installed()
-    with Reporter(quiet=quiet) as progress:
+    with Reporter() as progress:
         with open_store(options) as store:
             published = published_model.read_published(store, model, on_progress=progress)
+        n_threads = options["n_threads"]
         pairs = published_model.hold_out(published, n_threads=n_threads, on_progress=progress)
-    held = HELD_OUT.format(edges=plural(pairs.edges.size, "held-out edge"))
-    return published.run, pairs, [*published.notes, held]
+    held_out = HELD_OUT.format(edges=plural(pairs.edges.size, "held-out edge"))
+    return published.run, pairs, [*published.notes, held_out]
 
 
-def _finish(axes: Any, output: Path, run: RunRecord, notes: Sequence[str], *, as_json: bool) -> None:
+def _title(options: Mapping[str, Any], default: str) -> str:
+    return default if options["title"] is None else options["title"]
+
+
+def _finish(axes: Any, options: Mapping[str, Any], run: RunRecord, notes: Sequence[str]) -> None:
     """Save the picture, and say where it is and what it shows."""
     from heat_neo4j.plots import save_picture
 
+    output: Path = options["output"]
     save_picture(axes, output)
-    if as_json:
-        print_json({"picture": output, "model": run.model, "run": run.run_id, "notes": list(notes)})
-        return
-    facts([("Picture", str(output.absolute())), ("Run", f"{run.run_id} of model {run.model!r}")])
-    facts(("Note", note) for note in notes)
+    document = {"picture": output, "model": run.model, "run": run.run_id, "notes": list(notes)}
+    if not printed_as_json(document):
+        facts([("Picture", str(output.absolute())), ("Run", f"{run.run_id} of model {run.model!r}")])
+        facts(("Note", note) for note in notes)

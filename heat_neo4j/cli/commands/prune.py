@@ -9,32 +9,26 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, option, setting_options
-from heat_neo4j.cli.output import Reporter, plural, print_json, print_line
+from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
 
 __all__ = ["prune"]
-
-WHAT = "What to remove"
 
 
 @click.command(cls=HeatCommand, example="heat prune --model heat --records 20")
 @setting_options("refresh.records")
 @option(
-    "--previous",
-    heading=WHAT,
-    is_flag=True,
+    "--previous", heading="What to remove", is_flag=True,
     help="Also the version before the published one; there is no rollback then.",
-)
+)  # fmt: skip
 @setting_options("write.model")
 @database_options
-def prune(model: str, records: int, previous: bool, as_json: bool, verbose: int, **options: Any) -> None:
+def prune(model: str, records: int, previous: bool, **options: Any) -> None:
     """Remove what no reader needs: what dead runs left, old records.
 
     A publication that was interrupted is finished or undone first; then the oldest records of runs go. The
     published version stays, and so does the one before it, unless --previous is given.
     """
-    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
-        forgotten = store.prune(model, records=records, previous=previous, on_progress=progress)
-    if as_json:
-        print_json({"model": model, "records_removed": forgotten})
-    else:
-        print_line(f"model {model!r}: pruned; {plural(forgotten, 'record')} of earlier runs removed")
+    with open_store(options) as store, Reporter() as progress:
+        count = store.prune(model, records=records, previous=previous, on_progress=progress)
+    if not printed_as_json({"model": model, "records_removed": count}):
+        print_line(f"model {model!r}: pruned; {plural(count, 'record')} of earlier runs removed")

@@ -10,7 +10,7 @@ from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, job_options, option
-from heat_neo4j.cli.output import Reporter, facts, print_json, print_line
+from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json
 from heat_neo4j.cli.report import plan_lines, show_run
 from heat_neo4j.errors import QualityRejected
 
@@ -27,17 +27,13 @@ heat refresh --config /etc/heat.toml --json
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @option(
-    "--mode",
-    heading="Refreshing",
-    type=click.Choice(("auto", "local", "warm", "full")),
-    default="auto",
-    show_default=True,
+    "--mode", heading="Refreshing", type=click.Choice(("auto", "local", "warm", "full")), default="auto",
     help="What to do; auto decides by what has changed.",
-)
+)  # fmt: skip
 @option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and say what would be done.")
 @job_options
 @database_options
-def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: Any) -> None:
+def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     """Bring a model up to date, with no more work than that needs.
 
     By what has changed since the published run it does nothing, places new nodes among the others, trains on
@@ -50,27 +46,26 @@ def refresh(mode: str, dry_run: bool, as_json: bool, verbose: int, **options: An
     from heat_neo4j.pipeline.embed import refresh as run
 
     job = job_from(options)
-    quiet = as_json and not verbose
-    with open_store(options) as store, Reporter(quiet=quiet) as progress:
+    with open_store(options) as store, Reporter() as progress:
 
         def say(line: str) -> None:
             progress.close()
-            if not quiet:
+            if not progress.quiet:
                 print_line(line, err=True)
 
         report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=say)
-    _show(report, as_json=as_json, verbose=verbose)
+    _show(report)
     if report.outcome == "rejected" and report.report is not None:
         run_id, why = report.report.run.run_id, report.report.run.error
         raise QualityRejected(f"run {run_id} was rejected and recorded, what was published stays: {why}")
 
 
-def _show(report: RefreshReport, *, as_json: bool, verbose: int) -> None:
-    if as_json:
-        print_json(report.to_dict())
-    elif report.report is None:
-        done = [("Done", f"{report.decision}: {report.reason}")]
-        facts(plan_lines(report.plan.to_dict()) if report.outcome == "dry run" else done)
-        facts(("Note", note) for note in report.notes)
-    else:
-        show_run(report.report, as_json=False, verbose=verbose)
+def _show(report: RefreshReport) -> None:
+    if printed_as_json(report.to_dict()):
+        return
+    if report.report is not None:
+        show_run(report.report)
+        return
+    done = [("Done", f"{report.decision}: {report.reason}")]
+    facts(plan_lines(report.plan.to_dict()) if report.outcome == "dry run" else done)
+    facts(("Note", note) for note in report.notes)

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import print_json, print_line
+from heat_neo4j.cli.output import print_line, printed_as_json
 
 __all__ = ["rollback"]
 
@@ -17,7 +17,7 @@ __all__ = ["rollback"]
 @click.command(cls=HeatCommand, example="heat rollback --model heat")
 @setting_options("write.model")
 @database_options
-def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
+def rollback(model: str, **options: Any) -> None:
     """Publish the version before the published one again.
 
     It is published as a new run is: readers see all of the one or all of the other, with coordinates, vector
@@ -26,8 +26,6 @@ def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     """
     with open_store(options) as store:
         run, link_run = store.roll_back(model)
-    if as_json:
-        print_json({"model": model, "run": run, "link_run": link_run})
-        return
-    links = "" if link_run in (None, run) else f", with the links of run {link_run}"
-    print_line(f"model {model!r}: run {run} is published again{links}")
+    if not printed_as_json({"model": model, "run": run, "link_run": link_run}):
+        links = "" if link_run in (None, run) else f", with the links of run {link_run}"
+        print_line(f"model {model!r}: run {run} is published again{links}")

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import database_options, option
-from heat_neo4j.cli.output import facts, format_seconds, print_json, print_line, table
+from heat_neo4j.cli.output import facts, format_seconds, headed, print_line, printed_as_json, table
 from heat_neo4j.cli.report import describe
 from heat_neo4j.errors import ConfigError
 
@@ -19,25 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["runs"]
 
 HEADER = (
-    "RUN",
-    "MODEL",
-    "PARTS",
-    "DECISION",
-    "STATUS",
-    "STARTED",
-    "TIME",
-    "NODES",
-    "LINKS",
-    "LOSS",
-    "AUROC",
-    "MOVE",
-)
+    "RUN", "MODEL", "PARTS", "DECISION", "STATUS", "STARTED",
+    "TIME", "NODES", "LINKS", "LOSS", "AUROC", "MOVE",
+)  # fmt: skip
 
 
 @click.group(cls=HeatSubgroup, example="heat runs --model heat", invoke_without_command=True)
 @option("--model", "of_model", metavar="NAME", help="Runs of this model only.")
 @database_options
-def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> None:
+def runs(of_model: str | None, **options: Any) -> None:
     """List the runs in the database, or show one.
 
     A run is complete (published), superseded (another one took its place), rejected (by the quality gate), or
@@ -47,9 +37,9 @@ def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> N
         return
     with open_store(options) as store:
         records = store.runs(of_model)
-    if as_json:
-        print_json([run.to_dict() for run in records])
-    elif records:
+    if printed_as_json([run.to_dict() for run in records]):
+        return
+    if records:
         table(HEADER, [_row(run) for run in records])
     else:
         print_line("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
@@ -58,20 +48,20 @@ def runs(of_model: str | None, as_json: bool, verbose: int, **options: Any) -> N
 @runs.command(cls=HeatCommand, example="heat runs show 20260801T060000Z-5f3a9c1e7b24")
 @click.argument("run_id", metavar="RUN")
 @database_options
-def show(run_id: str, as_json: bool, verbose: int, **options: Any) -> None:
+def show(run_id: str, **options: Any) -> None:
     """Show one run: its graph, its training, what it wrote."""
     with open_store(options) as store:
         records = [run for run in store.runs() if run.run_id == run_id]
     if not records:
         raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
-    if as_json:
-        print_json(records[0].to_dict())
+    run = records[0]
+    if printed_as_json(run.to_dict()):
         return
-    facts(describe(records[0], stages=True))
+    facts(describe(run, stages=True))
     for title in ("projection", "parameters", "versions"):
-        values = getattr(records[0], title)
-        lines = [f"{name} = {value}" for name, value in values.items() if value not in (None, [], {})]
-        facts((title.capitalize() if place == 0 else "", line) for place, line in enumerate(lines))
+        values = getattr(run, title)
+        lines = (f"{name} = {value}" for name, value in values.items() if value not in (None, [], {}))
+        facts(headed(title.capitalize(), lines))
 
 
 def _row(run: RunRecord) -> tuple[str, ...]:

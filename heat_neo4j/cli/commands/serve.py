@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from heat_neo4j.cli.arguments import job_from, made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, job_options, setting_options
-from heat_neo4j.cli.output import Reporter, log_lines, print_line
+from heat_neo4j.cli.output import Reporter, log_lines, print_line, verbosity
 
 if TYPE_CHECKING:
     from heat_neo4j.worker.loop import Worker
@@ -36,15 +35,7 @@ heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/he
 @job_options
 @setting_options("connection")
 @common_options
-def serve(
-    every: float | None,
-    cron: str | None,
-    poll_seconds: float,
-    give_up_after: float,
-    health_file: Path | None,
-    verbose: int,
-    **options: Any,
-) -> None:
+def serve(every: float | None, cron: str | None, **options: Any) -> None:
     """Keep a model fresh: by a schedule, and by request.
 
     It refreshes at intervals or by a cron expression, and when somebody asks in Cypher, until it is stopped.
@@ -59,7 +50,7 @@ def serve(
 
     schedule = _schedule(every, cron)
     job = job_from(options)
-    with Reporter(quiet=not verbose) as progress:
+    with Reporter(quiet=not verbosity()) as progress:
 
         def log(line: str) -> None:
             progress.close()
@@ -69,10 +60,10 @@ def serve(
             lambda: open_store(options),
             job,
             schedule,
-            poll_seconds=poll_seconds,
-            give_up_after=give_up_after,
-            health=HealthFile(health_file),
-            on_progress=progress if verbose else no_progress,
+            poll_seconds=options["poll_seconds"],
+            give_up_after=options["give_up_after"],
+            health=HealthFile(options["health_file"]),
+            on_progress=progress if verbosity() else no_progress,
             log=log,
         )
         with log_lines(_print_dated), _stopped_by_signals(worker):
@@ -87,12 +78,9 @@ def _schedule(every: float | None, cron: str | None) -> Schedule | None:
     from heat_neo4j.worker.schedule import Schedule
 
     if every is not None and cron is not None:
-        raise click.UsageError(
-            "give --every or --cron, not both (one may stand in heat.toml)", click.get_current_context()
-        )
+        raise click.UsageError("give --every or --cron, not both (one may stand in heat.toml)")
     if cron is not None:
-        schedule: Schedule = made(Schedule.cron, expression=cron)
-        return schedule
+        return made(Schedule.cron, expression=cron)
     return None if every is None else Schedule.every(every)
 
 

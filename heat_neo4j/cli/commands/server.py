@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 import click
 
 from heat_neo4j._utils.display import format_bytes
+from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import Decorator, common_options, json_option, option
-from heat_neo4j.cli.output import Reporter, facts, print_json, print_line, table
+from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json, table
 from heat_neo4j.cli.values import Count
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
@@ -27,8 +28,12 @@ OUTCOMES = {
 }
 
 name_option: Decorator[Any] = option(
-    "--name", metavar="NAME", default="default", show_default=True, help="Which server, to have several."
+    "--name", metavar="NAME", default="default", help="Which server, to have several."
 )
+version_option: Decorator[Any] = option(
+    "--version", type=click.Choice(list(RELEASES)), default=DEFAULT_SERIES,
+    help="Release to run; each keeps its own data.",
+)  # fmt: skip
 any_version_option: Decorator[Any] = option(
     "--version", type=click.Choice(list(RELEASES)), help="This release only.  [default: all]"
 )
@@ -47,13 +52,7 @@ def server() -> None:
 @server.command(
     cls=HeatCommand, example="heat server start\nheat server start --version 2026 --bolt-port 7687"
 )
-@option(
-    "--version",
-    type=click.Choice(list(RELEASES)),
-    default=DEFAULT_SERIES,
-    show_default=True,
-    help="Release to run; each keeps its own data.",
-)
+@version_option
 @name_option
 @option("--bolt-port", type=PORT, help="Port for drivers.  [default: as last time, else a free one]")
 @option("--http-port", type=PORT, help="Port for the Browser.  [default: as last time, else a free one]")
@@ -61,7 +60,7 @@ def server() -> None:
 @option("--page-cache", metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
 @json_option
 @common_options
-def start(as_json: bool, verbose: int, **options: Any) -> None:
+def start(**options: Any) -> None:
     """Start the local server, and install it the first time.
 
     The first start of a release downloads it from Maven Central, 155 to 190 MB; later starts need no network.
@@ -70,16 +69,12 @@ def start(as_json: bool, verbose: int, **options: Any) -> None:
     """
     if (chosen := os.environ.get("NEO4J_URI")) is not None:
         address = _without_login(chosen)
-        if as_json:
-            print_json({"running": False, "neo4j_uri": address})
-        else:
+        if not printed_as_json({"running": False, "neo4j_uri": address}):
             print_line(f"NEO4J_URI is set: heat uses the server at {address}, no local server is started")
         return
-    with Reporter(quiet=as_json) as reporter:
-        status = _server(on_progress=reporter, **options).start()
-    if as_json:
-        print_json(status.to_dict())
-    else:
+    with Reporter() as progress:
+        status = made(LocalServer, on_progress=progress, **options).start()
+    if not printed_as_json(status.to_dict()):
         _show(status)
 
 
@@ -88,11 +83,10 @@ def start(as_json: bool, verbose: int, **options: Any) -> None:
 @any_version_option
 @json_option
 @common_options
-def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
+def stop(name: str, version: str | None) -> None:
     """Stop the local server; its data stays."""
     outcomes = {local.release.version: local.stop() for local in _servers(name, version)}
-    if as_json:
-        print_json({"name": name, "stopped": outcomes})
+    if printed_as_json({"name": name, "stopped": outcomes}):
         return
     worth_saying = {release: what for release, what in outcomes.items() if what != "not running"} or outcomes
     for release, what in worth_saying.items():
@@ -104,11 +98,10 @@ def stop(name: str, version: str | None, as_json: bool, verbose: int) -> None:
 @any_version_option
 @json_option
 @common_options
-def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
+def status(name: str, version: str | None) -> None:
     """Say whether the local server runs, where, and how to connect to it."""
     statuses = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
-    if as_json:
-        print_json([status.to_dict() for status in statuses])
+    if printed_as_json([status.to_dict() for status in statuses]):
         return
     if not statuses:
         print_line(f"there is no local server {name!r} yet: heat server start")
@@ -123,12 +116,12 @@ def status(name: str, version: str | None, as_json: bool, verbose: int) -> None:
 @server.command("list", cls=HeatCommand, example="heat server list\nheat server list --json")
 @json_option
 @common_options
-def list_servers(as_json: bool, verbose: int) -> None:
+def list_servers() -> None:
     """List every local server: release, state, address, size and folder of its data."""
     servers = [(local.status(), local.folder.size) for local in local_servers()]
-    if as_json:
-        print_json([{**status.to_dict(), "bytes": size} for status, size in servers])
-    elif servers:
+    if printed_as_json([{**status.to_dict(), "bytes": size} for status, size in servers]):
+        return
+    if servers:
         header = ("Name", "Release", "State", "Address", "Size", "Data")
         table(header, [_row(status, size) for status, size in servers])
     else:
@@ -141,15 +134,7 @@ def _row(status: ServerStatus, size: int) -> tuple[str, ...]:
 
 
 def _servers(name: str, version: str | None) -> list[LocalServer]:
-    return [_server(version=series, name=name) for series in ([version] if version else RELEASES)]
-
-
-def _server(**arguments: Any) -> LocalServer:
-    """Return the server; an argument that it refuses is a mistake on the command line."""
-    try:
-        return LocalServer(**arguments)
-    except ValueError as error:
-        raise click.UsageError(str(error), click.get_current_context()) from error
+    return [made(LocalServer, version=series, name=name) for series in ([version] if version else RELEASES)]
 
 
 def _show(status: ServerStatus) -> None:

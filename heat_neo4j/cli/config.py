@@ -1,19 +1,5 @@
 """Read heat.toml: the place for options that do not change from run to run.
 
-::
-
-    [connection]
-    uri = "neo4j://localhost:7687"
-    password_file = "/run/secrets/neo4j"
-
-    [projection]
-    labels = ["Paper"]
-    relationships = ["CITES"]
-    attributes = ["year", "words"]
-
-    [heat]
-    alpha = 0.2
-
 A flag wins over an environment variable, and that over heat.toml. A password has no place in the file.
 """
 

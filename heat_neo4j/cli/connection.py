@@ -30,23 +30,17 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
 
     uri: str | None = options["uri"]
     if uri is None:
-        uri, username, password = _local_server()
+        from heat_neo4j.local_server.server import running_server
+
+        server = running_server()
+        if server is None:
+            advice = "set NEO4J_URI, give --uri, or start a local one with `heat server start`"
+            raise ConfigError(f"no server given: {advice}")
+        uri, username, password = server.connection()
     else:
         username = options["username"] or "neo4j"
         password = _password(username, options["password_file"])
     return Neo4jStore.connect(uri, auth=(username, password), database=options["database"])
-
-
-def _local_server() -> tuple[str, str, str]:
-    """Return address, user and password of the local server, if it is running."""
-    from heat_neo4j.local_server.server import running_server
-
-    server = running_server()
-    if server is None:
-        raise ConfigError(
-            "no server given: set NEO4J_URI, give --uri, or start a local one with `heat server start`"
-        )
-    return server.connection()
 
 
 def _password(username: str, file: Path | None) -> str:

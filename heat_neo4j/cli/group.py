@@ -11,12 +11,11 @@ from typing import Any
 import click
 
 from heat_neo4j._utils.display import printable
-from heat_neo4j.cli import interrupts
-from heat_neo4j.cli.output import VERBOSITY, log_lines, print_line, print_lines
+from heat_neo4j.cli.output import VERBOSITY, log_lines, print_line, print_lines, remembered_interrupts
 from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
 
-__all__ = ["Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "LazyGroup", "Option"]
+__all__ = ["Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "Option"]
 
 HELP_ALL = "heat.help_all"
 """Key of whether the help lists all options, in the context's meta."""
@@ -135,8 +134,8 @@ class HeatSubgroup(HeatCommand, click.Group):
         self.format_commands(ctx, formatter)
 
 
-class LazyGroup(click.Group):
-    """A group that imports the module of a command only when that command is used.
+class HeatGroup(click.Group):
+    """The top-level group: imports commands when they are used; whatever goes wrong becomes a `Failure`.
 
     `lazy` has the line that the group's help shows for each command. Command ``x`` is the attribute ``x`` of
     the module ``heat_neo4j.cli.commands.x``.
@@ -163,10 +162,6 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(self.lazy.items()))
 
-
-class HeatGroup(LazyGroup):
-    """The top-level group: turns whatever goes wrong into a `Failure`."""
-
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Parse the group's own options."""
         try:
@@ -179,7 +174,7 @@ class HeatGroup(LazyGroup):
         # The driver tells its log of every attempt that it repeats; we tell what came of it.
         logging.getLogger("neo4j").addHandler(logging.NullHandler())
         try:
-            with log_lines(), interrupts.remembered():
+            with log_lines(), remembered_interrupts():
                 return super().invoke(ctx)
         except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, BrokenPipeError):
             raise  # not errors: help is shown as it is, or the reader of our output has gone

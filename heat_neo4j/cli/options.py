@@ -22,8 +22,9 @@ __all__ = [
     "database_options",
     "dry_run_option",
     "job_options",
-    "json_option",
+    "model_options",
     "option",
+    "output_options",
     "overwrite_option",
     "setting_options",
     "stack",
@@ -117,11 +118,15 @@ common_options: Decorator[Any] = stack(
         help="Say more: -v the times of all stages, -vv also the traceback of an error.",
     ),
 )  # fmt: skip
-json_option: Decorator[Any] = option(
-    "--json", "as_json", is_flag=True, expose_value=False, callback=_into_meta(AS_JSON),
-    help="Print one JSON document on stdout.",
+output_options: Decorator[Any] = stack(
+    option(
+        "--json", "as_json", is_flag=True, expose_value=False, callback=_into_meta(AS_JSON),
+        help="Print one JSON document on stdout.",
+    ),
+    common_options,
 )  # fmt: skip
-database_options: Decorator[Any] = stack(setting_options("connection"), json_option, common_options)
+database_options: Decorator[Any] = stack(setting_options("connection"), output_options)
+model_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 overwrite_option: Decorator[Any] = option(
     "--overwrite", heading="Writing", level="more", is_flag=True,
     help="Write even where properties of these names hold values that no run of ours wrote.",

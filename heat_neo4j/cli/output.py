@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import math
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from heat_neo4j._utils.display import printable, printable_json
 from heat_neo4j._utils.output_file import check_output
-from heat_neo4j.cli import interrupts
 from heat_neo4j.errors import OutputFailed
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ __all__ = [
     "VERBOSITY",
     "Reporter",
     "as_json",
+    "check_interrupt",
     "check_picture",
     "facts",
     "format_seconds",
@@ -40,6 +43,7 @@ __all__ = [
     "print_lines",
     "print_log_line",
     "printed_as_json",
+    "remembered_interrupts",
     "table",
     "verbosity",
 ]
@@ -55,6 +59,7 @@ LINE_INTERVAL = 5.0
 """Least seconds between two plain progress lines of one stage."""
 
 _LOGGER = logging.getLogger("heat_neo4j")
+_pressed = threading.Event()
 
 
 class Reporter:
@@ -84,7 +89,7 @@ class Reporter:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Take note that `done` of `total` units of `stage` are done; raise a Ctrl-C that got lost."""
-        interrupts.check()
+        check_interrupt()
         if self._silent:
             return
         if stage != self._stage or done < self._done:
@@ -94,7 +99,7 @@ class Reporter:
             self._bar.total = total
             self._bar.update(done - self._bar.n)
         else:
-            self._say(stage, done, total)
+            self._print_stage(stage, done, total)
         if done >= total:
             self.close()
 
@@ -118,7 +123,7 @@ class Reporter:
                 desc=name, total=total, file=self._stream, unit="", unit_scale=True, mininterval=0.2
             )
 
-    def _say(self, stage: str, done: int, total: int) -> None:
+    def _print_stage(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if done >= total:
             what = f"{total:,}" if total != 1 else "done"  # a stage of one step has nothing to count
@@ -184,7 +189,7 @@ def _echo(text: str, *, err: bool = False, file: TextIO | None = None) -> None:
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> None:
-    """Print lines of a name and what is known about it; an empty name continues the line above."""
+    """Print lines of a name and a text; an empty name continues the line above."""
     for name, text in rows:
         print_line(f"{name:<14}{text}".rstrip())
 
@@ -237,12 +242,12 @@ def _finite(value: Any) -> Any:
 
 
 class _Lines(logging.Handler):
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, write_line: Callable[[str], None]) -> None:
         super().__init__(logging.INFO)
-        self._say = say
+        self._write_line = write_line
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._say(record.getMessage())
+        self._write_line(record.getMessage())
 
 
 def print_log_line(line: str) -> None:
@@ -251,13 +256,14 @@ def print_log_line(line: str) -> None:
 
 
 @contextmanager
-def log_lines(say: Callable[[str], None] = print_log_line) -> Iterator[None]:
+def log_lines(write_line: Callable[[str], None] = print_log_line) -> Iterator[None]:
     """Say each line of the log of this package, and not in another way too, while the block runs.
 
-    `say` is called from whichever thread logs.
+    `write_line` is called from whichever thread logs.
     """
     before, level = _LOGGER.handlers[:], _LOGGER.level
-    _LOGGER.handlers = [handler for handler in before if not isinstance(handler, _Lines)] + [_Lines(say)]
+    _LOGGER.handlers = [handler for handler in before if not isinstance(handler, _Lines)]
+    _LOGGER.addHandler(_Lines(write_line))
     _LOGGER.setLevel(logging.INFO)
     try:
         yield
@@ -271,3 +277,38 @@ def check_picture(path: Path, option: str) -> None:
     if path.suffix.lower() not in FORMATS:
         raise click.UsageError(f"{option} must end in {', '.join(FORMATS)}, got {path.name!r}")
     check_output(path, option)
+
+
+@contextmanager
+def remembered_interrupts() -> Iterator[None]:
+    """Remember Ctrl-C while the block runs, to raise it again at the next report of progress.
+
+    Python drops a KeyboardInterrupt that is raised while it runs inside a callback of compiled code or a
+    finaliser: a long run would go on as if nothing had been pressed. Where somebody else handles the signal,
+    or it is ignored (a job in the background), all stays as it is.
+    """
+    _pressed.clear()
+    is_default = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if not is_default:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def check_interrupt() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C was pressed, once for one press."""
+    if _pressed.is_set():
+        _pressed.clear()
+        raise KeyboardInterrupt
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _pressed.set()
+    signal.default_int_handler(number, frame)

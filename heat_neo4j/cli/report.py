@@ -63,7 +63,7 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a run; with `stages`, the seconds of each and not only their sum."""
+    """Yield the lines of a run; with `stages`, the seconds of each and not only their sum."""
     yield "Run", f"{run.run_id or 'none, nothing is written'} ({run.status}) of model {run.model!r}"
     graph = f"{plural(run.node_count, 'node')}, {plural(run.edge_count, 'edge')}"
     yield "Graph", f"{graph}, {plural(run.attribute_count, 'attribute column')}"

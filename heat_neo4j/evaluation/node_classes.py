@@ -62,10 +62,8 @@ class ClassScores(NamedTuple):
 class NodeClasses:
     """Which node is of which of C classes: `member` has shape (N, C); a node of no class takes no part.
 
-    Raises
-    ------
-    EvaluationError
-        If fewer than two classes have members, or classes are so many that there is nothing to learn.
+    An EvaluationError says that fewer than two classes have members, or that there are so many that there is
+    nothing to learn.
     """
 
     names: tuple[str, ...]
@@ -117,27 +115,15 @@ def evaluate_classes(
 ) -> Evaluation:
     """Predict the classes of most nodes from those of a few, by logistic regression on coordinates.
 
-    Coordinates are learnt from the whole graph and know no classes: HEAT's are those of the Klein ball.
-    Every method's are scaled to mean 0 and deviation 1 over all nodes. One class per node: multinomial
-    regression. Several: one regression for each class, and a node is given as many of the likeliest classes
-    as it truly has, the usual protocol (Perozzi et al.).
+    Coordinates are learnt from the whole graph, whose attributes must not tell the classes, and know no
+    classes: HEAT's are those of the Klein ball. Every method's are scaled to mean 0 and deviation 1 over all
+    nodes. One class per node: multinomial regression. Several: one regression for each class, and a node is
+    given as many of the likeliest classes as it truly has, the usual protocol (Perozzi et al.).
 
-    Parameters
-    ----------
-    graph : Graph
-        Its attributes must not tell the classes.
-    model, seeds, methods, on_progress
-        As for `evaluate_links`; the baselines are `methods.feature_methods` if not given.
-    classes : NodeClasses
-        Rows as in the graph.
-    shares : sequence of float
-        Shares of the nodes with a class to learn from, each in (0, 1); the others are tested.
-
-    Returns
-    -------
-    Evaluation
-        One row per method and share, which is its `Row.at`; metrics ``f1_micro`` and ``f1_macro``, as
-        scikit-learn has them (a class that is neither there nor predicted counts 0 where nodes have several).
+    `shares` are those of the nodes with a class to learn from, each in (0, 1). There is one row per method
+    and share, which is its `Row.at`, with the metrics ``f1_micro`` and ``f1_macro`` as scikit-learn has them
+    (a class that is neither there nor predicted counts 0 where nodes have several). Other parameters and
+    errors are those of `evaluate_links`.
 
     References
     ----------

@@ -134,12 +134,8 @@ def measure_links(
     Rankings, of each held-out pair in both directions: among the nodes that are neither the node itself nor
     linked to it in training, see `metrics.node_ranking`. Precision at k: the share of held-out edges among
     the k best-scored pairs that training does not have; equal scores in the order (u, v). It needs every
-    pair, so it is left out above `limits.exact_nodes`, as is a k for which there are too few pairs.
-
-    Raises
-    ------
-    ValueError
-        If the scorer is of another size than the graph or gives a score that is not finite.
+    pair, so it is left out above `limits.exact_nodes`, as is a k for which there are too few pairs. A score
+    that is not finite is a ValueError.
     """
     n = _checked_size(scorer, split.train)
     edge_scores = _finite(scorer.pairs(split.test_edges))

@@ -100,14 +100,8 @@ def build_page(
     hash, and forbids every request. Nodes have names (numbers if there are none), groups, of which the ten
     largest get a colour each, and properties of any kind of value. Neighbours, which may come from an
     embedding of more dimensions, and predicted links are listed for a selected node; `note` is a line below
-    the title.
-
-    Raises
-    ------
-    ValueError
-        If the embedding is not of two dimensions, or lengths disagree.
-    ConfigError
-        If the drawing library is missing or changed.
+    the title. Another embedding, or lengths that disagree, are a ValueError; a drawing library that is
+    missing or changed is a `ConfigError`.
     """
     properties = properties or {}
     _check(embedding, graph, {"names": names, "groups": groups, **properties}, neighbours, predicted)

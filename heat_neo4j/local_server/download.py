@@ -52,10 +52,7 @@ def trusting_session() -> requests.Session:
 def download(repository: str, digests: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of each file, as they arrive; `digests` has the SHA-256 of each by its path.
 
-    Raises
-    ------
-    LocalServerError
-        If a file cannot be downloaded, or has another SHA-256.
+    A file that cannot be downloaded, or has another SHA-256, is a LocalServerError.
     """
     with trusting_session() as session, ThreadPoolExecutor(max_workers=CONNECTIONS) as pool:
         downloads = {

@@ -74,12 +74,8 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     """Return the files of `jars` in a folder of Maven layout, downloading what it lacks.
 
     Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release), and before it is
-    written. `name` is that of the jars in stages and messages, such as ``"Neo4j 5.26.30"``.
-
-    Raises
-    ------
-    LocalServerError
-        If a file cannot be downloaded, or is not the one that was locked.
+    written; another one is a LocalServerError. `name` is that of the jars in stages and messages, such as
+    ``"Neo4j 5.26.30"``.
     """
     if _missing(jars, cache):
         try:

@@ -1,9 +1,10 @@
-"""One start of a server: settings, process, and the wait until it serves."""
+"""The process of a server: settings, start, the wait until it serves, recognition and end."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import time
 from collections.abc import Sequence
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord
-from heat_neo4j.local_server.process import end_process, find_process, listening, spawn
 from heat_neo4j.local_server.releases import Release
 from heat_neo4j.local_server.settings import (
     ADDRESS,
@@ -21,6 +21,7 @@ from heat_neo4j.local_server.settings import (
     argument_file,
     choose_ports,
     java_options,
+    server_environment,
     set_initial_password,
     write_settings,
 )
@@ -28,7 +29,7 @@ from heat_neo4j.local_server.settings import (
 if TYPE_CHECKING:
     import psutil
 
-__all__ = ["LogMarks", "PortTaken", "launch"]
+__all__ = ["LogMarks", "PortTaken", "end_process", "find_process", "launch", "listening", "spawn"]
 
 TAIL = 1 << 18
 """Bytes read from the end of each log."""
@@ -38,6 +39,10 @@ QUERY_TIMEOUT = 30.0
 
 PORT_ATTEMPTS = 3
 POLL = 0.25
+KILL_TIMEOUT = 10.0
+CLOCK_TOLERANCE = 5.0
+"""Seconds by which the begin of a process may move: the system derives it from the wall clock."""
+
 STOP_AFTER_FAILURE = 20.0
 
 PORT = re.compile(r"Address already in use|is already in use, cannot bind")
@@ -94,7 +99,7 @@ class LogMarks:
         match = DATABASE.search(self.text())
         return match["name"] if match else None
 
-    def known_cause(self) -> str | None:
+    def listed_cause(self) -> str | None:
         """Return what is wrong and what to do, for the causes listed here."""
         text = self.text()
         return next((meaning for pattern, meaning in CAUSES if pattern.search(text)), None)
@@ -227,7 +232,7 @@ def _wait(
         if not alive and logs.port_taken():
             raise PortTaken
         if (name := logs.failed_database()) is not None or not alive:  # it may go on without that database
-            raise _failure(folder, record, logs.known_cause() or _unknown_cause(folder, logs, name))
+            raise _failure(folder, record, logs.listed_cause() or _unlisted_cause(folder, logs, name))
         if {record.bolt_port, record.http_port} <= listening(process).keys():
             status, message = _query(record.http_port, password)  # the port is ours: the password goes there
             if status == HTTPStatus.ACCEPTED:
@@ -239,7 +244,7 @@ def _wait(
     raise _failure(folder, record, f"not ready within {timeout:.0f} s: {message or logs.innermost_cause()}")
 
 
-def _unknown_cause(folder: ServerFolder, logs: LogMarks, database: str | None) -> str:
+def _unlisted_cause(folder: ServerFolder, logs: LogMarks, database: str | None) -> str:
     cause = logs.innermost_cause()
     if database is None:
         return cause
@@ -253,3 +258,82 @@ def _failure(folder: ServerFolder, record: ServerRecord, reason: str) -> LocalSe
     return LocalServerError(
         f"Neo4j {record.version} did not start: {reason} (logs: {folder.server_log.parent})"
     )
+
+
+def spawn(java: Path, arguments: Path, console: Path) -> psutil.Process:
+    """Start ``java @arguments`` in its own session, so that it outlives this process and its terminal.
+
+    The file `console` gets its output; it is emptied first, and for the owner only.
+    """
+    import psutil
+
+    console.unlink(missing_ok=True)
+    write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    pid = os.posix_spawn(
+        java,
+        [str(java), f"@{arguments}"],
+        server_environment(),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(console), write, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+    return psutil.Process(pid)
+
+
+def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | None:
+    """Return the process that began at `created` (seconds since 1970) with the file `arguments`, or None.
+
+    The system may have given the pid to another process. For an instant after the start it shows no command
+    line. A process whose first thread has ended holds its ports and files until the other threads end.
+    """
+    import psutil
+
+    with contextlib.suppress(ChildProcessError):  # a dead child stays a zombie until it is waited for
+        os.waitpid(pid, os.WNOHANG)
+    try:
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - created) <= CLOCK_TOLERANCE
+        try:
+            command = process.cmdline()
+            same = same and (command == [] or f"@{arguments}" in command)
+        except psutil.ZombieProcess:
+            same = same and process.num_threads() > 1
+    except psutil.Error:
+        return None
+    return process if same else None
+
+
+def end_process(process: psutil.Process, timeout: float) -> bool:
+    """Terminate a process, after `timeout` seconds kill it; return whether it ended without a kill.
+
+    Neo4j recovers from a kill at its next start: committed data is in its transaction log.
+    """
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        try:
+            process.wait(timeout)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(KILL_TIMEOUT)
+            return False
+    return True
+
+
+def listening(process: psutil.Process) -> dict[int, str]:
+    """Return the ports that the process listens on, each with its address."""
+    import psutil
+
+    try:
+        connections = process.net_connections("inet")
+    except psutil.Error:
+        return {}
+    return {
+        entry.laddr.port: entry.laddr.ip.removeprefix("::ffff:")  # Java's way to write an IPv4 address
+        for entry in connections
+        if entry.status == psutil.CONN_LISTEN
+    }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 __all__ = ["DEFAULT_SERIES", "RELEASES", "Release", "find_release"]
 
@@ -25,16 +25,12 @@ class Release:
     series: str
     version: str
     main_class: str
-    settings: MappingProxyType[str, str]
+    settings: Mapping[str, str]
 
     @property
     def artifacts(self) -> tuple[str, ...]:
         """Maven coordinates to install; the rest are their dependencies."""
-        return (
-            f"org.neo4j:neo4j:{self.version}",
-            f"org.neo4j.app:neo4j-server:{self.version}",
-            BROWSER,
-        )
+        return (f"org.neo4j:neo4j:{self.version}", f"org.neo4j.app:neo4j-server:{self.version}", BROWSER)
 
     @property
     def lock_name(self) -> str:
@@ -45,31 +41,22 @@ class Release:
 QUIET_PERIOD = "internal.dbms.bolt.netty_server_shutdown_quiet_period"
 """After its databases are closed, a server waits twice that long (5 s) for late clients; ours has none."""
 
-RELEASES = MappingProxyType(
-    {
-        "5.26": Release(
-            "5.26",
-            "5.26.30",
-            "org.neo4j.server.CommunityEntryPoint",
-            MappingProxyType({QUIET_PERIOD: "0"}),
-        ),
-        "2026": Release(
-            "2026",
-            "2026.08.1",
-            "org.neo4j.server.Neo4jCommunity",
-            MappingProxyType(
-                {
-                    f"{QUIET_PERIOD}_duration": "0s",
-                    # It announces itself on the network and accepts a remote manager unless told not to,
-                    # and believes X-Forwarded-* headers from anybody.
-                    "dbms.fleet_manager.enabled": "false",
-                    "server.fleet_discovery.enabled": "false",
-                    "server.http.x_forward.enabled": "false",
-                }
-            ),
-        ),
-    }
-)
+RELEASES: Mapping[str, Release] = {
+    "5.26": Release("5.26", "5.26.30", "org.neo4j.server.CommunityEntryPoint", {QUIET_PERIOD: "0"}),
+    "2026": Release(
+        "2026",
+        "2026.08.1",
+        "org.neo4j.server.Neo4jCommunity",
+        {
+            f"{QUIET_PERIOD}_duration": "0s",
+            # It announces itself on the network and accepts a remote manager unless told not to,
+            # and believes X-Forwarded-* headers from anybody.
+            "dbms.fleet_manager.enabled": "false",
+            "server.fleet_discovery.enabled": "false",
+            "server.http.x_forward.enabled": "false",
+        },
+    ),
+}
 
 
 def find_release(version: str) -> Release:

@@ -12,8 +12,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home, hold_lock
 from heat_neo4j.local_server.jars import install_jars
-from heat_neo4j.local_server.launch import launch
-from heat_neo4j.local_server.process import end_process, find_process
+from heat_neo4j.local_server.launch import end_process, find_process, launch
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
 from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java, machine_memory
 

@@ -56,13 +56,6 @@ def plot_disk(
     Of the groups, the `n_groups` largest (10 at most) get a colour, the others and None share grey. Labels
     are those of the hub of each coloured group, then of nodes of the highest degree whose label finds room.
     Of more than `n_edges` relationships so many are drawn, spread evenly over all.
-
-    Raises
-    ------
-    ValueError
-        If the embedding is not of two dimensions, lengths disagree, or a predicted link has no such node.
-    ConfigError
-        If matplotlib is not installed.
     """
     check_installed()
     from matplotlib.lines import Line2D
@@ -194,10 +187,8 @@ def _draw_text(ax: Axes, title: str, caption: str, signs: Sequence[tuple[str, An
     if signs:
         layout = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.005), "ncols": -(-len(signs) // rows)}
         spacing = {"handlelength": 1.6, "handletextpad": 0.3, "columnspacing": 1.2}
-        handles, labels = (
-            [sign for _, sign in signs],
-            ["entry"] * len(signs),
-        )  # the names themselves only below
+        handles = [sign for _, sign in signs]
+        labels = ["entry"] * len(signs)  # the names themselves only below
         name_legend(ax.legend(handles, labels, frameon=False, fontsize=9.5, **spacing, **layout), names)
     low = -0.05 - _LEGEND_ROW * max(rows - 1, 0)
     style: dict[str, Any] = {"fontsize": 9.5, "color": PALE, "va": "top", "linespacing": 1.5}

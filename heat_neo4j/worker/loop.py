@@ -1,28 +1,39 @@
-"""`Worker`: one task at a time, by schedule and by request, until it is stopped."""
+"""`Worker`: one task at a time, by schedule and by request; its health file shows that it is alive."""
 
 from __future__ import annotations
 
+import json
+import os
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
+from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.publish.requests import Claim
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, QualityRejected, ServerUnreachable
+from heat_neo4j.errors import (
+    ConfigError,
+    ConnectionFailed,
+    HeatError,
+    LeaseHeld,
+    QualityRejected,
+    ServerUnreachable,
+)
 from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import MODES
-from heat_neo4j.worker.health import HealthFile
 from heat_neo4j.worker.schedule import Schedule
 
-__all__ = ["ACTIONS", "Answer", "Worker", "perform"]
+__all__ = ["ACTIONS", "Answer", "HealthFile", "Worker", "perform"]
 
 ACTIONS = ("refresh", "rollback", "prune")
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
@@ -95,6 +106,44 @@ def _run_task(
     return Answer(DONE, report.outcome, message, None if run is None else run.run_id)
 
 
+class HealthFile:
+    """A JSON file that the worker writes again and again, and removes when it ends; none without a path.
+
+    The thread that does the work writes it at each report of progress: the file of a worker that hangs grows
+    old. The same state is written again after `seconds` at the earliest.
+    """
+
+    def __init__(self, path: Path | None = None, seconds: float = 5.0) -> None:
+        self._path, self._seconds = path, seconds
+        self._state: dict[str, Any] = {}
+        self._written = -seconds
+
+    def open(self) -> None:
+        """Write the file for the first time; a ConfigError if it cannot be written."""
+        self._write()
+
+    def now(self, **state: Any) -> None:
+        """Update the state, and write it if it changed or the file is old; failures only let the file age."""
+        changed = any(self._state.get(name, self) != value for name, value in state.items())
+        self._state.update(state)
+        if changed or time.monotonic() - self._written >= self._seconds:
+            with suppress(ConfigError):
+                self._write()
+
+    def close(self) -> None:
+        """Remove the file."""
+        if self._path is not None:
+            with suppress(OSError):
+                self._path.resolve().unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        self._written = time.monotonic()
+        content = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
+        write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")
+
+
 class Worker:
     """Keeps one model fresh: refreshes by a schedule, and answers the requests of users.
 
@@ -140,12 +189,8 @@ class Worker:
     def run(self) -> None:
         """Work until `stop` is called.
 
-        Raises
-        ------
-        ConfigError
-            If the health file cannot be written.
-        ConnectionFailed
-            If the server refuses the first connection, or is away for too long.
+        A health file that cannot be written is a ConfigError; a server that refuses the first connection, or
+        is away for too long, is a `ConnectionFailed`.
         """
         self._health.open()
         attempts = Retrying(

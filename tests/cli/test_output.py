@@ -8,8 +8,17 @@ from contextlib import suppress
 import pytest
 
 from heat_neo4j._utils.display import format_bytes
-from heat_neo4j.cli import interrupts, output
-from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, print_json, table
+from heat_neo4j.cli import output
+from heat_neo4j.cli.output import (
+    Reporter,
+    check_interrupt,
+    facts,
+    format_seconds,
+    plural,
+    print_json,
+    remembered_interrupts,
+    table,
+)
 
 
 class Terminal(io.StringIO):
@@ -59,7 +68,7 @@ def test_a_stage_that_comes_again_is_a_new_stage(clock):
 
 def test_a_lost_interrupt_is_raised_at_the_next_report():
     progress = Reporter(stream=io.StringIO())
-    with interrupts.remembered():
+    with remembered_interrupts():
         with suppress(KeyboardInterrupt):  # as a callback of compiled code does
             signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
@@ -71,9 +80,9 @@ def test_a_lost_interrupt_is_raised_at_the_next_report():
 def test_an_ignored_signal_stays_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts.remembered():
+        with remembered_interrupts():
             signal.raise_signal(signal.SIGINT)
-            interrupts.check()
+            check_interrupt()
     finally:
         signal.signal(signal.SIGINT, before)
 

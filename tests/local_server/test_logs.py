@@ -65,8 +65,8 @@ def folder(tmp_path):
 def test_the_reason_is_found_in_the_log(folder, text, known, innermost, database):
     logs = LogMarks(folder)
     folder.debug_log.write_text(text)
-    assert (known is None) == (logs.known_cause() is None)
-    assert known is None or known in logs.known_cause()
+    assert (known is None) == (logs.listed_cause() is None)
+    assert known is None or known in logs.listed_cause()
     assert logs.innermost_cause().startswith(innermost) or innermost in logs.innermost_cause()
     assert "\n" not in logs.innermost_cause()
     assert logs.failed_database() == database

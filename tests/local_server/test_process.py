@@ -12,7 +12,7 @@ import pytest
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord, hold_lock
-from heat_neo4j.local_server.process import end_process, find_process, listening, spawn
+from heat_neo4j.local_server.launch import end_process, find_process, listening, spawn
 from heat_neo4j.local_server.server import LocalServer, running_server
 
 

@@ -15,7 +15,7 @@ from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j.cli import heat
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.pipeline.checkpoint import Checkpoint
-from heat_neo4j.worker.health import HealthFile
+from heat_neo4j.worker.loop import HealthFile
 
 PACKAGE = Path(__file__).parents[2] / "heat_neo4j"
 OUTPUTS = {

@@ -17,8 +17,7 @@ from heat_neo4j.errors import (
     WriteFailed,
 )
 from heat_neo4j.worker import loop
-from heat_neo4j.worker.health import HealthFile
-from heat_neo4j.worker.loop import Worker
+from heat_neo4j.worker.loop import HealthFile, Worker
 from heat_neo4j.worker.schedule import Schedule
 
 JOB = SimpleNamespace(names=SimpleNamespace(model="m"), records=3, lease_seconds=30.0)
@@ -53,7 +52,7 @@ def test_the_health_file_is_one_json_document_at_any_time(tmp_path):
 
 def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, monkeypatch):
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("heat_neo4j.worker.health.time.monotonic", lambda: clock.now)
+    monkeypatch.setattr("heat_neo4j.worker.loop.time.monotonic", lambda: clock.now)
     path = tmp_path / "health"
     health = HealthFile(path, seconds=5.0)
     health.open()

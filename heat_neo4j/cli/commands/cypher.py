@@ -10,7 +10,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, database_options, json_option, option, stack
+from heat_neo4j.cli.options import Decorator, common_options, database_options, option, output_options, stack
 from heat_neo4j.cli.output import plural, print_line, print_lines, printed_as_json, table
 
 __all__ = ["cypher"]
@@ -44,8 +44,7 @@ def cypher() -> None:
 
 
 @cypher.command("list", cls=HeatCommand, example="heat cypher list")
-@json_option
-@common_options
+@output_options
 def list_() -> None:
     """List the queries and what each answers."""
     from heat_neo4j.database.query_files import list_queries

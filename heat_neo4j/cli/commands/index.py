@@ -8,7 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, database_options, setting_options, stack
+from heat_neo4j.cli.options import model_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json, table
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["index"]
 
 HEADER = ("INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT")
-
-index_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 
 
 @click.group(cls=HeatSubgroup, example="heat index status")
@@ -31,7 +29,7 @@ def index() -> None:
 
 
 @index.command(cls=HeatCommand, example="heat index create")
-@index_options
+@model_options
 def create(model: str, **options: Any) -> None:
     """Make the index, unless it is there and as it must be; anew if it is not."""
     with open_store(options) as store, Reporter() as progress:
@@ -39,7 +37,7 @@ def create(model: str, **options: Any) -> None:
 
 
 @index.command(cls=HeatCommand, example="heat index status --json")
-@index_options
+@model_options
 def status(model: str, **options: Any) -> None:
     """Say what there is, and what is wrong with it."""
     with open_store(options) as store:
@@ -47,7 +45,7 @@ def status(model: str, **options: Any) -> None:
 
 
 @index.command(cls=HeatCommand, example="heat index drop --model heat")
-@index_options
+@model_options
 def drop(model: str, **options: Any) -> None:
     """Drop the index; coordinates stay."""
     with open_store(options) as store:

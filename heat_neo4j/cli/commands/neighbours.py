@@ -9,7 +9,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, database_options, option, setting_options, stack
+from heat_neo4j.cli.options import Decorator, model_options, option, stack
 from heat_neo4j.cli.output import print_line, printed_as_json, table
 from heat_neo4j.cli.values import Count
 
@@ -49,8 +49,7 @@ which_options: Decorator[Any] = stack(
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("node", metavar="NODE")
 @which_options
-@setting_options("write.model")
-@database_options
+@model_options
 def neighbours(node: str, labels: Sequence[str], show: Sequence[str], **options: Any) -> None:
     """List the nodes nearest to one.
 

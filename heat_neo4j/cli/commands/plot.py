@@ -135,8 +135,7 @@ def loss(model: str, **options: Any) -> None:
     used = model_of(run)
     rounds = max(used.walks_per_node * used.n_epochs, len(run.loss_curve))
     axes = plots.plot_loss(run.loss_curve, n_negatives=used.n_negatives, n_rounds=rounds)
-    plots.add_title(axes, _title(options, f"Training of model {model!r}"))
-    _finish(axes, options, run, [])
+    _finish(axes, options, run, [], f"Training of model {model!r}")
 
 
 @plot.command(cls=HeatCommand, example="heat plot distances --model papers")
@@ -153,8 +152,7 @@ def distances(model: str, **options: Any) -> None:
 
     run, pairs, notes = _held_out(model, options)
     axes = plots.plot_distances(pairs.edges, pairs.non_edges, probability=pairs.probability)
-    plots.add_title(axes, _title(options, f"Held-out pairs of model {model!r}"))
-    _finish(axes, options, run, [*notes, *pairs.notes])
+    _finish(axes, options, run, [*notes, *pairs.notes], f"Held-out pairs of model {model!r}")
 
 
 @plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
@@ -176,8 +174,7 @@ def reliability(model: str, **options: Any) -> None:
     probabilities = pairs.probability(np.concatenate((pairs.edges, pairs.non_edges)))
     is_edge = np.repeat((True, False), (pairs.edges.size, pairs.non_edges.size))
     axes = plots.plot_reliability(probabilities, is_edge)
-    plots.add_title(axes, _title(options, f"Link probability of model {model!r}"))
-    _finish(axes, options, run, notes)
+    _finish(axes, options, run, notes, f"Link probability of model {model!r}")
 
 
 @plot.command(cls=HeatCommand, example="heat plot degree --output degree.pdf")
@@ -191,8 +188,7 @@ def degree(model: str, **options: Any) -> None:
     with open_store(options) as store, Reporter() as progress:
         published = published_model.read_published(store, model, on_progress=progress)
     axes = plots.plot_radius_by_degree(published.embedding, published.graph)
-    plots.add_title(axes, _title(options, f"Hierarchy in model {model!r}"))
-    _finish(axes, options, published.run, published.notes)
+    _finish(axes, options, published.run, published.notes, f"Hierarchy in model {model!r}")
 
 
 def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOut, list[str]]:
@@ -212,10 +208,14 @@ def _title(options: Mapping[str, Any], default: str) -> str:
     return default if options["title"] is None else options["title"]
 
 
-def _finish(axes: Any, options: Mapping[str, Any], run: RunRecord, notes: Sequence[str]) -> None:
-    """Save the picture, and say where it is and what it shows."""
-    from heat_neo4j.plots import save_picture
+def _finish(
+    axes: Any, options: Mapping[str, Any], run: RunRecord, notes: Sequence[str], title: str | None = None
+) -> None:
+    """Give the picture a title if it has none, save it, and say where it is and what it shows."""
+    from heat_neo4j.plots import add_title, save_picture
 
+    if title is not None:
+        add_title(axes, _title(options, title))
     output: Path = options["output"]
     save_picture(axes, output)
     document = {"picture": output, "model": run.model, "run": run.run_id, "notes": list(notes)}

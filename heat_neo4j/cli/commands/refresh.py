@@ -48,12 +48,12 @@ def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     job = job_from(options)
     with open_store(options) as store, Reporter() as progress:
 
-        def say(line: str) -> None:
+        def print_above(line: str) -> None:
             progress.close()
             if not progress.quiet:
                 print_line(line, err=True)
 
-        report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=say)
+        report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=print_above)
     _show(report)
     if report.outcome == "rejected" and report.report is not None:
         run_id, why = report.report.run.run_id, report.report.run.error

@@ -8,15 +8,14 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, setting_options
+from heat_neo4j.cli.options import model_options
 from heat_neo4j.cli.output import print_line, printed_as_json
 
 __all__ = ["rollback"]
 
 
 @click.command(cls=HeatCommand, example="heat rollback --model heat")
-@setting_options("write.model")
-@database_options
+@model_options
 def rollback(model: str, **options: Any) -> None:
     """Publish the version before the published one again.
 

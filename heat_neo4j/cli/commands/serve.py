@@ -45,8 +45,7 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
 
     Exit codes: 0 stopped by a signal; 3 the server was away for too long; others as everywhere.
     """
-    from heat_neo4j.worker.health import HealthFile
-    from heat_neo4j.worker.loop import Worker
+    from heat_neo4j.worker.loop import HealthFile, Worker
 
     schedule = _schedule(every, cron)
     job = job_from(options)

@@ -11,7 +11,7 @@ import click
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, json_option, option
+from heat_neo4j.cli.options import Decorator, option, output_options
 from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json, table
 from heat_neo4j.cli.values import Count
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
@@ -58,8 +58,7 @@ def server() -> None:
 @option("--http-port", type=PORT, help="Port for the Browser.  [default: as last time, else a free one]")
 @option("--heap", metavar="SIZE", help="Java heap, such as 2g.  [default: 1/8 of memory, 512m to 4g]")
 @option("--page-cache", metavar="SIZE", help="Neo4j's cache.  [default: 1/8 of memory, 128m to 8g]")
-@json_option
-@common_options
+@output_options
 def start(**options: Any) -> None:
     """Start the local server, and install it the first time.
 
@@ -81,8 +80,7 @@ def start(**options: Any) -> None:
 @server.command(cls=HeatCommand, example="heat server stop")
 @name_option
 @any_version_option
-@json_option
-@common_options
+@output_options
 def stop(name: str, version: str | None) -> None:
     """Stop the local server; its data stays."""
     outcomes = {local.release.version: local.stop() for local in _servers(name, version)}
@@ -96,8 +94,7 @@ def stop(name: str, version: str | None) -> None:
 @server.command(cls=HeatCommand, example='heat server status\nheat server status --json | jq -r ".[].uri"')
 @name_option
 @any_version_option
-@json_option
-@common_options
+@output_options
 def status(name: str, version: str | None) -> None:
     """Say whether the local server runs, where, and how to connect to it."""
     statuses = [local.status() for local in _servers(name, version) if local.folder.path.exists()]
@@ -114,8 +111,7 @@ def status(name: str, version: str | None) -> None:
 
 
 @server.command("list", cls=HeatCommand, example="heat server list\nheat server list --json")
-@json_option
-@common_options
+@output_options
 def list_servers() -> None:
     """List every local server: release, state, address, size and folder of its data."""
     servers = [(local.status(), local.folder.size) for local in local_servers()]
@@ -138,7 +134,7 @@ def _servers(name: str, version: str | None) -> list[LocalServer]:
 
 
 def _show(status: ServerStatus) -> None:
-    """Print what is known of one server, and the lines that point other programs at it."""
+    """Print the state of one server, and the lines that point other programs at it."""
     state = f"running, process {status.pid}" if status.running else "not running"
     rows = [
         ("Server", f"{status.name}, Neo4j Community {status.version}"),

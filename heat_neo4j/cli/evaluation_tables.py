@@ -80,20 +80,16 @@ def show(evaluation: Evaluation, picture: Path | None, *, rows_shown: bool = Fal
     if not rows_shown:
         facts(_head(evaluation))
         print_line()
-        _show_table(evaluation)
+        if evaluation.task == "classes":
+            _show_classes(evaluation)
+        elif evaluation.task == "alpha":
+            _show_rows(evaluation, "alpha", [f"{row.at:g}" for row in evaluation.rows])
+        else:
+            _show_rows(evaluation, "method", [row.method for row in evaluation.rows])
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
         facts(headed("Notes", notes))
-
-
-def _show_table(evaluation: Evaluation) -> None:
-    if evaluation.task == "classes":
-        _show_classes(evaluation)
-    elif evaluation.task == "alpha":
-        _show_rows(evaluation, "alpha", [f"{row.at:g}" for row in evaluation.rows])
-    else:
-        _show_rows(evaluation, "method", [row.method for row in evaluation.rows])
 
 
 def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:

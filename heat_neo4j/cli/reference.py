@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
 from heat_neo4j.cli.output import print_lines
@@ -21,19 +19,15 @@ A setting is a key of `heat.toml` and, where the table names one, an option of t
 option wins over an environment variable, and that over `heat.toml`. A setting without
 an option is for experts.
 """
+HEADER = "| key | option | value | default | |\n|---|---|---|---|---|"
 
 
 def reference() -> str:
     """Return the page in Markdown."""
-    return "\n".join([INTRODUCTION, *_sections()]).rstrip("\n") + "\n"
-
-
-def _sections() -> Iterator[str]:
+    lines = [INTRODUCTION]
     for section, heading in HEADINGS.items():
-        yield f"## [{section}]\n\n{heading}.\n"
-        yield "| key | option | value | default | |\n|---|---|---|---|---|"
-        yield from map(_row, settings_of(section))
-        yield ""
+        lines += [f"## [{section}]\n\n{heading}.\n", HEADER, *map(_row, settings_of(section)), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _row(setting: Setting) -> str:

@@ -93,12 +93,10 @@ _ABOVE_0 = Number(min=0, min_open=True)
 _SHARE = Number(0, 1)
 
 
-def _number(
-    key: str, values: click.ParamType[Any], level: Level, text: str, default: Any = None, flag: str = ""
-) -> Setting:
+def _number(key: str, values: click.ParamType[Any], level: Level, text: str, default: Any = None) -> Setting:
     inner = values.numbers if isinstance(values, OrAuto) else values
     text = f"{text} Or auto." if isinstance(values, OrAuto) else text
-    return Setting(key, values, level, text, default, flag, metavar="N" if isinstance(inner, Count) else "X")
+    return Setting(key, values, level, text, default, metavar="N" if isinstance(inner, Count) else "X")
 
 
 def _property(name: str, text: str) -> Setting:

@@ -33,12 +33,7 @@ __all__ = [
 FAMILY = "heat demo"
 LOAD_NAMES = LoadNames(label="Module", relationship="IMPORTS", key="name", weight="weight")
 PROJECTION = Projection(
-    labels=["Module"],
-    relationships=["IMPORTS"],
-    weight="weight",
-    attributes=["words"],
-    max_categories=10_000,
-    key="name",
+    labels=["Module"], relationships=["IMPORTS"], weight="weight", attributes=["words"], key="name"
 )
 WRITE_NAMES = WriteNames(model="stdlib")
 """Names of the demo's own, so that an embedding published as "heat" in the same database stays."""

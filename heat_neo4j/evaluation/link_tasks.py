@@ -10,11 +10,10 @@ from typing import Any
 from sklearn.base import clone
 
 from heat_neo4j._utils.blas import one_blas_thread
-from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
 from heat_neo4j.evaluation.methods import (
-    ALPHAS,
     COMBINED_ROW,
     HEAT_ROW,
     SEEDS,
@@ -42,6 +41,8 @@ from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 
 __all__ = ["Splitter", "evaluate_alpha", "evaluate_links", "evaluate_reconstruction"]
+
+ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
 
 Splitter = Callable[..., EdgeSplit]
 """Called as ``splitter(graph, share, random_state=seed)``: `splits.split_edges`, or one like it."""
@@ -153,7 +154,7 @@ def evaluate_reconstruction(
     baselines = link_methods(model.n_components, on_progress) if methods is None else methods
     table = _Table(limits, on_progress)
     for seed in check_seeds(seeds):
-        for name, method in {HEAT_ROW: _heat(model, on_progress, HEAT_ROW), **baselines}.items():
+        for name, method in {HEAT_ROW: _heat(model, on_progress), **baselines}.items():
             table.score_reconstruction(name, method, graph, seed)
     rows = table.rows()
     notes = [*comparison_notes(rows, ("auroc",)), *table.notes(graph)]
@@ -192,10 +193,8 @@ def evaluate_alpha(
     for seed in check_seeds(seeds):
         split = table.split(splitter, graph, share, seed)
         for alpha in alphas:
-            clone_of_model: Any = clone(model).set_params(alpha=alpha)
-            table.score_links(
-                HEAT_ROW, _heat(clone_of_model, on_progress, f"alpha {alpha:g}"), split, seed, alpha
-            )
+            method = _heat(clone(model).set_params(alpha=alpha), on_progress, f"alpha {alpha:g}")
+            table.score_links(HEAT_ROW, method, split, seed, alpha)
     rows = table.rows()
     best = max(rows, key=lambda row: row.figures["auroc"].mean)
     settings = {"share": share, **table.splits, **described(model)}
@@ -205,12 +204,8 @@ def evaluate_alpha(
     return Evaluation("alpha", rows, tuple(seeds), sizes_of(graph), settings, notes, table.curves)
 
 
-def _heat(model: HEAT, on_progress: Progress, name: str) -> Method:
-    def score(graph: Graph, seed: int) -> PairScorer:
-        progress = prefixed(on_progress, f"seed {seed}: {name} ")
-        return DistanceScorer(fit_heat(model, graph, seed, progress))
-
-    return score
+def _heat(model: HEAT, on_progress: Progress, name: str = HEAT_ROW) -> Method:
+    return lambda graph, seed: DistanceScorer(fit_heat(model, graph, seed, on_progress, name))
 
 
 class _Table:

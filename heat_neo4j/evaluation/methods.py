@@ -31,10 +31,8 @@ from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
 from heat_neo4j.linkpred.tuning import Choice, choose_parameters
 
 __all__ = [
-    "ALPHAS",
     "COMBINED_ROW",
     "HEAT_ROW",
-    "LABEL_SHARES",
     "SEEDS",
     "EvaluationError",
     "Features",
@@ -50,9 +48,29 @@ __all__ = [
     "sizes_of",
 ]
 
+Array = NDArray[np.float64]
+
 SEEDS = (0, 1, 2, 3, 4)
-ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
-LABEL_SHARES = (0.02, 0.04, 0.06, 0.08, 0.1)
+
+HEAT_ROW = "HEAT"
+"""Name of the row of the estimator that is evaluated."""
+
+COMBINED_ROW = "HEAT, combined score"
+"""Name of the row in which distance is joined by what the graph says of a pair."""
+
+GENSIM_ROW = "Nickel & Kiela (gensim)"
+
+Method = Callable[[Graph, int], PairScorer]
+"""Called with the graph it may learn from and a seed; returns what scores its pairs of nodes.
+
+`BaselineUnavailableError` leaves the row empty but for its message.
+"""
+
+Features = Callable[[Graph, int], Array]
+"""Called with a graph and a seed; returns one row of features per node (no columns: classes' sizes alone).
+
+`BaselineUnavailableError` leaves the row empty but for its message.
+"""
 
 
 class EvaluationError(ValueError):
@@ -78,26 +96,6 @@ def sizes_of(graph: Graph) -> dict[str, int]:
     return {"nodes": graph.n_nodes, "edges": graph.n_edges, "attributes": graph.n_attributes}
 
 
-Array = NDArray[np.float64]
-
-HEAT_ROW = "HEAT"
-"""Name of the row of the estimator that is evaluated."""
-
-GENSIM_ROW = "Nickel & Kiela (gensim)"
-
-Method = Callable[[Graph, int], PairScorer]
-"""Called with the graph it may learn from and a seed; returns what scores its pairs of nodes.
-
-`BaselineUnavailableError` leaves the row empty but for its message.
-"""
-
-Features = Callable[[Graph, int], Array]
-"""Called with a graph and a seed; returns one row of features per node (no columns: classes' sizes alone).
-
-`BaselineUnavailableError` leaves the row empty but for its message.
-"""
-
-
 @dataclass(frozen=True)
 class Unseeded:
     """A `Method` that no seed changes: on one and the same graph it need not be repeated."""
@@ -109,10 +107,13 @@ class Unseeded:
         return self.score(graph)
 
 
-def fit_heat(model: HEAT, graph: Graph, seed: int, on_progress: Progress = no_progress) -> Array:
+def fit_heat(
+    model: HEAT, graph: Graph, seed: int, on_progress: Progress = no_progress, name: str = HEAT_ROW
+) -> Array:
     """Return the embedding of a clone of `model` with `seed`, trained on nothing but `graph`."""
     seeded: Any = clone(model).set_params(random_state=seed)
-    return np.asarray(seeded.fit(graph, on_progress=on_progress).embedding_)
+    progress = prefixed(on_progress, f"seed {seed}: {name} ")
+    return np.asarray(seeded.fit(graph, on_progress=progress).embedding_)
 
 
 def link_methods(
@@ -159,10 +160,6 @@ def _attribute_cosine(graph: Graph) -> PairScorer:
 
 def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress) -> Array:
     return poincare_embedding(graph, n_components, seed, prefixed(on_progress, f"seed {seed}: "))
-
-
-COMBINED_ROW = "HEAT, combined score"
-"""Name of the row in which distance is joined by what the graph says of a pair."""
 
 
 class ProbableScorer:

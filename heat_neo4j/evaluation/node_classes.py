@@ -14,13 +14,12 @@ from sklearn.metrics import f1_score
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
 from heat_neo4j._utils.blas import one_blas_thread
-from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.evaluation.guard import untouched
 from heat_neo4j.evaluation.methods import (
     HEAT_ROW,
-    LABEL_SHARES,
     SEEDS,
     EvaluationError,
     Features,
@@ -45,6 +44,8 @@ __all__ = [
     "evaluate_classes",
     "split_nodes",
 ]
+
+LABEL_SHARES = (0.02, 0.04, 0.06, 0.08, 0.1)
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -136,7 +137,7 @@ def evaluate_classes(
     baselines = feature_methods(model.n_components, on_progress) if methods is None else methods
 
     def heat(graph: Graph, seed: int) -> Array:
-        return to_klein(fit_heat(model, graph, seed, prefixed(on_progress, f"seed {seed}: {HEAT_ROW} ")))
+        return to_klein(fit_heat(model, graph, seed, on_progress))
 
     methods = {HEAT_ROW: heat, **baselines}
     trials = {(name, share): Trials() for name in methods for share in shares}

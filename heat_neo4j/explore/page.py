@@ -106,15 +106,8 @@ def build_page(
     properties = properties or {}
     _check(embedding, graph, {"names": names, "groups": groups, **properties}, neighbours, predicted)
     check_library()
-    data = payload(
-        embedding,
-        graph,
-        names=names or [f"node {row}" for row in range(graph.n_nodes)],
-        groups=groups,
-        properties=properties,
-        neighbours=neighbours,
-        predicted=predicted,
-    )
+    names = names or [f"node {row}" for row in range(graph.n_nodes)]
+    data = payload(embedding, graph, names, groups, properties, neighbours, predicted)
     data |= {"title": printable(title) or "Hyperbolic embedding", "note": printable(note)}
     style = _asset("page.css")
     sources = ["(() => {", '"use strict";', *map(_asset, _SOURCES), "})();"]  # nothing in it is global
@@ -172,7 +165,6 @@ def _asset(name: str) -> str:
 def payload(
     embedding: NDArray[np.float64],
     graph: Graph,
-    *,
     names: Sequence[str],
     groups: Sequence[str | None],
     properties: Mapping[str, Sequence[Any]],

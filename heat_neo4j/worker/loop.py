@@ -118,9 +118,13 @@ class HealthFile:
         self._state: dict[str, Any] = {}
         self._written = -seconds
 
-    def open(self) -> None:
-        """Write the file for the first time; a ConfigError if it cannot be written."""
-        self._write()
+    def write(self) -> None:
+        """Write the file; a ConfigError if it cannot be written."""
+        if self._path is None:
+            return
+        self._written = time.monotonic()
+        content = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
+        write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")
 
     def now(self, **state: Any) -> None:
         """Update the state, and write it if it changed or the file is old; failures only let the file age."""
@@ -128,20 +132,13 @@ class HealthFile:
         self._state.update(state)
         if changed or time.monotonic() - self._written >= self._seconds:
             with suppress(ConfigError):
-                self._write()
+                self.write()
 
     def close(self) -> None:
         """Remove the file."""
         if self._path is not None:
             with suppress(OSError):
                 self._path.resolve().unlink(missing_ok=True)
-
-    def _write(self) -> None:
-        if self._path is None:
-            return
-        self._written = time.monotonic()
-        content = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
-        write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")
 
 
 class Worker:
@@ -170,20 +167,15 @@ class Worker:
         self._on_progress, self._log = on_progress, log
         self._store: Neo4jStore | None = None
         self._due: datetime | None = None
-        self._stopping = False
+        self.stopping = False
         self._wake: SimpleQueue[None] = SimpleQueue()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the worker was asked to stop."""
-        return self._stopping
 
     def stop(self) -> None:
         """Make `run` return: at once while it waits, at the next report of progress while it works.
 
         Safe to call from a signal handler and from any thread.
         """
-        self._stopping = True
+        self.stopping = True
         self._wake.put(None)
 
     def run(self) -> None:
@@ -192,7 +184,7 @@ class Worker:
         A health file that cannot be written is a ConfigError; a server that refuses the first connection, or
         is away for too long, is a `ConnectionFailed`.
         """
-        self._health.open()
+        self._health.write()
         attempts = Retrying(
             retry=retry_if_exception(self._is_temporary),
             after=_count_from_first_failure,
@@ -203,14 +195,14 @@ class Worker:
             reraise=True,
         )
         try:
-            while not self._stopping:
+            while not self.stopping:
                 pause = attempts(self._turn)
                 if attempts.statistics["attempt_number"] > 1:
                     self._log("the server answers again")
                     self._show_waiting()
                 self._wait(pause, self._due)
         except KeyboardInterrupt:
-            if not self._stopping:
+            if not self.stopping:
                 raise
         finally:
             if self._store is not None:
@@ -233,7 +225,7 @@ class Worker:
 
     def _turn(self) -> float:
         """Connect if need be, do what is due, answer one request; return the seconds to wait after that."""
-        if self._stopping:
+        if self.stopping:
             raise KeyboardInterrupt
         if self._store is None:
             self._store = self._connected()
@@ -301,7 +293,7 @@ class Worker:
         self._show_waiting()
 
     def _progress(self, stage: str, done: int, total: int) -> None:
-        if self._stopping:
+        if self.stopping:
             raise KeyboardInterrupt
         self._health.now(stage=stage)
         self._on_progress(stage, done, total)
@@ -313,7 +305,7 @@ class Worker:
     def _wait(self, seconds: float, due: datetime | None = None) -> None:
         """Wait, at most until something is due or the worker is stopped."""
         end = time.monotonic() + seconds
-        while not self._stopping:
+        while not self.stopping:
             left = end - time.monotonic()
             if due is not None:
                 # The clock on the wall may be set, or have gone on while the machine slept.

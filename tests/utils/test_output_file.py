@@ -23,7 +23,7 @@ OUTPUTS = {
     "check": lambda path: check_output(path, "--output"),
     "picture": lambda path: plots.save_picture(plots.plot_loss([1.0]), path),
     "checkpoint": Checkpoint,
-    "health": lambda path: HealthFile(path).open(),
+    "health": lambda path: HealthFile(path).write(),
 }
 
 

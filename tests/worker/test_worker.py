@@ -26,7 +26,7 @@ JOB = SimpleNamespace(names=SimpleNamespace(model="m"), records=3, lease_seconds
 def test_the_health_file_is_one_json_document_at_any_time(tmp_path):
     path = tmp_path / "health"
     health = HealthFile(path, seconds=0.0)
-    health.open()
+    health.write()
     over = threading.Event()
     broken = []
 
@@ -55,7 +55,7 @@ def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, mo
     monkeypatch.setattr("heat_neo4j.worker.loop.time.monotonic", lambda: clock.now)
     path = tmp_path / "health"
     health = HealthFile(path, seconds=5.0)
-    health.open()
+    health.write()
     path.unlink()
     clock.now = 4.9
     health.now()
@@ -73,10 +73,10 @@ def test_the_health_file_is_written_seldom_unless_something_changes(tmp_path, mo
 def test_a_health_file_that_cannot_be_written_is_refused_first_and_grows_old_later(tmp_path):
     folder = tmp_path / "gone"
     with pytest.raises(ConfigError, match="No such file"):
-        HealthFile(folder / "health").open()
+        HealthFile(folder / "health").write()
     folder.mkdir()
     health = HealthFile(folder / "health")
-    health.open()
+    health.write()
     (folder / "health").unlink()
     folder.rmdir()
     health.now(state="waiting")

@@ -15,15 +15,7 @@ from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_fro
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import RowPrinter, show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import (
-    FILE,
-    FILE_IN,
-    Decorator,
-    database_options,
-    option,
-    setting_options,
-    stack,
-)
+from heat_neo4j.cli.options import FILE, FILE_IN, Decorator, database_options, option, setting_options, stack
 from heat_neo4j.cli.output import Reporter, as_json, check_picture
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.values import Count, Number

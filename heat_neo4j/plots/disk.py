@@ -16,12 +16,12 @@ from heat_neo4j.plots.style import COLOURS, FACE, INK, PALE, REST, check_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
 
 __all__ = ["geodesics", "plot_disk"]
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
-Box = tuple[float, float, float, float]  # left, low, right, high
 
 _SHIFT = 0.013  # from a node to its label, in units of the disk's radius
 _GAP = 0.005  # between labels
@@ -59,6 +59,7 @@ def plot_disk(
     """
     check_installed()
     from matplotlib.lines import Line2D
+    from matplotlib.transforms import Bbox
 
     check_points(embedding)
     if embedding.shape != (graph.n_nodes, 3):
@@ -78,7 +79,7 @@ def plot_disk(
     points = to_poincare(embedding)
     _draw_nodes(axes, points, graph.degrees, colours)
     if names:
-        taken: list[Box] = [(-0.02, -size - 0.01, 0.02, -size + 0.01) for size in rings.tolist()]
+        taken = [Bbox.from_extents(-0.02, -size - 0.01, 0.02, -size + 0.01) for size in rings.tolist()]
         order = _by_importance(graph.degrees, colours)
         _draw_labels(axes, points, names, colours, order, n_labels, taken)
     dot: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7}
@@ -210,7 +211,7 @@ def _draw_labels(
     colours: Sequence[str],
     order: NDArray[np.int64],
     most: int,
-    taken: list[Box],
+    taken: list[Bbox],
 ) -> None:
     """Write names beside their nodes, the first of `order` first, each where nothing is written yet."""
     from matplotlib.patheffects import withStroke
@@ -225,20 +226,20 @@ def _draw_labels(
         size = 10.5 - 2.5 * rank / (4 * most)
         text = ax.text(0, 0, printable(names[row]), fontsize=size, color=_dark(colours[row]), va="center")
         text.set(zorder=5, parse_math=False, path_effects=halo)
-        extent = text.get_window_extent()
-        corners = to_data.transform([(extent.x0, extent.y0), (extent.x1, extent.y1)])
-        width, height = corners[1] - corners[0]
-        box = _free_box(points, points[row], float(width), float(height), taken)
+        extent = text.get_window_extent().transformed(to_data)
+        box = _free_box(points, points[row], extent.width, extent.height, taken)
         if box is None:
             text.remove()
             continue
-        text.set_position((box[0], 0.5 * (box[1] + box[3])))
+        text.set_position((box.x0, 0.5 * (box.y0 + box.y1)))
         taken.append(box)
         written += 1
 
 
-def _free_box(points: Array, point: Array, width: float, height: float, taken: Sequence[Box]) -> Box | None:
+def _free_box(points: Array, point: Array, width: float, height: float, taken: Sequence[Bbox]) -> Bbox | None:
     """Return a free box beside `point` that covers fewest nodes, or None."""
+    from matplotlib.transforms import Bbox
+
     x, y = float(point[0]), float(point[1])
     corners = [
         (x + _SHIFT, y - height / 2), (x - _SHIFT - width, y - height / 2),
@@ -246,20 +247,10 @@ def _free_box(points: Array, point: Array, width: float, height: float, taken: S
         (x + 0.7 * _SHIFT, y + 0.6 * _SHIFT), (x - 0.7 * _SHIFT - width, y + 0.6 * _SHIFT),
         (x + 0.7 * _SHIFT, y - 0.6 * _SHIFT - height), (x - 0.7 * _SHIFT - width, y - 0.6 * _SHIFT - height),
     ]  # fmt: skip
-    boxes = [(left, low, left + width, low + height) for left, low in corners]
-    free = [
-        box for box in boxes if max(map(abs, box)) < 1.0 and not any(_overlap(box, other) for other in taken)
-    ]
-    return min(free, key=lambda box: _covered(points, box), default=None)
-
-
-def _covered(points: Array, box: Box) -> int:
-    x, y = points.T
-    return int(np.sum((box[0] < x) & (x < box[2]) & (box[1] < y) & (y < box[3])))
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] + _GAP and b[0] < a[2] + _GAP and a[1] < b[3] + _GAP and b[1] < a[3] + _GAP
+    boxes = [Bbox.from_bounds(left, low, width, height) for left, low in corners]
+    inside = [box for box in boxes if np.abs(box.get_points()).max() < 1.0]
+    free = [box for box in inside if not box.padded(_GAP).count_overlaps(taken)]
+    return min(free, key=lambda box: box.count_contains(points), default=None)
 
 
 def _dark(colour: str) -> tuple[float, float, float] | str:

@@ -30,6 +30,10 @@ __all__ = [
     "stack",
 ]
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+FILE_IN = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]
 
@@ -102,10 +106,6 @@ def _into_meta(key: str) -> Callable[[click.Context, click.Parameter, int], None
 
     return callback
 
-
-FILE_IN = click.Path(exists=True, dir_okay=False, path_type=Path)
-FILE_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)
-FILE = click.Path(dir_okay=False, path_type=Path)
 
 common_options: Decorator[Any] = stack(
     option(

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ __all__ = [
     "NAME",
     "N_GROUPS",
     "SCRIPT",
+    "SHA256",
     "VERSION",
-    "PinnedFile",
     "build_page",
     "check_library",
     "html_safe_json",
@@ -46,6 +46,12 @@ NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
 """Of the npm package that the files are from, as npm's lock files write it."""
 
+SCRIPT, LICENCE = "twgl.js", "twgl-LICENSE.md"
+SHA256 = {
+    SCRIPT: "bc94a897aa369db1af4b32b33d069ad92aa1032688dfec4ace0656eca404b032",
+    LICENCE: "87a5a44b12faff1205d5325b67b26216404fec66f08db2df4d448bff42f4d668",
+}
+
 _FOLDER = files("heat_neo4j.explore").joinpath("assets", "vendor")
 _SOURCES = (
     "geometry.js", "data.js", "scene.js", "webgl.js", "canvas.js",
@@ -54,31 +60,18 @@ _SOURCES = (
 _PLACEHOLDER = re.compile(r"\{\{([a-z]+)\}\}")
 
 
-class PinnedFile(NamedTuple):
-    """A file of the release: its name here and its SHA-256."""
-
-    name: str
-    sha256: str
-
-
-SCRIPT = PinnedFile("twgl.js", "bc94a897aa369db1af4b32b33d069ad92aa1032688dfec4ace0656eca404b032")
-LICENCE = PinnedFile("twgl-LICENSE.md", "87a5a44b12faff1205d5325b67b26216404fec66f08db2df4d448bff42f4d668")
-
-
 def check_library() -> None:
     """Check that the drawing library is there, before long work that ends in a page; else a `ConfigError`."""
-    for file in (SCRIPT, LICENCE):
-        _read_pinned(file)
+    for name in SHA256:
+        _read_pinned(name)
 
 
-def _read_pinned(file: PinnedFile) -> str:
-    source = _FOLDER.joinpath(file.name)
+def _read_pinned(name: str) -> str:
+    source = _FOLDER.joinpath(name)
     content = source.read_bytes() if source.is_file() else b""
-    if hashlib.sha256(content).hexdigest() != file.sha256:
-        raise ConfigError(
-            f"{file.name} of the drawing library {NAME} {VERSION} is missing or changed: "
-            "install heat-neo4j again"
-        )
+    if hashlib.sha256(content).hexdigest() != SHA256[name]:
+        library = f"the drawing library {NAME} {VERSION}"
+        raise ConfigError(f"{name} of {library} is missing or changed: install heat-neo4j again")
     return content.decode("utf-8")
 
 

@@ -183,19 +183,19 @@ def test_wide_rows_are_used_only_where_needed(graph, points):
     ]
 
 
-@pytest.mark.parametrize("file", [library.SCRIPT, library.LICENCE])
-def test_a_missing_or_changed_library_is_one_clear_line(points, graph, monkeypatch, tmp_path, file):
+@pytest.mark.parametrize("name", [library.SCRIPT, library.LICENCE])
+def test_a_missing_or_changed_library_is_one_clear_line(points, graph, monkeypatch, tmp_path, name):
     library.check_library()
     folder = tmp_path / "vendor"
     with as_file(library._FOLDER) as vendor:
         shutil.copytree(vendor, folder)
     monkeypatch.setattr(library, "_FOLDER", folder)
     library.check_library()
-    content = (folder / file.name).read_bytes()
-    (folder / file.name).write_bytes(bytes([content[0] ^ 1]) + content[1:])
-    line = f"{file.name} of the drawing library twgl.js 7.0.0 is missing or changed: install heat-neo4j again"
+    content = (folder / name).read_bytes()
+    (folder / name).write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    line = f"{name} of the drawing library twgl.js 7.0.0 is missing or changed: install heat-neo4j again"
     with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
         library.check_library()
-    (folder / file.name).unlink()
+    (folder / name).unlink()
     with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
         build_page(points, graph)

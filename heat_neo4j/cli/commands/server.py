@@ -86,9 +86,9 @@ def stop(name: str, version: str | None) -> None:
     outcomes = {local.release.version: local.stop() for local in _servers(name, version)}
     if printed_as_json({"name": name, "stopped": outcomes}):
         return
-    worth_saying = {release: what for release, what in outcomes.items() if what != "not running"} or outcomes
-    for release, what in worth_saying.items():
-        print_line(f"local server {name!r}, Neo4j {release}: {OUTCOMES[what]}")
+    ended = {release: outcome for release, outcome in outcomes.items() if outcome != "not running"}
+    for release, outcome in (ended or outcomes).items():
+        print_line(f"local server {name!r}, Neo4j {release}: {OUTCOMES[outcome]}")
 
 
 @server.command(cls=HeatCommand, example='heat server status\nheat server status --json | jq -r ".[].uri"')

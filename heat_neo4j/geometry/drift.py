@@ -9,49 +9,31 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.blas import one_blas_thread
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import distance, radius
 
-__all__ = ["NEIGHBOURS", "Drift", "measure_drift"]
+__all__ = ["Drift", "measure_drift"]
 
 Array = NDArray[np.float64]
 
-NEIGHBOURS = 10
-"""Nearest nodes of each that are compared."""
-
+_NEIGHBOURS = 10  # nearest nodes of each that are compared
 _SAMPLE = 1000  # nodes whose neighbours are compared, at most
-_TILE = 4_000_000  # distances held at a time
+_DISTANCES = 4_000_000  # held at a time
 _MOST_MOVED = 10
 _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How far the nodes that two versions share have moved.
-
-    Parameters
-    ----------
-    nodes, moved : int
-        How many they are, and how many of them are not where they were to the bit.
-    mean : float
-        Mean hyperbolic distance between where a node was and where it is.
-    quantiles : mapping of str to float
-        Of that distance: "0.5", "0.9", "0.99" and "1.0", the largest.
-    overlap : float or None
-        Mean share of the 10 nearest nodes that stayed the same, over 1,000 nodes at most; None for one node.
-    radius_change : float
-        Mean of the new radius less the old one.
-    most_moved : tuple of (str, float)
-        The ten nodes that moved most, and how far.
-    """
+    """How far the nodes that two versions share have moved."""
 
     nodes: int
-    moved: int
-    mean: float
-    quantiles: Mapping[str, float]
-    overlap: float | None
-    radius_change: float
-    most_moved: tuple[tuple[str, float], ...]
+    moved: int  # nodes that are not where they were to the bit
+    mean: float  # hyperbolic distance between where a node was and where it is
+    quantiles: Mapping[str, float]  # of that distance: "0.5", "0.9", "0.99" and "1.0", the largest
+    overlap: float | None  # mean share of the 10 nearest nodes, of up to 1,000, that stayed; None for 1 node
+    radius_change: float  # mean of the new radius less the old one
+    most_moved: tuple[tuple[str, float], ...]  # the ten nodes that moved most, and how far
 
     def to_dict(self) -> dict[str, Any]:
         """Return the drift as JSON data."""
@@ -65,19 +47,9 @@ class Drift:
 
 @one_blas_thread()
 def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
-    """Compare two embeddings of the same nodes.
+    """Compare two embeddings of shape (N, d + 1) of the same N nodes; N may be 0.
 
-    Parameters
-    ----------
-    old, new : float64 arrays of shape (N, d + 1)
-        Points of the hyperboloid; N may be 0.
-    node_ids : sequence of str
-        Of the N nodes.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ.
+    A ValueError if the shapes differ.
     """
     if old.shape != new.shape or len(node_ids) != len(old):
         raise ValueError(
@@ -100,12 +72,12 @@ def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
 
 def _overlap(old: Array, new: Array) -> float | None:
     n = len(old)
-    k = min(NEIGHBOURS, n - 1)
+    k = min(_NEIGHBOURS, n - 1)
     if k == 0:
         return None
     sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).round().astype(np.int64))
     shared = 0
-    step = max(_TILE // n, 1)
+    step = max(_DISTANCES // n, 1)
     for begin in range(0, len(sample), step):
         rows = sample[begin : begin + step]
         nearest = zip(_nearest(old, rows, k), _nearest(new, rows, k), strict=True)
@@ -118,16 +90,11 @@ def _nearest(points: Array, rows: NDArray[np.int64], k: int) -> NDArray[np.int64
     mirrored = points[rows] * np.append(np.full(points.shape[1] - 1, -1.0), 1.0)
     heights = mirrored @ points.T  # cosh of the distance, which grows with it
     heights[np.arange(len(rows)), rows] = np.inf
-    return (
-        np.argsort(heights, axis=1, kind="stable")[:, :k] if heights.shape[1] <= 4 * k else _least(heights, k)
-    )
-
-
-def _least(heights: Array, k: int) -> NDArray[np.int64]:
-    """Return the columns of the k least entries of each row, the first of equal ones."""
+    if heights.shape[1] <= 4 * k:
+        return np.argsort(heights, axis=1, kind="stable")[:, :k]
     border = np.partition(heights, k - 1, axis=1)[:, k - 1 : k]
-    found = np.empty((len(heights), k), dtype=np.int64)
+    nearest = np.empty((len(heights), k), dtype=np.int64)
     for row, (values, limit) in enumerate(zip(heights, border, strict=True)):
         candidates = np.flatnonzero(values <= limit[0])
-        found[row] = candidates[np.argsort(values[candidates], kind="stable")[:k]]
-    return found
+        nearest[row] = candidates[np.argsort(values[candidates], kind="stable")[:k]]
+    return nearest

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._utils.blas import one_blas_thread
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import centroids, lift, radius
 
 __all__ = ["Isometry", "boost_to_origin", "fit_isometry"]
@@ -23,10 +23,7 @@ Array = NDArray[np.float64]
 class Isometry(NamedTuple):
     """A Lorentz transformation that keeps the hyperboloid: boosts, rotations, reflections.
 
-    Attributes
-    ----------
-    matrix : float64 array of shape (d + 1, d + 1)
-        Acts on columns; time last.
+    The matrix, of shape (d + 1, d + 1), acts on columns; time last.
     """
 
     matrix: Array
@@ -53,25 +50,11 @@ def boost_to_origin(point: Array) -> Array:
 
 @one_blas_thread()
 def fit_isometry(source: Array, target: Array) -> Isometry:
-    """Return the isometry that brings points near to others, row by row.
+    """Return the isometry that brings `source` near to `target`, both of shape (N, d + 1), row by row.
 
     Both sets are moved by a boost so that their Lorentz centroid is the origin; there the best rotation, or
     rotation and reflection, is the orthogonal Procrustes solution for their logarithms (directions times
-    radii, so that points far out do not decide alone).
-
-    Parameters
-    ----------
-    source, target : float64 arrays of shape (N, d + 1)
-        Points of the hyperboloid, N at least 1.
-
-    Returns
-    -------
-    Isometry
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or there is no point.
+    radii, so that points far out do not decide alone). A ValueError if shapes differ, or there is no point.
 
     References
     ----------
@@ -81,15 +64,15 @@ def fit_isometry(source: Array, target: Array) -> Isometry:
     if source.shape != target.shape or source.ndim != 2 or not len(source):
         raise ValueError(f"points to align must have one shape (N, d + 1): {source.shape} and {target.shape}")
     d = source.shape[1] - 1
-    first, last = _centre(source), _centre(target)
-    to_origin = boost_to_origin(first)
+    centre = _centre(target)
+    to_origin = boost_to_origin(_centre(source))
     left, _, right = np.linalg.svd(
-        _logarithms(target, boost_to_origin(last)).T @ _logarithms(source, to_origin)
+        _logarithms(target, boost_to_origin(centre)).T @ _logarithms(source, to_origin)
     )
-    turn = np.eye(d + 1)
-    turn[:d, :d] = left @ right
-    from_origin = boost_to_origin(last * np.append(np.full(d, -1.0), 1.0))
-    return Isometry(from_origin @ turn @ to_origin)
+    rotation = np.eye(d + 1)
+    rotation[:d, :d] = left @ right
+    from_origin = boost_to_origin(centre * np.append(np.full(d, -1.0), 1.0))
+    return Isometry(from_origin @ rotation @ to_origin)
 
 
 def _centre(points: Array) -> Array:

@@ -19,8 +19,7 @@ __all__ = ["AHEAD", "owner_of", "softmax", "train_segment"]
 
 _SERIES = 1e-6
 _LARGE = 1e250
-AHEAD = 12
-"""How far in front of its use memory is fetched; lists are that much longer than what they hold."""
+AHEAD = 12  # how far ahead of its use memory is fetched; lists are that much longer than what they hold
 _FETCHED = 4  # entries, with one fetch
 _OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
 _OWNER_HASH = np.uint64(0x9E3779B1)
@@ -111,10 +110,8 @@ def softmax(
     ----------
     z : float64 array of shape (K,)
         cosh(d) - 1 of each candidate.
-    n_slots : int
-        Positions.
     contexts, ends : int64 arrays
-        Of each: how many of its candidates are contexts, and where its candidates end.
+        Of each of `n_slots` positions: how many candidates are contexts, and where its candidates end.
     scale : float
         1 / (2 sigma^2).
     weights, stiffness : float64 arrays of shape (K,)

@@ -32,10 +32,13 @@ from heat_neo4j._kernels.segments import AHEAD, owner_of, train_segment
 from heat_neo4j._kernels.vectors import blend_rows, dot_rows
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
-__all__ = [
-    "Workspace",
-    "train_batches",
-]
+__all__ = ["Workspace", "train_batches"]
+
+_MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
+_MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
+_SHORT = 1e-3  # squared length of a step
+_S32 = np.int64(32)
+_LOW_32 = np.int64(0xFFFFFFFF)
 
 
 class Workspace(NamedTuple):
@@ -44,88 +47,32 @@ class Workspace(NamedTuple):
     G segments of at most P positions and K candidates each; T threads; O owners, among which the nodes are
     shared out, and R nodes that one owner may have in a batch; width D = `padded_width(d + 1)`. Rows of P'
     and O' are P and O long and padded, so that threads write to cache lines of their own.
-
-    Attributes
-    ----------
-    owners : int
-        O.
-    slots : int64 array of shape (G,)
-        Positions of the segment that have something to train; they come first in all that is by position.
-    sources : int32 array of shape (G, P')
-        The node at each position.
-    source_points : float64 array of shape (G, P, D)
-        Its point, set aside: nodes move while others still want the points of the batch's beginning.
-    contexts, ends : int64 arrays of shape (G, P')
-        How many of its candidates are contexts, and where its candidates end.
-    candidates : int32 array of shape (G, K)
-        The contexts of each position, then its negatives.
-    pulls : float64 array of shape (G, P, D)
-        Tangent sum of each source.
-    pull_stiffness : float64 array of shape (G, P, 2)
-        And its stiffness, along the geodesics and across them.
-    proposals : int32 array of shape (T, RING)
-        Nodes drawn and not yet tried as negatives.
-    mirror : float64 array of shape (T, 8, D)
-        A source point with its spatial coordinates negated; the other rows keep threads apart.
-    scratch : float64 array of shape (T, 4, K)
-        What a thread needs on the way to the coefficients of a segment.
-    entry_ends : int64 array of shape (G, O')
-        Where the entries of each owner end; nobody owns what is padded.
-    entry_nodes : int64 array of shape (G, K)
-        The node an entry moves (high half), and the position to or from whose source it moves it (low half).
-    entry_forces : float64 array of shape (G, K, 3)
-        The coefficient (delta - p) d / sinh(d), and its stiffness: abs(delta - p), abs(delta - p) d coth(d).
-    losses : float64 array of shape (G,)
-        Loss summed over the pairs so far.
-    tallies : int64 array of shape (G, 2)
-        Pairs trained so far, and pairs skipped because the source has no negative.
-    stamp : int64 array of shape (N,)
-        The last batch that touched the node (high half), and its place in `touched` (low half).
-    touched : int32 array of shape (T, R)
-        The nodes of the owner that a thread is at.
-    tangents : float64 array of shape (T, R, D)
-        Their tangent sums.
-    stiffness : float64 array of shape (T, R, 2)
-        And their stiffness, along the geodesics and across them.
-    factors : float64 array of shape (T, 2, R)
-        How far to go along the point, and along its tangent.
-    n_damped : int64 array of shape (T,)
-        Steps damped so far.
-    frozen : bool array of shape (N,) or (0,)
-        Nodes that do not move; of no length if all do.
     """
 
-    owners: int
-    slots: NDArray[np.int64]
-    sources: NDArray[np.int32]
-    source_points: NDArray[np.float64]
-    contexts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    candidates: NDArray[np.int32]
-    pulls: NDArray[np.float64]
-    pull_stiffness: NDArray[np.float64]
-    proposals: NDArray[np.int32]
-    mirror: NDArray[np.float64]
-    scratch: NDArray[np.float64]
-    entry_ends: NDArray[np.int64]
-    entry_nodes: NDArray[np.int64]
-    entry_forces: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    tallies: NDArray[np.int64]
-    stamp: NDArray[np.int64]
-    touched: NDArray[np.int32]
-    tangents: NDArray[np.float64]
-    stiffness: NDArray[np.float64]
-    factors: NDArray[np.float64]
-    n_damped: NDArray[np.int64]
-    frozen: NDArray[np.bool_]
-
-
-_MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
-_MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
-_SHORT = 1e-3  # squared length of a step
-_S32 = np.int64(32)
-_LOW_32 = np.int64(0xFFFFFFFF)
+    owners: int  # O
+    slots: NDArray[np.int64]  # (G,): positions that have something to train; they come first
+    sources: NDArray[np.int32]  # (G, P'): the node at each position
+    source_points: NDArray[np.float64]  # (G, P, D): its point, as nodes move while others need the old ones
+    contexts: NDArray[np.int64]  # (G, P'): how many of its candidates are contexts
+    ends: NDArray[np.int64]  # (G, P'): where its candidates end
+    candidates: NDArray[np.int32]  # (G, K): the contexts of each position, then its negatives
+    pulls: NDArray[np.float64]  # (G, P, D): tangent sum of each source
+    pull_stiffness: NDArray[np.float64]  # (G, P, 2): its stiffness, along the geodesics and across them
+    proposals: NDArray[np.int32]  # (T, RING): nodes drawn and not yet tried as negatives
+    mirror: NDArray[np.float64]  # (T, 8, D): a source point, spatial part negated; 7 rows keep threads apart
+    scratch: NDArray[np.float64]  # (T, 4, K): on the way to the coefficients of a segment
+    entry_ends: NDArray[np.int64]  # (G, O'): where the entries of each owner end; nobody owns what is padded
+    entry_nodes: NDArray[np.int64]  # (G, K): the node an entry moves (high half), its source's position (low)
+    entry_forces: NDArray[np.float64]  # (G, K, 3): (delta - p) d / sinh(d); stiffness along and across
+    losses: NDArray[np.float64]  # (G,): summed over the pairs so far
+    tallies: NDArray[np.int64]  # (G, 2): pairs trained so far, and skipped as the source has no negative
+    stamp: NDArray[np.int64]  # (N,): the last batch that touched it (high half), place in `touched` (low)
+    touched: NDArray[np.int32]  # (T, R): the nodes of the owner that a thread is at
+    tangents: NDArray[np.float64]  # (T, R, D): their tangent sums
+    stiffness: NDArray[np.float64]  # (T, R, 2): their stiffness, along the geodesics and across them
+    factors: NDArray[np.float64]  # (T, 2, R): how far to go along the point, and along its tangent
+    n_damped: NDArray[np.int64]  # (T,): steps damped so far
+    frozen: NDArray[np.bool_]  # (N,) or (0,): nodes that do not move; of no length if all do
 
 
 @njit(cache=True, inline="always")
@@ -229,18 +176,12 @@ def train_batches(
         Hyperboloid points, moved in place; D is a multiple of 4.
     time : int
         The column of the time coordinate; those behind it are 0.
-    indices : int64 array of shape (B,)
-        Which walks the block is of.
-    nodes, lengths : int32 array of shape (B, L), int64 array of shape (B,)
-        The nodes of each, and how many they are.
-    negatives, w : Negatives, Workspace
-        See there.
+    indices, nodes, lengths : arrays of shape (B,), (B, L) and (B,)
+        Which walks the block is of, the nodes of each, and how many they are.
     positions, segments_per_walk : int
         Positions of a segment, and into how many segments a walk is cut.
-    first_batch : int
-        The first batch, in the block.
-    batch_stamp : int
-        Its number in the whole training, from 1 on and below 2**31.
+    first_batch, batch_stamp : int
+        The first batch, in the block, and in the whole training, from 1 on and below 2**31.
     rates : float64 array of shape (n,)
         Learning rate of each batch.
     window, n_negatives, sigma : int, int, float

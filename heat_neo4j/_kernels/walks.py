@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
-from heat_neo4j._kernels.random import step, stream, unit
+from heat_neo4j._kernels.random import draw_cumulative, step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, expect_similar, sample_similar
 from heat_neo4j._kernels.worksharing import next_index
 
@@ -19,28 +19,14 @@ _TOGETHER = 32
 
 
 class Walker(NamedTuple):
-    """What a walk needs.
+    """What a walk needs."""
 
-    Attributes
-    ----------
-    indptr, indices : CSR arrays
-        Neighbours of each node.
-    cumulative : float64 array of shape (nnz,)
-        Edge weights, cumulative within each row.
-    alpha : float
-        Probability that a step follows attribute similarity.
-    length : int
-        Nodes in a walk.
-    key : uint64
-        Key of the random streams; walk i draws from stream i.
-    """
-
-    indptr: NDArray[np.int64]
+    indptr: NDArray[np.int64]  # neighbours of each node, as a CSR array
     indices: NDArray[np.int32]
-    cumulative: NDArray[np.float64]
-    alpha: float
-    length: int
-    key: np.uint64
+    cumulative: NDArray[np.float64]  # edge weights, cumulative within each row
+    alpha: float  # probability that a step follows attribute similarity
+    length: int  # nodes in a walk
+    key: np.uint64  # of the random streams; walk i draws from stream i
 
 
 @njit(cache=True)
@@ -88,20 +74,12 @@ def draw_together(
             if lengths[begin + i] < length:
                 continue
             if following[i] == NO_SIMILAR:
-                low, last = walker.indptr[here[i]], walker.indptr[here[i] + 1]
-                if last == low:
+                first, last = walker.indptr[here[i]], walker.indptr[here[i] + 1]
+                if last == first:
                     lengths[begin + i] = at
                     continue
                 states[i] = step(states[i])
-                target = unit(states[i]) * walker.cumulative[last - 1]
-                high = last - 1
-                while low < high:
-                    middle = (low + high) >> 1
-                    if walker.cumulative[middle] > target:
-                        high = middle
-                    else:
-                        low = middle + 1
-                following[i] = walker.indices[low]
+                following[i] = walker.indices[draw_cumulative(walker.cumulative, first, last, states[i])]
             here[i] = following[i]
             nodes[begin + i, at] = here[i]
             prefetch(walker.indptr, here[i])
@@ -112,18 +90,10 @@ def draw_block(
     walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, shared: Any, thread: int,
     n_threads: int,
 ) -> None:  # fmt: skip
-    """Draw some walks, each from the node that its index names. Run by a team.
+    """Draw walks `indices`, each from the node that its index names. Run by a team.
 
-    Parameters
-    ----------
-    walker, similarity : Walker, Similarity
-        See there.
-    indices : int64 array of shape (B,)
-        Which walks; walk r N + v is the r-th from node v.
-    nodes : int32 array of shape (B, L)
-        Row i receives the nodes of walk indices[i].
-    lengths : int64 array of shape (B,)
-        Receives how many they are.
+    Walk r N + v is the r-th from node v. Row i of `nodes`, shape (B, L), receives the nodes of walk
+    indices[i], and lengths[i] how many they are.
     """
     begin = next_index(shared) * _TOGETHER
     while begin < indices.shape[0]:

@@ -11,7 +11,7 @@ import pytest
 
 import heat_neo4j
 from heat_neo4j import errors
-from heat_neo4j.attributes.strings import HASHED
+from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.publish.publication import CORE_SIZE

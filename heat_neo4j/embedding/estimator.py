@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
@@ -15,9 +15,9 @@ from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.near_attributes import near_attributes
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.similarity import near_attributes
 from heat_neo4j.embedding.training import Schedule, Trained, start_points, train
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.hyperboloid import check_points
@@ -241,7 +241,7 @@ class HEAT(BaseEstimator):
             window_size=schedule.window_size,
             negative_exponent=self.negative_exponent,
             team=team,
-            on_block=_stage(on_progress, "walks"),
+            on_block=partial(on_progress, "walks"),
         )
         clock.stop("walks")
         if pairs.n_pairs == 0:
@@ -257,7 +257,7 @@ class HEAT(BaseEstimator):
             keys,
             team=team,
             time_limit=clock.left(self.time_limit),
-            on_batch=_stage(on_progress, "train"),
+            on_batch=partial(on_progress, "train"),
         )
         clock.stop("train")
         return trained, {
@@ -324,10 +324,6 @@ class _Clock:
     def left(self, limit: float | None) -> float | None:
         """Return how many seconds of a limit are left, at least 0."""
         return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
-
-
-def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
-    return lambda done, total: on_progress(stage, done, total)
 
 
 def _sampling(similarity: Any) -> str:

@@ -27,8 +27,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j import HEAT
-from heat_neo4j.embedding.out_of_sample import fit_local
-from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import distance, lift, pair_distances
 from heat_neo4j.geometry.isometry import Isometry, boost_to_origin, fit_isometry

@@ -25,8 +25,11 @@ __all__ = [
     "ranked",
 ]
 
-BLOCK_ENTRIES = 1 << 22
-"""Scores held at a time."""
+BLOCK_ENTRIES = 1 << 22  # scores held at a time
+EACH = 200  # partners of a node by distance, and as many by what they have in common
+BLOCK_ROWS = 2048  # nodes whose partners are held at a time
+
+Codes = NDArray[np.int64]  # pairs (u, v) of M nodes as u M + v
 
 
 class ScoredPairs(NamedTuple):
@@ -47,25 +50,9 @@ def best_absent(
 ) -> ScoredPairs:
     """Return the best-scored pairs that no edge joins; O(N^2) scores, of which one block is held.
 
-    Parameters
-    ----------
-    scorer : PairScorer
-        Over the rows of `graph`.
-    graph : Graph
-        Its edges are left out.
-    nodes : int64 array
-        Rows that may be an end, rising.
-    roles : uint8 array of shape (len(nodes),)
-        Which ends of a pair they may be.
-    k, top : int, optional
-        A pair is kept if either end is among the `k` best of the other; of all only the best `top`.
-    on_progress : callable
-        Called with ("links", nodes done, nodes considered).
-
-    Returns
-    -------
-    ScoredPairs
-        Ties in order of the rows.
+    Either end of a pair is among the `k` best of the other; of all only the best `top`. Ends are rows of
+    `nodes`, rising, with the `roles` that each may have. Ties are in order of the rows. Progress is called
+    with ("links", nodes done, nodes considered).
     """
     n = graph.n_nodes
     width = min(k or top or 0, max(len(nodes) - 1, 0))
@@ -116,16 +103,6 @@ def _allowed(
     return allowed
 
 
-EACH = 200
-"""Partners of a node by distance, and as many by what they have in common."""
-
-BLOCK_ROWS = 2048
-"""Nodes whose partners are held at a time."""
-
-Codes = NDArray[np.int64]
-"""Pairs (u, v) of M nodes as u M + v."""
-
-
 def best_of_shortlist(
     scorer: PairScorer,
     common: SparseProductScorer,
@@ -138,20 +115,8 @@ def best_of_shortlist(
 ) -> ScoredPairs:
     """Return the best-scored absent pairs of a node with its `EACH` nearest and most connected.
 
-    Parameters
-    ----------
-    scorer : PairScorer
-        Over the rows of the graph.
-    common : SparseProductScorer
-        What two rows of the graph have in common.
-    candidates : Candidates
-        The nodes that may be linked, M of them.
-    nodes : int64 array of shape (M,)
-        Their rows in the graph, rising.
-    k, top, on_progress
-        As for `best_absent`.
-    team : WorkerThreads
-        Threads that look for the nearest.
+    As `best_absent`, but only pairs of the M `candidates`, rows `nodes` of the graph, that are near, or have
+    much in `common`, are scored.
     """
     n = len(nodes)
     among = common.among(nodes)

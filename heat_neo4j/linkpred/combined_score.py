@@ -21,8 +21,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from heat_neo4j._utils.blas import one_blas_thread
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.embedding.similarity import over_deviation
@@ -78,14 +78,11 @@ class _CombinedScorer:
         self.n_nodes = columns["distance"].scorer.n_nodes
 
     def pairs(self, pairs: NDArray[np.int64]) -> Array:
-        """Return the log odds of pairs, shape (m,)."""
         return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the log odds of some nodes with every node, shape (end - begin, N)."""
-        return self._score.log_odds(
-            [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
-        )
+        values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
+        return self._score.log_odds(values)
 
 
 @dataclass(frozen=True)
@@ -156,9 +153,8 @@ class LinkScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data; `from_dict` reads it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
+        entries = asdict(self).items()
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in entries}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -205,13 +201,7 @@ def fit_link_score(
 
 @one_blas_thread()
 def link_score(held_out: HeldOut) -> LinkScore:
-    """Fit the score to edges that are held out already.
-
-    Parameters
-    ----------
-    held_out : HeldOut
-        From `embed_without`.
-    """
+    """Fit the score to edges that `embed_without` has held out already."""
     split, points = held_out
     every = -(-len(split.test_edges) // FITTED_EDGES)
     return _fit(_columns(points, split.train), split.test_edges[::every], split.test_non_edges[::every])

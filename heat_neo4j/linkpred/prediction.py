@@ -39,11 +39,9 @@ __all__ = [
     "predict_links",
 ]
 
-SCORED_NODES = 20_000
-"""Up to so many nodes a combined score is taken of all pairs; of more it would take hours."""
-
+SCORED_NODES = 20_000  # up to so many a combined score is taken of all pairs; of more it would take hours
+# A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
-"""A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,40 +149,26 @@ def predict_links(
         model = model.embedding_
     candidates = _candidates(model, graph, nodes, roles[nodes])
     with WorkerThreads(threads) as team:
-        if score is not None:
-            return _by_score(score, model, graph, nodes, candidates, k, top, team, on_progress)
-        pairs = nearest_pairs(candidates, k, top, team, on_progress)
-    return PredictedLinks(
-        source=nodes[pairs.source],
-        target=nodes[pairs.target],
-        distance=pairs.distance,
-        probability=None if probability is None else probability(pairs.distance),
-        calibration=probability,
-    )
-
-
-def _by_score(
-    score: LinkScore,
-    embedding: NDArray[np.float64],
-    graph: Graph,
-    nodes: NDArray[np.int64],
-    candidates: Candidates,
-    k: int | None,
-    top: int | None,
-    team: WorkerThreads,
-    on_progress: Progress,
-) -> PredictedLinks:
-    scorer = score.scorer(embedding, graph)
-    shortlisted = len(nodes) > SCORED_NODES
-    if shortlisted:
-        common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
-        best = best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
-    else:
-        best = best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)
+        if score is None:
+            pairs = nearest_pairs(candidates, k, top, team, on_progress)
+            return PredictedLinks(
+                source=nodes[pairs.source],
+                target=nodes[pairs.target],
+                distance=pairs.distance,
+                probability=None if probability is None else probability(pairs.distance),
+                calibration=probability,
+            )
+        scorer = score.scorer(model, graph)
+        shortlisted = len(nodes) > SCORED_NODES
+        if shortlisted:
+            common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
+            best = best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
+        else:
+            best = best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)
     return PredictedLinks(
         source=best.pairs[:, 0],
         target=best.pairs[:, 1],
-        distance=pair_distances(embedding, best.pairs),
+        distance=pair_distances(model, best.pairs),
         probability=score.probability(best.scores),
         score=score,
         shortlisted=shortlisted,

@@ -403,14 +403,14 @@ def list_similar(
 
 
 @njit(cache=True)
-def _draw_by_rejection(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen: Any) -> None:
+def _draw_by_rejection(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
     """See `sample_similar`. All propose before any is judged: their memory is fetched meanwhile."""
     state = np.empty(n, dtype=np.uint64)
     proposed = np.empty(n, dtype=np.int64)
     pending = np.empty(n, dtype=np.int64)
     waiting = 0
     for a in range(n):
-        i = asking[a]
+        i = places[a]
         if not s.listed[nodes[i]]:
             state[waiting] = mix(states[i])
             pending[waiting] = i
@@ -448,16 +448,16 @@ def expect_similar(s: Any, u: int) -> None:
 
 
 @njit(cache=True)
-def sample_similar(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen: Any) -> None:
+def sample_similar(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
     """Draw a similar node for some nodes at once; each a pure function of the graph, node and state.
 
-    The first `n` entries of `asking` are places in `nodes` and in `states`, those of a stream for each; at
-    these places `chosen` receives a node drawn from Y_u, or NO_SIMILAR.
+    The first `n` entries of `places` say which of `nodes`, and of `states`, those of a stream for each; there
+    `chosen` receives a node drawn from Y_u, or NO_SIMILAR.
     """
     size = s.table.shape[0]
     lists = s.listed.shape[0] > 0
     for a in range(n):
-        i = asking[a]
+        i = places[a]
         row = nodes[i]
         chosen[i] = NO_SIMILAR
         if size > 0 and s.table[row, size - 1] > 0.0:
@@ -466,4 +466,4 @@ def sample_similar(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen:
             first, last = s.listed_from[row], s.listed_from[row + 1]
             chosen[i] = s.listed_nodes[draw_cumulative(s.listed_cumulative, first, last, states[i])]
     if s.scalars.shape[0] > 0:
-        _draw_by_rejection(s, nodes, states, asking, n, chosen)
+        _draw_by_rejection(s, nodes, states, places, n, chosen)

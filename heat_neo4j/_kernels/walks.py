@@ -45,7 +45,7 @@ def draw_together(
     states = np.empty(count, dtype=np.uint64)
     here = np.empty(count, dtype=np.int64)
     following = np.empty(count, dtype=np.int64)
-    asking = np.empty(count, dtype=np.int64)
+    places = np.empty(count, dtype=np.int64)
     for i in range(count):
         index = indices[begin + i]
         states[i] = stream(walker.key, index)
@@ -53,7 +53,7 @@ def draw_together(
         nodes[begin + i, 0] = here[i]
         lengths[begin + i] = length
     for at in range(1, length):
-        n_asking = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
+        n_places = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
         for i in range(count):
             if lengths[begin + i] < length:
                 continue
@@ -62,14 +62,14 @@ def draw_together(
             states[i] = step(states[i])
             if last == first or unit(states[i]) < walker.alpha:
                 states[i] = step(states[i])
-                asking[n_asking] = i
-                n_asking += 1
+                places[n_places] = i
+                n_places += 1
                 expect_similar(similarity, here[i])
             else:
                 prefetch(walker.cumulative, first)
                 prefetch(walker.cumulative, last - 1)
                 prefetch(walker.indices, first)
-        sample_similar(similarity, here, states, asking, n_asking, following)
+        sample_similar(similarity, here, states, places, n_places, following)
         for i in range(count):
             if lengths[begin + i] < length:
                 continue

@@ -148,7 +148,8 @@ class AttributeTable:
             for each in attributes
         }
         self._columns: dict[Attribute, Column] = {}
-        self._seen: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}  # one of each kind
+        # For each attribute one value of each kind.
+        self._examples: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}
 
     def add(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
         """Take the values that the nodes `rows` have of each property, None where a node lacks it.
@@ -206,10 +207,10 @@ class AttributeTable:
             if kind != Kind.CATEGORY:
                 raise not_text(attribute.name, kind, example)
             kind = Kind.TEXT.value
-        seen = self._seen[attribute]
-        seen.setdefault(kind, example)
-        if len(seen) > 1 and set(seen) != {Kind.EMPTY, Kind.TAGS}:
-            raise mixed(attribute.name, seen)
+        examples = self._examples[attribute]
+        examples.setdefault(kind, example)
+        if len(examples) > 1 and set(examples) != {Kind.EMPTY, Kind.TAGS}:
+            raise mixed(attribute.name, examples)
         if kind != Kind.EMPTY:  # an empty list has no strings to note
             self._column(attribute, kind).add(rows, values)
 
@@ -221,13 +222,13 @@ class AttributeTable:
     def _no_values(self, attribute: Attribute) -> ProjectionError:
         which = "" if attribute.label is None else f" of label {attribute.label!r}"
         empty = "holds nothing but empty lists"
-        what = empty if self._seen[attribute] else f"is on none of the nodes{which} that match"
+        what = empty if self._examples[attribute] else f"is on none of the nodes{which} that match"
         return ProjectionError(f"attribute {attribute.name!r} {what}: leave it out, or choose another")
 
     def _learn(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
         label = {} if attribute.label is None else {"label": attribute.label}
-        learnt = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
-        return {"property": attribute.key, **label, **learnt}
+        entry = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
+        return {"property": attribute.key, **label, **entry}
 
     def _assemble(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         blocks: list[Block] = []

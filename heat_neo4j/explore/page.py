@@ -17,7 +17,7 @@ from heat_neo4j._utils.display import printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore.payload import html_safe_json, payload
 from heat_neo4j.geometry.hyperboloid import check_points
-from heat_neo4j.geometry.neighbours import Neighbours
+from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 

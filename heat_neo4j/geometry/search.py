@@ -1,4 +1,7 @@
-"""Exact searches among points on the hyperboloid, in blocks of which most are passed over."""
+"""Exact searches among points on the hyperboloid: nearest neighbours, and nearest pairs that no edge joins.
+
+Points lie in blocks, of which most are passed over.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
-from heat_neo4j._kernels.sweeps import BLOCK, GROUP, NO_PARTNER, PROJECTED, nearest_absent
+from heat_neo4j._kernels.sweeps import (
+    BLOCK,
+    GROUP,
+    IS_SOURCE,
+    IS_TARGET,
+    NO_PARTNER,
+    PROJECTED,
+    nearest_absent,
+)
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
+from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import check_points
 
 __all__ = [
     "Blocks",
     "Candidates",
     "Columns",
+    "Neighbours",
     "Pairs",
     "PartnerSearch",
     "columns_of",
     "first_partners",
     "make_blocks",
+    "nearest_neighbours",
     "nearest_pairs",
-    "nearest_partners",
 ]
 
 
@@ -110,6 +123,13 @@ class Candidates(NamedTuple):
     roles: NDArray[np.uint8]  # (M,): `IS_SOURCE`, `IS_TARGET`: a pair has one of each at opposite ends
 
 
+class Neighbours(NamedTuple):
+    """The k nearest neighbours of each node, nearest first, shape (N, k); ties in order of the rows."""
+
+    partner: NDArray[np.int64]
+    distance: NDArray[np.float64]
+
+
 class Pairs(NamedTuple):
     """Unordered pairs of candidates, source < target."""
 
@@ -118,13 +138,30 @@ class Pairs(NamedTuple):
     target: NDArray[np.int64]
 
 
-def nearest_partners(candidates: Candidates, k: int, team: WorkerThreads, on_progress: Progress) -> Partners:
-    """Return the distances and nodes of the k nearest absent partners of all M nodes, shape (M, k).
+def nearest_neighbours(
+    embedding: NDArray[np.float64],
+    k: int = 10,
+    *,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> Neighbours:
+    """Return the k nearest neighbours of every point, or all N - 1 of them, linked or not.
 
-    Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Progress is called with
-    ("links", nodes done, M).
+    O(N k) memory; the same bits for any number of threads, all cores when None. Progress is called with
+    ("neighbours", nodes done, N).
     """
-    return PartnerSearch(candidates, team).nearest(np.arange(len(candidates.time)), k, np.inf, on_progress)
+    check_integer("k", k, minimum=1)
+    n = len(embedding)
+    spatial, time = columns_of(embedding, n)
+    width = min(k, n - 1)
+    if width < 1:
+        return Neighbours(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
+    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
+    with WorkerThreads(resolve_threads(n_threads)) as team:
+        search = PartnerSearch(Candidates(spatial, time, *no_links, roles), team)
+        distance, partner = search.nearest(np.arange(n), width, np.inf, on_progress, "neighbours")
+    return Neighbours(partner, distance)
 
 
 def nearest_pairs(
@@ -138,11 +175,13 @@ def nearest_pairs(
     n = len(candidates.time)
     if n < 2:
         return _merge([], top)
+    search = PartnerSearch(candidates, team)
     if k is not None:
-        distance, partner = nearest_partners(candidates, min(k, n - 1), team, on_progress)
-        return _merge([_unordered(np.arange(n), distance, partner)], top)
+        rows = np.arange(n)
+        distance, partner = search.nearest(rows, min(k, n - 1), np.inf, on_progress)
+        return _merge([_unordered(rows, distance, partner)], top)
     assert top is not None
-    return _overall(PartnerSearch(candidates, team), n, top, on_progress)
+    return _overall(search, n, top, on_progress)
 
 
 def first_partners(top: int, n: int) -> int:
@@ -175,11 +214,17 @@ class PartnerSearch:
         self._place = np.argsort(self._blocks.node)
         self._team = team
 
-    def nearest(self, rows: NDArray[np.int64], k: int, bound: float, on_progress: Progress) -> Partners:
-        """Return the k nearest absent partners of some nodes, none farther than `bound` being asked for."""
+    def nearest(
+        self, rows: NDArray[np.int64], k: int, bound: float, on_progress: Progress, stage: str = "links"
+    ) -> Partners:
+        """Return distances and nodes of the k nearest absent partners of m nodes, shape (m, k).
+
+        Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Those farther than
+        `bound` may be left out. Progress is called with (stage, nodes done, m).
+        """
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
         order = np.argsort(self._place[rows])  # nodes that lie together look at the same blocks
-        on_progress("links", 0, len(rows))
+        on_progress(stage, 0, len(rows))
         for begin in range(0, len(rows), _ROWS_PER_REPORT):
             batch = order[begin : begin + _ROWS_PER_REPORT]
             partners = np.empty((len(batch), k)), np.empty((len(batch), k), dtype=np.int64)
@@ -187,7 +232,7 @@ class PartnerSearch:
                 nearest_absent, *self._blocks, *self._links, self._place[rows[batch]], bound, *partners
             )
             distance[batch], partner[batch] = partners
-            on_progress("links", begin + len(batch), len(rows))
+            on_progress(stage, begin + len(batch), len(rows))
         return distance, partner
 
 

@@ -122,9 +122,9 @@ def poincare_embedding(
         raise BaselineUnavailableError("not installed: pip install 'heat-neo4j[baselines]'")
     from gensim.models.poincare import PoincareModel
 
-    seen = int(np.count_nonzero(graph.degrees))
+    n_linked = int(np.count_nonzero(graph.degrees))
     # gensim counts the node itself among its negatives.
-    negatives = min(_NEGATIVES, seen - int(graph.degrees.max(initial=0)) - 1)
+    negatives = min(_NEGATIVES, n_linked - int(graph.degrees.max(initial=0)) - 1)
     if negatives < 1:
         raise BaselineUnavailableError("a node is linked to all others: gensim finds no negative for it")
     source, target = graph.adjacency.nonzero()

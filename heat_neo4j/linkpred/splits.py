@@ -17,7 +17,8 @@ from heat_neo4j.graph import Graph
 
 __all__ = ["EdgeSplit", "split_edges", "split_edges_by_time", "split_edges_of"]
 
-_DAY = 86_400
+_DAY = 86_400  # seconds
+_NON_EDGES_OF_NODES = 5  # for each held-out edge of some nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +58,11 @@ def split_edges(
 
 
 def split_edges_of(
-    graph: Graph,
-    nodes: NDArray[np.bool_],
-    share: float = 0.2,
-    random_state: int | None = 0,
-    *,
-    non_edges_per_edge: int = 5,
+    graph: Graph, nodes: NDArray[np.bool_], share: float = 0.2, random_state: int | None = 0
 ) -> EdgeSplit:
     """Hold out a share of the edges of some nodes, such that every node that has an edge keeps one.
 
-    For each held-out edge so many non-edges are drawn: the same node of `nodes`, a mask of shape (N,), and
+    For each held-out edge five non-edges are drawn: the same node of `nodes`, a mask of shape (N,), and
     any that it is not joined to; they may come twice. A ValueError if `share` is outside (0, 1), or no edge
     can be held out.
     """
@@ -77,7 +73,7 @@ def split_edges_of(
     if not len(chosen):
         raise ValueError(f"no edge of {int(nodes.sum())} nodes can be held out while every node keeps one")
     held = edges[chosen]
-    first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), non_edges_per_edge)
+    first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), _NON_EDGES_OF_NODES)
     second = np.random.default_rng(non_edge_seed).integers(0, graph.n_nodes, len(first))
     joined = np.asarray(graph.adjacency[first, second]).ravel() != 0
     apart = np.column_stack((first, second))[~joined & (first != second)]

@@ -18,7 +18,7 @@ from heat_neo4j.explore import page as library
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.explore.payload import html_safe_json, payload
 from heat_neo4j.geometry.hyperboloid import distance, lift
-from heat_neo4j.geometry.neighbours import nearest_neighbours
+from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.pairs import RING, Negatives
-from heat_neo4j._kernels.segments import AHEAD
-from heat_neo4j._kernels.training import Workspace, train_batches
+from heat_neo4j._kernels.training import AHEAD, Workspace, train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import Keys
 from heat_neo4j._utils.threads import ALONE, BestCount, WorkerThreads

@@ -28,7 +28,6 @@ from heat_neo4j.geometry.hyperboloid import check_points
 __all__ = [
     "Blocks",
     "Candidates",
-    "Columns",
     "Neighbours",
     "Pairs",
     "PartnerSearch",
@@ -45,15 +44,8 @@ Partners = tuple[NDArray[np.float64], NDArray[np.int64]]
 _ROWS_PER_REPORT = 8192  # nodes between two progress reports
 
 
-class Columns(NamedTuple):
-    """Spatial coordinates transposed, shape (d, N), and the time coordinate, shape (N,)."""
-
-    spatial: NDArray[np.float64]
-    time: NDArray[np.float64]
-
-
-def columns_of(embedding: ArrayLike, n_nodes: int) -> Columns:
-    """Check that `embedding`, shape (N, d + 1), holds one point per node, and transpose it.
+def columns_of(embedding: ArrayLike, n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the spatial coordinates transposed, shape (d, N), and the times of one point per node.
 
     A ValueError if there is not one row per node, or a row is not on the hyperboloid.
     """
@@ -61,7 +53,7 @@ def columns_of(embedding: ArrayLike, n_nodes: int) -> Columns:
     check_points(points)
     if len(points) != n_nodes:
         raise ValueError(f"embedding has {len(points)} rows for {n_nodes} nodes")
-    return Columns(np.ascontiguousarray(points[:, :-1].T), np.ascontiguousarray(points[:, -1]))
+    return np.ascontiguousarray(points[:, :-1].T), np.ascontiguousarray(points[:, -1])
 
 
 class Blocks(NamedTuple):

@@ -37,26 +37,23 @@ __all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "fit_link_score", "link_scor
 
 Array = NDArray[np.float64]
 
-FITTED_EDGES = 10_000
-"""Most held-out edges that a score is fitted to; of more, every second, third, ... is taken."""
+FITTED_EDGES = 10_000  # held out, that a score is fitted to; of more, every second, third, ... is taken
 
 _STRENGTHS = (0.003, 0.1, 3.0)  # inverse strengths of the ridge on standardised terms
 _FOLDS = 5
 
 FEATURES = (
-    "distance",
-    "radii",
-    "degrees",
-    "common_neighbours",
-    "paths_of_three",
-    "attributes",
+    "distance",  # minus the distance
+    "radii",  # their sum
+    "degrees",  # the sum of the logarithms of 1 + degree
+    "common_neighbours",  # the logarithm of 1 + Adamic-Adar's score
+    "paths_of_three",  # the logarithm of 1 + that of paths of length three
+    "attributes",  # their cosine
+    # For nodes with few relationships: minus the distance of the centroids of each node with its neighbours,
+    # and the cosine of scaled attributes, each node's with the mean of its neighbours'.
     "neighbourhood_distance",
     "neighbourhood_attributes",
 )
-"""What is combined: minus the distance, the sum of the radii, the sum of the logarithms of 1 + degree, the
-logarithms of 1 + Adamic-Adar's score and of 1 + that of paths of length three, the attributes' cosine; and,
-for nodes with few relationships, minus the distance of the centroids of each node with its neighbours, and
-the cosine of scaled attributes, each node's with the mean of its neighbours'."""
 
 
 class _Column(NamedTuple):

@@ -17,21 +17,11 @@ _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a graph came from, as plain data that JSON can hold.
+    """Where a graph came from, as plain data that JSON can hold."""
 
-    Parameters
-    ----------
-    projection : mapping
-        Labels, relationship types, weight, attributes, filters.
-    counts : mapping of str to int
-        Nodes, relationships read, dropped for zero weight, and so on.
-    attribute_recipe : sequence of mappings
-        One entry per property: how its values became columns.
-    """
-
-    projection: Mapping[str, Any] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    attribute_recipe: Sequence[Mapping[str, Any]] = ()
+    projection: Mapping[str, Any] = field(default_factory=dict)  # labels, types, weight, attributes, filters
+    counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, and so on
+    attribute_recipe: Sequence[Mapping[str, Any]] = ()  # of each property: how its values became columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,15 +29,10 @@ CURVE_POINTS = 1000  # of a curve at most; a picture shows no more
 
 
 class NodeRanking(NamedTuple):
-    """How one node ranks its partners.
+    """How one node ranks its p partners, which do not count against each other."""
 
-    The filtered rank of each of p partners is 1 + the other candidates that score higher, equal ones counted
-    one half; partners do not count against each other. The average precision is that of the partners among
-    all candidates, in (0, 1].
-    """
-
-    ranks: Array
-    average_precision: float
+    ranks: Array  # (p,): 1 + the other candidates that score higher, equal ones counted one half
+    average_precision: float  # of the partners among all candidates, in (0, 1]
 
 
 def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:

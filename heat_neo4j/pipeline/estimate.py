@@ -25,9 +25,8 @@ from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.errors import MemoryExceeded
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
-from heat_neo4j.linkpred.prediction import SCORED_NODES
+from heat_neo4j.linkpred.prediction import BLOCK_ENTRIES, BLOCK_ROWS, EACH, SCORED_NODES
 from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [

@@ -17,8 +17,7 @@ from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.publish.publication import CORE_SIZE
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.embedding import warm_start
-from heat_neo4j.linkpred.candidates import EACH
-from heat_neo4j.linkpred.prediction import SCORED_NODES
+from heat_neo4j.linkpred.prediction import EACH, SCORED_NODES
 from heat_neo4j.pipeline.job import Limits
 from tests.docs.pages import PAGES, page_blocks
 from tests.docs.tables import table

@@ -295,15 +295,14 @@ class HEAT(BaseEstimator):
         if self.n_threads is not None:
             check_integer("n_threads", self.n_threads, minimum=1, maximum=_MOST_THREADS)
         threads = resolve_threads(self.n_threads)
+        batch_size = self.batch_size
         schedule = Schedule(
             walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
             window_size=check_integer("window_size", self.window_size, minimum=1),
             n_negatives=check_integer("n_negatives", self.n_negatives, minimum=1),
             sigma=check_positive("sigma", self.sigma),
             learning_rate=check_positive("learning_rate", self.learning_rate),
-            batch_size=None
-            if self.batch_size is None
-            else check_integer("batch_size", self.batch_size, minimum=1),
+            batch_size=None if batch_size is None else check_integer("batch_size", batch_size, minimum=1),
             n_epochs=check_integer("n_epochs", self.n_epochs, minimum=1),
         )
         return schedule, threads

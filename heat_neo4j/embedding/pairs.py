@@ -111,10 +111,9 @@ def negatives_of_walks(
     walks: Walks,
     nodes: NDArray[np.int64],
     weights: NDArray[np.float64],
-    *,
     walks_per_node: int,
     window_size: int,
-    team: WorkerThreads = ALONE,
+    team: WorkerThreads,
 ) -> Negatives:
     """Draw the walks from some nodes only; return the noise distribution that avoids their pairs.
 

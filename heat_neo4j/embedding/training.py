@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -177,21 +178,14 @@ def train(
     farther out than any graph needs, it begins anew with half the learning rate.
     """
     began = perf_counter()
-    farthest = max(_FARTHEST, float(radius(start).max()) + _FARTHER)
+    border = max(_FARTHEST, float(radius(start).max()) + _FARTHER)
+    attempt = partial(_train_once, start, walks, negatives, team=team, only=only, on_batch=on_batch)
     for halved in range(_MOST_HALVED + 1):
+        slower = replace(schedule, learning_rate=schedule.learning_rate / 2**halved)
+        same_draws = replace(keys, order=deepcopy(keys.order))
         left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
-        trained = _train_once(
-            start,
-            walks,
-            negatives,
-            replace(schedule, learning_rate=schedule.learning_rate / 2**halved),
-            replace(keys, order=deepcopy(keys.order)),  # each attempt draws the same
-            team=team,
-            only=only,
-            time_limit=left,
-            farthest=farthest if halved < _MOST_HALVED else np.inf,
-            on_batch=on_batch,
-        )
+        farthest = border if halved < _MOST_HALVED else np.inf
+        trained = attempt(slower, same_draws, time_limit=left, farthest=farthest)
         if trained is not None:
             return replace(trained, n_halved=halved)
     raise AssertionError("the last attempt has no border")

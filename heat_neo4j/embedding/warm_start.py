@@ -40,12 +40,7 @@ def short_schedule(model: HEAT) -> dict[str, Any]:
 
 
 def fit_warm(
-    model: HEAT,
-    graph: Graph,
-    points: Array,
-    new: NDArray[np.bool_],
-    *,
-    on_progress: Progress = no_progress,
+    model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_], *, on_progress: Progress = no_progress
 ) -> HEAT:
     """Fit a clone of `model` that starts from an earlier embedding, with fewer walks and a smaller rate.
 
@@ -154,13 +149,10 @@ def fit_local(
     the shapes are wrong, a share is out of range, no node is to be trained or every node is new.
     """
     shares = np.zeros(graph.n_nodes) if changed is None else np.where(new, 0.0, changed)
-    if points.shape != (graph.n_nodes, model.n_components + 1) or not (
-        new.shape == shares.shape == (graph.n_nodes,)
-    ):
-        raise ValueError(
-            f"points, new and changed must be of {graph.n_nodes} nodes, got {points.shape}, {new.shape} and "
-            f"{shares.shape}"
-        )
+    n = graph.n_nodes
+    if points.shape != (n, model.n_components + 1) or not new.shape == shares.shape == (n,):
+        shapes = f"{points.shape}, {new.shape} and {shares.shape}"
+        raise ValueError(f"points, new and changed must be of {n} nodes, got {shapes}")
     if not ((shares >= 0.0) & (shares <= 1.0)).all():
         raise ValueError("changed must hold shares, from 0 to 1")
     moving = shares > 0.0
@@ -177,37 +169,26 @@ def fit_local(
     with WorkerThreads(threads) as team:
         # Few steps are drawn: a table of all similarities would cost more than it saves.
         similarity = make_similarity(graph, table_limit=0, team=team)
+        length = schedule.window_size + 1
         walks = make_walks(
-            graph,
-            alpha=model.alpha,
-            walk_length=schedule.window_size + 1,
-            key=keys.walks,
-            similarity=similarity,
-            team=team,
+            graph, alpha=model.alpha, walk_length=length, key=keys.walks, similarity=similarity, team=team
         )
         raw = unrefined_radii(points, graph) if model.refine else points
         if new.any():
             raw = with_new_nodes(raw, new, graph, walks, keys.start)
         weights = np.asarray((graph.degrees + 1.0) ** model.negative_exponent, dtype=np.float64)
-        total = int(new.any()) + int(moving.any())
         short = replace(
             schedule,
             walks_per_node=max(1, round(_WALKS * schedule.walks_per_node)),
             learning_rate=_RATE * schedule.learning_rate,
         )
-        for nodes, part_schedule in ((new, schedule), (moving, short)):
-            if not nodes.any():
-                continue
+        stages = [stage for stage in ((new, schedule), (moving, short)) if stage[0].any()]
+        for nodes, part_schedule in stages:
             only = np.flatnonzero(nodes)
             negatives = negatives_of_walks(
-                walks,
-                only,
-                weights,
-                walks_per_node=part_schedule.walks_per_node,
-                window_size=schedule.window_size,
-                team=team,
+                walks, only, weights, part_schedule.walks_per_node, schedule.window_size, team
             )
-            on_batch = _part(on_progress, len(parts), total)
+            on_batch = _part(on_progress, len(parts), len(stages))
             part = train(raw, walks, negatives, part_schedule, keys, team=team, only=only, on_batch=on_batch)
             parts.append(part)
             raw = part.points

@@ -48,6 +48,50 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _ZEROS = frozenset({"0", "0.0"})
+_INT64_LIMIT = 1 << 63
+_TRUTH = {"true": True, "false": False}
+
+
+class _Line(NamedTuple):
+    """A line of a file, its cells without blanks around them."""
+
+    path: Path
+    number: int
+    cells: list[str]
+
+    def error(self, what: str) -> ProjectionError:
+        return ProjectionError(f"{self.path}:{self.number}: {what}")
+
+    def check_width(self, width: int) -> None:
+        if len(self.cells) != width:
+            raise self.error(f"{len(self.cells)} columns where the first line has {width}")
+
+    def number_in(self, cell: str, hint: str = "") -> float:
+        try:
+            value = float(cell)
+        except ValueError as error:
+            raise self.error(f"{cell!r} is not a number{hint}") from error
+        if not math.isfinite(value):
+            raise self.error(f"{cell!r} is not a finite number")
+        return value
+
+    def time_in(self, cell: str) -> tuple[float, bool | None]:
+        """Return a number as it is, a date as seconds since 1970 UTC; and whether it was a date."""
+        if not cell:
+            return math.nan, None
+        try:
+            value = float(cell)
+        except ValueError:
+            try:
+                moment = datetime.fromisoformat(cell)
+                aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+            except (ValueError, OverflowError) as error:
+                example = "write it like 2024-03-01, 2024-03-01T12:30:00Z or 2024"
+                raise self.error(f"time {cell!r} is no date, datetime or number; {example}") from error
+            return (aware - _EPOCH) / _SECOND, True
+        if not math.isfinite(value):
+            raise self.error(f"time {cell!r} is not a finite number")
+        return value, False
 
 
 class _EdgeLines(NamedTuple):
@@ -85,31 +129,31 @@ def _read_edges(path: Path) -> _EdgeLines:
     source, target, weights, times = array("q"), array("q"), array("d"), array("d")
     columns: _EdgeColumns | None = None
     times_are_dates: bool | None = None
-    for number, cells in _lines(path, comments=True):
+    for line in _lines(path, comments=True):
+        cells = line.cells
         if columns is None:
             is_header = tuple(cell.lower() for cell in cells[:2]) in _HEADERS
-            columns = _edge_columns(path, number, cells, is_header=is_header)
+            columns = _edge_columns(line, is_header=is_header)
             if is_header:
                 continue
-        _check_width(path, number, cells, columns.width)
+        line.check_width(columns.width)
         if not cells[0] or not cells[1]:
-            raise ProjectionError(f"{path}:{number}: a node without a name")
+            raise line.error("a node without a name")
         source.append(codes.setdefault(cells[0], len(codes)))
         target.append(codes.setdefault(cells[1], len(codes)))
         weight = 1.0
         if columns.weight:
             cell = cells[columns.weight]
-            weight = _number(path, number, cell, "" if weights else _HEADER_HINT)
+            weight = line.number_in(cell, "" if weights else _HEADER_HINT)
             if weight < 0:
-                raise ProjectionError(f"{path}:{number}: weight {cell} is negative; it must be 0 or more")
+                raise line.error(f"weight {cell} is negative; it must be 0 or more")
         weights.append(weight)
         if columns.time:
-            time, is_date = _time(path, number, cells[columns.time])
+            cell = cells[columns.time]
+            time, is_date = line.time_in(cell)
             if is_date is not None and times_are_dates not in (None, is_date):
-                mixture = "a date, those before it are numbers"
-                if not is_date:
-                    mixture = "a number, those before it are dates"
-                raise ProjectionError(f"{path}:{number}: time {cells[columns.time]!r} is {mixture}")
+                own, others = ("a date", "numbers") if is_date else ("a number", "dates")
+                raise line.error(f"time {cell!r} is {own}, those before it are {others}")
             times_are_dates = times_are_dates if is_date is None else is_date
             times.append(time)
     return _EdgeLines(
@@ -122,61 +166,46 @@ def _read_edges(path: Path) -> _EdgeLines:
     )
 
 
-def _edge_columns(path: Path, number: int, cells: list[str], *, is_header: bool) -> _EdgeColumns:
-    width = len(cells)
-    names = [cell.lower() for cell in cells[2:]] if is_header else []
+def _edge_columns(line: _Line, *, is_header: bool) -> _EdgeColumns:
+    width = len(line.cells)
+    names = [cell.lower() for cell in line.cells[2:]] if is_header else []
     if width not in (2, 3) and not (width == 4 and "time" in names):
         advice = "a fourth, or the third, must be named time in the first line"
-        raise ProjectionError(f"{path}:{number}: an edge list has 2 or 3 columns, found {width}; {advice}")
+        raise line.error(f"an edge list has 2 or 3 columns, found {width}; {advice}")
     if names.count("time") > 1:
-        raise ProjectionError(f"{path}:{number}: two columns are named 'time'")
+        raise line.error("two columns are named 'time'")
     time = names.index("time") + 2 if "time" in names else 0
     others = [column for column in range(2, width) if column != time]
     return _EdgeColumns(width, others[0] if others else 0, time)
 
 
-def _time(path: Path, number: int, cell: str) -> tuple[float, bool | None]:
-    """Return a number as it is, a date or datetime as seconds since 1970 UTC; and whether it was a date."""
-    if not cell:
-        return math.nan, None
-    try:
-        value = float(cell)
-    except ValueError:
-        try:
-            moment = datetime.fromisoformat(cell)
-            aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        except (ValueError, OverflowError) as error:
-            what = f"time {cell!r} is no date, datetime or number"
-            example = "write it like 2024-03-01, 2024-03-01T12:30:00Z or 2024"
-            raise ProjectionError(f"{path}:{number}: {what}; {example}") from error
-        return (aware - _EPOCH) / _SECOND, True
-    if not math.isfinite(value):
-        raise ProjectionError(f"{path}:{number}: time {cell!r} is not a finite number")
-    return value, False
-
-
 def _read_table(path: Path, *, numeric: bool) -> _Table:
-    rows = _lines(path)
-    number, header = next(rows, (0, []))
-    if not header:
+    lines = _lines(path)
+    header = next(lines, None)
+    if header is None:
         raise ProjectionError(f"{path}: empty; its first line must name the columns")
-    names = _column_names(path, number, header)
+    names = tuple(header.cells[1:])
+    if not names or not all(names):
+        raise header.error("the first line must name every column after the first")
+    if len(set(names)) < len(names):
+        raise header.error(f"two columns are named {next(name for name in names if names.count(name) > 1)!r}")
     row_of: dict[str, int] = {}
     columns: list[list[str]] = [] if numeric else [[] for _ in names]
     data, indices, starts, line_numbers = array("d"), array("q"), array("q", [0]), array("q")
-    for number, cells in rows:
-        _check_width(path, number, cells, len(names) + 1)
-        if not cells[0]:
-            raise ProjectionError(f"{path}:{number}: a node without a name")
-        if cells[0] in row_of:
-            raise ProjectionError(f"{path}:{number}: node {cells[0]!r} has a line already")
-        row_of[cells[0]] = len(row_of)
-        line_numbers.append(number)
-        for column, cell in zip(columns, cells[1:], strict=False):
+    for line in lines:
+        line.check_width(len(names) + 1)
+        key, *cells = line.cells
+        if not key:
+            raise line.error("a node without a name")
+        if key in row_of:
+            raise line.error(f"node {key!r} has a line already")
+        row_of[key] = len(row_of)
+        line_numbers.append(line.number)
+        for column, cell in zip(columns, cells, strict=False):
             column.append(cell)
         if numeric:
-            for index, cell in enumerate(cells[1:]):
-                if cell not in _ZEROS and (value := _number(path, number, cell)) != 0:
+            for index, cell in enumerate(cells):
+                if cell not in _ZEROS and (value := line.number_in(cell)) != 0:
                     data.append(value)
                     indices.append(index)
         starts.append(len(data))
@@ -184,8 +213,8 @@ def _read_table(path: Path, *, numeric: bool) -> _Table:
     return _Table(path, names, row_of, line_numbers, values, columns)
 
 
-def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, cells without blanks around them) for each line that is not empty."""
+def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
+    """Yield each line that is not empty; with `comments`, lines that start with ``#`` are none."""
     endings = [ending.lower() for ending in path.suffixes]
     zipped = endings[-1:] == [".gz"]
     delimiter = _DELIMITERS.get("".join(endings[:-1] if zipped else endings)[-4:])
@@ -200,100 +229,39 @@ def _lines(path: Path, *, comments: bool = False) -> Iterator[tuple[int, list[st
                 number = reader.line_num
                 stripped = [cell.strip() for cell in cells]
                 if any(stripped) and not (comments and stripped[0].startswith("#")):
-                    yield number, stripped
+                    yield _Line(path, number, stripped)
     except (csv.Error, UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ProjectionError(f"{path}:{number + 1}: not text in columns: {error}") from error
     except OSError as error:
         raise ProjectionError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _column_names(path: Path, number: int, cells: list[str]) -> tuple[str, ...]:
-    names = tuple(cells[1:])
-    if not names or not all(names):
-        raise ProjectionError(f"{path}:{number}: the first line must name every column after the first")
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ProjectionError(f"{path}:{number}: two columns are named {twice!r}")
-    return names
-
-
-def _check_width(path: Path, number: int, cells: list[str], width: int) -> None:
-    if len(cells) != width:
-        raise ProjectionError(f"{path}:{number}: {len(cells)} columns where the first line has {width}")
-
-
-def _number(path: Path, number: int, cell: str, hint: str = "") -> float:
-    try:
-        value = float(cell)
-    except ValueError as error:
-        raise ProjectionError(f"{path}:{number}: {cell!r} is not a number{hint}") from error
-    if not math.isfinite(value):
-        raise ProjectionError(f"{path}:{number}: {cell!r} is not a finite number")
-    return value
-
-
-_INT64_LIMIT = 1 << 63
-_TRUTH = {"true": True, "false": False}
-
-
 @dataclass(frozen=True, eq=False)
 class FileGraph:
-    """A graph as files describe it: nodes by key, weighted relationships, properties.
+    """A graph as files describe it: N nodes by key, M weighted relationships, properties."""
 
-    Parameters
-    ----------
-    keys : sequence of int or str
-        The N node keys, sorted; integers if every key in the files is written as one, else strings.
-    source, target : int64 array of shape (M,)
-        Rows of the two ends of each relationship, in the direction of the file.
-    weight : float64 array of shape (M,)
-        Finite, 0 or more; several lines for one (source, target) are summed into one.
-    time : float64 array of shape (M,), optional
-        Since when each relationship has been there, the earliest of several lines; NaN where none says. None
-        where the file has no such column.
-    times_are_dates : bool
-        Whether `time` is in seconds since 1970 UTC, from dates, rather than numbers of the file.
-    features : CSR array of shape (N, F), optional
-        The attribute file, when it was read as one list of numbers per node.
-    has_features : bool array of shape (N,)
-        Which nodes have a line in the attribute file.
-    columns : mapping of str to sequence
-        The attribute file read column by column: a bool, int, float, date, datetime, str or None for every
-        node.
-    labels : sequence of tuple of str, optional
-        The labels of each node.
-    several_labels : bool
-        Whether a node may carry any number of labels (the label file has 0/1 columns).
-    attribute_names : sequence of str
-        Names of the attribute file's F columns.
-    counts : mapping of str to int
-        ``lines`` of the edge list, ``merged`` lines among them that repeat a (source, target), nodes
-        ``without_attributes`` and ``without_label`` although there is such a file, and, where there is such
-        a column, relationships ``without_time``.
-    """
-
-    keys: Sequence[int] | Sequence[str]
-    source: NDArray[np.int64]
+    keys: Sequence[int] | Sequence[str]  # sorted; integers if every key in the files is written as one
+    source: NDArray[np.int64]  # (M,): rows of the two ends, in the direction of the file
     target: NDArray[np.int64]
-    weight: NDArray[np.float64]
-    time: NDArray[np.float64] | None
-    times_are_dates: bool
-    features: sparse.csr_array | None
-    has_features: NDArray[np.bool_]
-    columns: Mapping[str, Sequence[Any]]
-    labels: Sequence[tuple[str, ...]] | None
-    several_labels: bool
-    attribute_names: Sequence[str]
+    weight: NDArray[np.float64]  # (M,): finite, 0 or more; the sum of lines for one (source, target)
+    time: NDArray[np.float64] | None  # (M,): since when, the earliest of several lines; NaN where none says
+    times_are_dates: bool  # whether `time` is in seconds since 1970 UTC, from dates, or numbers of the file
+    features: sparse.csr_array | None  # (N, F): the attribute file, if read as one list of numbers per node
+    has_features: NDArray[np.bool_]  # (N,): which nodes have a line in the attribute file
+    columns: Mapping[str, Sequence[Any]]  # the attribute file column by column; None where a cell is empty
+    labels: Sequence[tuple[str, ...]] | None  # of each node
+    several_labels: bool  # whether a node may carry any number of labels (the label file has 0/1 columns)
+    attribute_names: Sequence[str]  # of the attribute file's F columns
+    # ``lines`` of the edge list, ``merged`` lines among them that repeat a (source, target), nodes
+    # ``without_attributes`` and ``without_label`` although there is such a file, and, where there is such a
+    # column, relationships ``without_time``.
     counts: Mapping[str, int]
 
     def properties(self, row: int) -> dict[str, Any]:
-        """Properties of the node in `row`, as a database stores them.
+        """Return the properties of the node in `row`, as a database stores them.
 
-        Returns
-        -------
-        dict
-            ``features`` (list of float) or one entry per attribute column; ``label`` (str) or
-            ``labels`` (list of str). None stands for a value that the files do not give.
+        They are ``features`` (list of float) or one entry per attribute column, and ``label`` (str) or
+        ``labels`` (list of str). None stands for a value that the files do not give.
         """
         properties: dict[str, Any] = {name: values[row] for name, values in self.columns.items()}
         if self.features is not None:
@@ -344,7 +312,7 @@ def read_graph_files(
 ) -> FileGraph:
     """Read a graph from an edge list and, optionally, a file of attributes and one of labels.
 
-    A node is whatever any of the files names: one without relationships is known by its attributes.
+    A node is whatever any of the files names; one without relationships has a line of attributes or a label.
 
     Parameters
     ----------

@@ -17,21 +17,11 @@ _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a graph came from, as plain data that JSON can hold.
+    """Where a graph came from, as plain data that JSON can hold."""
 
-    Parameters
-    ----------
-    projection : mapping
-        What was asked for: labels, relationship types, weight, attributes, filters.
-    counts : mapping of str to int
-        What was met: nodes, relationships read, dropped for zero weight, and so on.
-    attribute_recipe : sequence of mappings
-        One entry per property: how its values became columns.
-    """
-
-    projection: Mapping[str, Any] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    attribute_recipe: Sequence[Mapping[str, Any]] = ()
+    projection: Mapping[str, Any] = field(default_factory=dict)  # labels, types, weight, attributes, filters
+    counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, and so on
+    attribute_recipe: Sequence[Mapping[str, Any]] = ()  # of each property: how its values became columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,14 +120,14 @@ class Graph:
             Rows of this graph, rising; those of the new graph in this order.
         """
         edges, inside = self.edges, np.isin(np.arange(self.n_nodes), nodes)
-        kept = inside[edges.row] & inside[edges.col]
+        joins_two = inside[edges.row] & inside[edges.col]
         return replace(
             self,
             adjacency=self.adjacency[nodes][:, nodes],
             attributes=None if self.attributes is None else self.attributes[nodes],
             node_ids=[self.node_ids[row] for row in nodes.tolist()] if self.node_ids else (),
             labels={label: carries[nodes] for label, carries in self.labels.items()},
-            edge_times=None if self.edge_times is None else self.edge_times[kept],
+            edge_times=None if self.edge_times is None else self.edge_times[joins_two],
         )
 
     def __repr__(self) -> str:
@@ -149,19 +139,9 @@ def earliest_times(
 ) -> NDArray[np.float64]:
     """Return since when each undirected edge has been there: the earliest time of what joins its two ends.
 
-    Parameters
-    ----------
-    u, v : int64 arrays of shape (M,)
-        Rows of the two ends, either way round, u != v; a pair may come several times.
-    times : float64 array of shape (M,)
-        Time of each, NaN where it is not known.
-    n_nodes : int
-        Number of rows.
-
-    Returns
-    -------
-    float64 array of shape (n_edges,)
-        In the order of `Graph.edge_times`; NaN for a pair without any time. The same bits for any order.
+    `u` and `v` are rows, u != v, either way round; a pair may come several times, and its time be NaN where
+    it is unknown. The times are in the order of `Graph.edge_times`, NaN for a pair without any; the same bits
+    for any order of pairs.
     """
     pairs = np.minimum(u, v) * np.int64(n_nodes) + np.maximum(u, v)
     times = times + 0.0  # -0.0 would be the same time in other bits
@@ -172,18 +152,7 @@ def earliest_times(
 
 
 def check_weights(weights: NDArray[np.float64]) -> None:
-    """See that weights can be summed and divided by each other.
-
-    Parameters
-    ----------
-    weights : float64 array
-        All above 0.
-
-    Raises
-    ------
-    ValueError
-        If one is smaller than 1e-290, or larger than 1e290.
-    """
+    """Raise a ValueError if a positive weight is too small or too large to be summed and divided."""
     odd = weights[(weights < _SMALLEST_WEIGHT) | (weights > _LARGEST_WEIGHT)]
     if odd.size:
         raise ValueError(f"a weight is {odd[0]:g}: other than 0, it must lie between 1e-290 and 1e290")
@@ -232,16 +201,14 @@ def _checked_attributes(values: Any, n: int) -> sparse.csr_array | NDArray[np.fl
     """Check shape and finiteness; return a CSR array or a C-ordered float64 array."""
     result: sparse.csr_array | NDArray[np.float64]
     if _is_sparse(values):
-        csr = sparse.csr_array(values, dtype=np.float64)
-        csr.sum_duplicates()
-        finite = bool(np.isfinite(csr.data).all())
-        result = csr
+        result = sparse.csr_array(values, dtype=np.float64)
+        result.sum_duplicates()
+        numbers = result.data
     else:
-        result = np.ascontiguousarray(values, dtype=np.float64)
-        finite = bool(np.isfinite(result).all())
+        result = numbers = np.ascontiguousarray(values, dtype=np.float64)
     if result.ndim != 2 or result.shape[0] != n:
         raise ValueError(f"attributes must have shape ({n}, F), got {result.shape}")
-    if not finite:
+    if not np.isfinite(numbers).all():
         raise ValueError("attributes has a value that is NaN or infinite")
     return result
 

@@ -30,24 +30,20 @@ _LINE = 64  # bytes of a cache line
 # Numba calls what follows while it compiles: arguments are types, then values of LLVM.
 
 
+def _same_bits(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.bitcast(arguments[0], context.get_value_type(signature.return_type))
+
+
 @intrinsic
 def bits_of(_typing: Any, x: Any) -> Any:
     """Return the 64 bits of a float as an integer."""
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.int64))
-
-    return types.int64(types.float64), generate
+    return types.int64(types.float64), _same_bits
 
 
 @intrinsic
 def float_of(_typing: Any, bits: Any) -> Any:
     """Return the float that 64 bits stand for."""
-
-    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
-
-    return types.float64(types.int64), generate
+    return types.float64(types.int64), _same_bits
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -40,15 +40,10 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba has no types
 
 
 def njit(*, cache: bool, **options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function as ``numba.njit`` does.
+    """Compile a function as ``numba.njit`` does, with its other options.
 
-    Parameters
-    ----------
-    cache : bool
-        Whether to keep the compiled code where Numba keeps it (``NUMBA_CACHE_DIR``, beside the module, or the
-        user's cache), or else, where nothing of that can be written to, in a temporary folder of the user's.
-    **options
-        As for ``numba.njit``.
+    With `cache`, compiled code is where Numba has it (``NUMBA_CACHE_DIR``, beside the module, or the user's
+    cache), or else, where nothing of that can be written to, in a temporary folder of the user's.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
@@ -86,8 +81,8 @@ def _temporary_folder() -> str | None:
         folder = Path(tempfile.gettempdir()) / f"heat-neo4j-{os.geteuid()}"
         with suppress(FileExistsError):
             folder.mkdir(0o700)
-        found = folder.lstat()
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+        status = folder.lstat()
+        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
         return str(folder) if ours else tempfile.mkdtemp(prefix="heat-neo4j-")
     except OSError:
         return None

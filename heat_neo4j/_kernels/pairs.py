@@ -19,26 +19,23 @@ from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, ste
 from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
-    "BLOOM_BITS",
     "RING",
     "Negatives",
     "PairSet",
     "contains",
-    "count_set_bits",
     "draw_negatives",
     "list_negatives",
     "open_weights",
     "record_walks",
 ]
 
-RING = 128
-"""Draws that are kept ahead of their use; a power of 2."""
-_PROPOSED = 32
-_WALK_AHEAD = 4
-BLOOM_BITS = 4
+RING = 128  # draws that are kept ahead of their use; a power of 2
+_PROPOSED = 32  # draws that are made at a time
+_WALK_AHEAD = 4  # nodes of a walk by which memory is fetched ahead of its use
+_BLOOM_BITS = 4  # of each pair
+# Draws in a row that may fail before one from inside D is taken. Nodes of which this is to be expected have
+# lists; only a Bloom filter that is nearly full makes it happen.
 _MAX_DRAWS = 200
-"""Draws in a row that may fail before one from inside D is kept. Nodes of which this is to be expected have
-lists; only a Bloom filter that is nearly full makes it happen."""
 _S6 = np.uint64(6)
 _S32 = np.uint64(32)
 _LOW_6 = np.uint64(63)
@@ -48,43 +45,21 @@ _ZERO = np.uint64(0)
 
 
 class PairSet(NamedTuple):
-    """The set D.
+    """The set D."""
 
-    Attributes
-    ----------
-    words : uint64 array
-        The bits.
-    row_words : int
-        Words per source node of an exact set; 0 for a Bloom filter.
-    """
-
-    words: NDArray[np.uint64]
-    row_words: int
+    words: NDArray[np.uint64]  # the bits
+    row_words: int  # words per source node of an exact set; 0 for a Bloom filter
 
 
 class Negatives(NamedTuple):
-    """The noise distribution over nodes, and what it must avoid.
+    """The noise distribution over nodes, and D, which it must avoid."""
 
-    Attributes
-    ----------
-    slots : uint64 array of shape (N,)
-        Alias table over all nodes, by occurrences ** exponent, see `alias_slots`.
-    exists : bool array of shape (N,)
-        Whether the node has any negative at all.
-    listed_from : int64 array of shape (N + 1,)
-        Where the list of a node's negatives begins; it is empty where few draws have to be repeated.
-    listed, listed_slots : int32 array, uint64 array
-        The listed negatives, all or a sample of them, and an alias table over each list.
-    words, row_words : uint64 array, int
-        D, as in `PairSet`. (Not a `PairSet`: parallel kernels take flat tuples only.)
-    """
-
-    slots: NDArray[np.uint64]
-    exists: NDArray[np.bool_]
-    listed_from: NDArray[np.int64]
-    listed: NDArray[np.int32]
-    listed_slots: NDArray[np.uint64]
-    words: NDArray[np.uint64]
+    slots: NDArray[np.uint64]  # (N,): alias table over all nodes, by occurrences ** exponent
+    exists: NDArray[np.bool_]  # (N,): whether the node has any negative at all
+    listed_from: NDArray[np.int64]  # (N + 1,): where a node's list begins; empty where few draws are repeated
+    listed: NDArray[np.int32]  # the listed negatives, all or a sample of them
+    listed_slots: NDArray[np.uint64]  # an alias table over each list
+    words: NDArray[np.uint64]  # as in `PairSet`; parallel kernels take flat tuples only
     row_words: int
 
 
@@ -100,7 +75,7 @@ def _locate(row_words: int, n_words: int, source: int, context: int) -> tuple[An
     word = np.int64(((hashed >> _S32) * np.uint64(n_words)) >> _S32)
     mask = _ZERO
     hashed = mix(hashed)
-    for _ in range(BLOOM_BITS):
+    for _ in range(_BLOOM_BITS):
         mask |= _ONE << (hashed & _LOW_6)
         hashed >>= _S6
     return word, mask
@@ -156,26 +131,14 @@ def record_walks(
     Pairs count with multiplicity, both directions. Setting bits and adding integers give the same result in
     every order.
     """
-    found = 0
+    n_pairs = 0
     i = next_index(shared)
     while i < lengths.shape[0]:
-        found += _record_walk(nodes[i], lengths[i], window, words, row_words)
+        n_pairs += _record_walk(nodes[i], lengths[i], window, words, row_words)
         for a in range(lengths[i]):
             atomic_add(occurrences, nodes[i, a], 1)
         i = next_index(shared)
-    atomic_add(total, 0, found)
-
-
-@njit(cache=True)
-def count_set_bits(words: Any) -> int:
-    """Return the number of bits set."""
-    total = 0
-    for i in range(words.shape[0]):
-        word = words[i]
-        while word != _ZERO:
-            word &= word - _ONE
-            total += 1
-    return total
+    atomic_add(total, 0, n_pairs)
 
 
 @njit(cache=True, nogil=True)
@@ -231,18 +194,10 @@ def list_negatives(
     pairs: Any, weights: Any, nodes: Any, counts: Any, key: np.uint64, listed_from: Any, listed: Any,
     listed_slots: Any, shared: Any, thread: int, n_threads: int,
 ) -> None:  # fmt: skip
-    """Fill the lists of some nodes. Run by a team.
+    """Fill the lists of some `nodes`, of which each has `counts` negatives. Run by a team.
 
-    Parameters
-    ----------
-    pairs, weights : PairSet, float64 array of shape (N,)
-        D, and how likely each node is drawn.
-    nodes, counts : int64 arrays
-        Whose lists, and how many negatives each has.
-    key : uint64
-        Key of the random streams of lists that have no room for all.
-    listed_from, listed, listed_slots
-        Of `Negatives`: the room, and what is filled.
+    `key` is of the random streams of lists that have no room for all. `listed_from` says where each list is
+    in `listed` and `listed_slots`, which are filled.
     """
     i = next_index(shared)
     while i < nodes.shape[0]:
@@ -271,29 +226,9 @@ def draw_negatives(
     """Put `count` draws from Gamma(source), which must not be empty, into `out` from place `first` on.
 
     What stands behind them then has no meaning. Takes the arrays of `Negatives` one by one: in a hot loop,
-    looking into the tuple costs as much as a draw.
-
-    Parameters
-    ----------
-    slots, ..., row_words
-        Of `Negatives`.
-    source : int
-        Whose negatives.
-    state : uint64
-        The stream.
-    drawn, proposed : int
-        How many numbers of the stream are used up, and how many of them are in the ring or were; 0 at first.
-    proposals : int32 array of shape (RING,)
-        The ring, of this stream alone.
-    out : int32 array
-        Receives the negatives.
-    first, count : int
-        Where, and how many.
-
-    Returns
-    -------
-    (int, int)
-        `drawn` and `proposed` for the next call.
+    looking into the tuple costs as much as a draw. Of the stream `state`, `drawn` numbers are used up, and
+    `proposed`, both 0 at first, are or were in the ring `proposals`, shape (RING,), of this stream alone.
+    Return `drawn` and `proposed` for the next call.
     """
     begin = listed_from[source]
     size = listed_from[source + 1] - begin
@@ -318,8 +253,8 @@ def draw_negatives(
         v = proposals[drawn & (RING - 1)]
         drawn += 1
         new = np.int64(not _has(words, row_words, source, v)) | np.int64(failed == _MAX_DRAWS)
-        kept = np.int64(v != source) & new
+        suits = np.int64(v != source) & new
         out[used] = v
-        used += kept
-        failed = min(failed + 1, _MAX_DRAWS) * (1 - kept)
+        used += suits
+        failed = min(failed + 1, _MAX_DRAWS) * (1 - suits)
     return drawn, proposed

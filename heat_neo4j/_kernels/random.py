@@ -13,7 +13,17 @@ import numpy as np
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["advance", "alias_slots", "draw_slot", "mix", "step", "stream", "unit"]
+__all__ = [
+    "advance",
+    "alias_slots",
+    "draw_cumulative",
+    "draw_slot",
+    "first_above",
+    "mix",
+    "step",
+    "stream",
+    "unit",
+]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -58,6 +68,25 @@ def advance(state: np.uint64, steps: int) -> np.uint64:
 def unit(state: np.uint64) -> float:
     """Return the uniform number in [0, 1) that belongs to `state`."""
     return np.float64(mix(state) >> _S11) * _TO_UNIT
+
+
+@njit(cache=True, inline="always")
+def first_above(cumulative: Any, first: int, last: int, target: float) -> Any:
+    """Return the first k in [first, last) with cumulative[k] > target, or last - 1."""
+    low, high = first, last - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if cumulative[middle] > target:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True, inline="always")
+def draw_cumulative(cumulative: Any, first: int, last: int, state: np.uint64) -> Any:
+    """Return a random k in [first, last), by weights that are cumulative there."""
+    return first_above(cumulative, first, last, unit(state) * cumulative[last - 1])
 
 
 @njit(cache=True, inline="always")

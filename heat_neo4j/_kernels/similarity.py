@@ -20,7 +20,16 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
-from heat_neo4j._kernels.random import alias_slots, draw_slot, mix, step, stream, unit
+from heat_neo4j._kernels.random import (
+    alias_slots,
+    draw_cumulative,
+    draw_slot,
+    first_above,
+    mix,
+    step,
+    stream,
+    unit,
+)
 from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
@@ -39,6 +48,8 @@ __all__ = [
 ]
 
 NO_SIMILAR = -1
+# Columns of `Similarity.scalars`: 1 / |z|, or 0 for a row of zeros; the base; and the envelope's weight
+# outside of the node's columns, the sum of max(base_u + base_v, 0) / |z_v| over all v.
 INVERSE_NORM, BASE, APART = range(3)
 _SCALARS = 3
 _ROUNDING = 1e-12  # a sum below this share of its terms is rounding
@@ -48,58 +59,26 @@ _SHORTER = 8  # a row so many times shorter than another is looked up in it, ent
 
 
 class Similarity(NamedTuple):
-    """All that sampling needs; which arrays are filled depends on how the law is sampled.
+    """All that sampling needs; which arrays are filled depends on the way of sampling."""
 
-    Attributes
-    ----------
-    use_table : bool
-        Sample from `table`.
-    table : float32 array of shape (N, N), or (0, 0)
-        Cumulative similarities of each row, unnormalised; last entry 0 where nothing is similar.
-    indptr, indices, values : CSR arrays
-        d, one row per node.
-    scalars : float64 array of shape (N, 3), or (0, 3)
-        Of each node: `INVERSE_NORM`, 1 / |z_v|, 0 for a row of zeros; `BASE`; `APART`, the envelope's weight
-        outside of its columns: the sum of max(base_u + base_v, 0) / |z_v| over all v.
-    owned_cumulative : float64 array of shape (nnz,)
-        Envelope weight of each column of a node, cumulative within its row.
-    col_indptr, col_nodes, col_slots : CSC arrays
-        Owners of each column: first those with d > 0, then the others; an alias table by abs(d) / |z| over
-        either part.
-    col_split : int64 array of shape (F,)
-        Where in the column the second part begins.
-    by_base : int32 array of shape (N,)
-        Nodes in falling order of their base.
-    base_sums : float64 array of shape (N + 1, 2)
-        Sums of 1 / |z| and of base / |z| over the first nodes of that order.
-    reach : int64 array of shape (N,)
-        How many nodes of that order have a base above -base_u.
-    listed : bool array of shape (N,)
-        Whether a node draws from its list, which may be empty.
-    listed_from : int64 array of shape (N + 1,)
-        Where the list of a node begins.
-    listed_nodes, listed_cumulative : int32 and float64 arrays
-        The lists; weights, cumulative within a list.
-    """
-
-    use_table: bool
-    table: NDArray[np.float32]
-    indptr: NDArray[np.int64]
+    use_table: bool  # sample from `table`
+    table: NDArray[np.float32]  # (N, N) or (0, 0): cumulative similarities of each row, unnormalised
+    indptr: NDArray[np.int64]  # d as a CSR array, one row per node
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
-    scalars: NDArray[np.float64]
-    owned_cumulative: NDArray[np.float64]
-    col_indptr: NDArray[np.int64]
-    col_nodes: NDArray[np.int32]
-    col_slots: NDArray[np.uint64]
-    col_split: NDArray[np.int64]
-    by_base: NDArray[np.int32]
-    base_sums: NDArray[np.float64]
-    reach: NDArray[np.int64]
-    listed: NDArray[np.bool_]
-    listed_from: NDArray[np.int64]
+    scalars: NDArray[np.float64]  # (N, 3) or (0, 3): `INVERSE_NORM`, `BASE` and `APART` of each node
+    owned_cumulative: NDArray[np.float64]  # (nnz,): envelope weight of a node's columns, cumulative
+    col_indptr: NDArray[np.int64]  # of a CSC array
+    col_nodes: NDArray[np.int32]  # owners of each column: first those with d > 0, then the others
+    col_slots: NDArray[np.uint64]  # an alias table by abs(d) / |z| over either part
+    col_split: NDArray[np.int64]  # (F,): where in the column the second part begins
+    by_base: NDArray[np.int32]  # (N,): nodes in falling order of their base
+    base_sums: NDArray[np.float64]  # (N + 1, 2): sums of 1 / |z| and base / |z| over the first of these
+    reach: NDArray[np.int64]  # (N,): how many nodes of that order have a base above -base_u
+    listed: NDArray[np.bool_]  # (N,): whether a node draws from its list, which may be empty
+    listed_from: NDArray[np.int64]  # (N + 1,): where the list of a node begins
     listed_nodes: NDArray[np.int32]
-    listed_cumulative: NDArray[np.float64]
+    listed_cumulative: NDArray[np.float64]  # weights, cumulative within a list
 
 
 @njit(cache=True, error_model="numpy")
@@ -163,14 +142,9 @@ def table_rows(
 def owner_slots(col_indptr: Any, col_nodes: Any, col_values: Any, inverse_norm: Any) -> Any:
     """Sort each column's owners, those with d > 0 first, and make alias tables over both parts.
 
-    Returns
-    -------
-    nodes, values, slots, split
-        As in `Similarity`: col_nodes, col_slots, col_split; and d, in the order of the nodes.
-    sums : float64 array of shape (F, 2)
-        Sums of abs(d) / |z| over both parts; 0 where a part has but one owner, who is alone with it.
-    most : float64 array of shape (F, 2)
-        Largest abs(d) of both parts, 0 likewise.
+    Return (nodes, values, slots, split, sums, most): col_nodes, d in their order, col_slots and col_split of
+    `Similarity`; the sum of abs(d) / |z| and the largest abs(d) of both parts, shape (F, 2), 0 where a part
+    has but one owner, who is alone with it.
     """
     columns = col_indptr.shape[0] - 1
     nodes, values = np.empty_like(col_nodes), np.empty_like(col_values)
@@ -233,19 +207,6 @@ def envelopes(indptr: Any, indices: Any, values: Any, sums: Any, by_base: Any, s
 
 
 @njit(cache=True, inline="always")
-def _search(cumulative: Any, first: int, last: int, target: float) -> Any:
-    """Return the first k in [first, last) with cumulative[k] > target, or last - 1."""
-    low, high = first, last - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if cumulative[middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@njit(cache=True, inline="always")
 def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
     """Return (z_u . z_v, or 0 where it is not positive; the envelope), both without the norms."""
     both, above = 0.0, 0.0
@@ -292,7 +253,7 @@ def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
     state = step(state)
     target = unit(state) * (owned + s.scalars[u, APART])
     if target < owned:
-        k = _search(s.owned_cumulative, first, last, target)
+        k = first_above(s.owned_cumulative, first, last, target)
         f = np.int64(s.indices[k])
         if s.values[k] > 0.0:
             begin, end = s.col_indptr[f], s.col_split[f]
@@ -354,8 +315,8 @@ def _may_be_similar(s: Any, most: Any, u: int) -> bool:
 
 
 @njit(cache=True)
-def _gather(s: Any, col_values: Any, u: int, dots: Any, met: Any, found: Any) -> Any:
-    """Put the nodes that are similar to u into `found`, and their weights into `dots`; return how many.
+def _gather(s: Any, col_values: Any, u: int, dots: Any, met: Any, similar: Any) -> Any:
+    """Put the nodes that are similar to u into `similar`, and their weights into `dots`; return how many.
 
     Before, `dots` is 0 and `met` False everywhere; after, but for the weights, likewise.
     """
@@ -367,27 +328,27 @@ def _gather(s: Any, col_values: Any, u: int, dots: Any, met: Any, found: Any) ->
             dots[v] += s.values[k] * col_values[j]
             if not met[v]:
                 met[v] = True
-                found[size] = v
+                similar[size] = v
                 size += 1
     for i in range(s.reach[u]):
         v = s.by_base[i]
         if not met[v]:
             met[v] = True
-            found[size] = v
+            similar[size] = v
             size += 1
-    kept = np.int64(0)
+    n_similar = np.int64(0)
     one = s.scalars[u, BASE]
     for i in range(size):
-        v = found[i]
+        v = similar[i]
         met[v] = False
         other = s.scalars[v, BASE]
         dot = _positive(dots[v] + (one + other), one, other)
         dots[v] = 0.0
         if v != u and dot > 0.0 and s.scalars[v, INVERSE_NORM] > 0.0:
             dots[v] = dot * s.scalars[v, INVERSE_NORM]
-            found[kept] = v
-            kept += 1
-    return kept
+            similar[n_similar] = v
+            n_similar += 1
+    return n_similar
 
 
 @njit(cache=True, nogil=True)
@@ -396,14 +357,14 @@ def count_similar(
 ) -> None:
     """Write how many nodes are similar to each of the `crowded` ones to `counts`. Run by a team."""
     n = s.scalars.shape[0]
-    dots, met, found = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    dots, met, similar = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
     i = next_index(shared)
     while i < crowded.shape[0]:
         counts[i] = 0
         if _may_be_similar(s, most, crowded[i]):
-            counts[i] = _gather(s, col_values, crowded[i], dots, met, found)
+            counts[i] = _gather(s, col_values, crowded[i], dots, met, similar)
             for j in range(counts[i]):
-                dots[found[j]] = 0.0
+                dots[similar[j]] = 0.0
         i = next_index(shared)
 
 
@@ -416,40 +377,40 @@ def list_similar(
     Where there is less room than that, so many are drawn from them instead, each by its weight.
     """
     n = s.scalars.shape[0]
-    dots, met, found = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
+    dots, met, similar = np.zeros(n), np.zeros(n, dtype=np.bool_), np.empty(n, dtype=np.int32)
     cumulative = np.empty(n)
     i = next_index(shared)
     while i < crowded.shape[0]:
         if counts[i] > 0:
             u = crowded[i]
-            size = _gather(s, col_values, u, dots, met, found)
+            size = _gather(s, col_values, u, dots, met, similar)
             running = 0.0
             for j in range(size):
-                running += dots[found[j]]
-                dots[found[j]] = 0.0
+                running += dots[similar[j]]
+                dots[similar[j]] = 0.0
                 cumulative[j] = running
             begin = s.listed_from[u]
             room = s.listed_from[u + 1] - begin
             state = stream(_PROBE_KEY, n + u)
             for j in range(room):
                 if room == size:
-                    s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = found[j], cumulative[j]
+                    s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = similar[j], cumulative[j]
                 else:
                     state = step(state)
-                    drawn = _search(cumulative, 0, size, unit(state) * running)
-                    s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = found[drawn], j + 1.0
+                    drawn = draw_cumulative(cumulative, 0, size, state)
+                    s.listed_nodes[begin + j], s.listed_cumulative[begin + j] = similar[drawn], j + 1.0
         i = next_index(shared)
 
 
 @njit(cache=True)
-def _draw_by_rejection(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen: Any) -> None:
+def _draw_by_rejection(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
     """See `sample_similar`. All propose before any is judged: their memory is fetched meanwhile."""
     state = np.empty(n, dtype=np.uint64)
     proposed = np.empty(n, dtype=np.int64)
     pending = np.empty(n, dtype=np.int64)
     waiting = 0
     for a in range(n):
-        i = asking[a]
+        i = places[a]
         if not s.listed[nodes[i]]:
             state[waiting] = mix(states[i])
             pending[waiting] = i
@@ -480,40 +441,29 @@ def _draw_by_rejection(s: Any, nodes: Any, states: Any, asking: Any, n: int, cho
 
 @njit(cache=True)
 def expect_similar(s: Any, u: int) -> None:
-    """Fetch what `sample_similar` will want to know of a node."""
+    """Fetch what `sample_similar` reads of a node."""
     if s.scalars.shape[0] > 0:
         prefetch(s.indptr, u)
         prefetch(s.scalars, u)
 
 
 @njit(cache=True)
-def sample_similar(s: Any, nodes: Any, states: Any, asking: Any, n: int, chosen: Any) -> None:
+def sample_similar(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
     """Draw a similar node for some nodes at once; each a pure function of the graph, node and state.
 
-    Parameters
-    ----------
-    s : Similarity
-        The law Y.
-    nodes, states : int64 array, uint64 array
-        Nodes u, and the state of a stream for each.
-    asking : int64 array
-        Its first `n` entries are the places in `nodes` that ask.
-    n : int
-        See `asking`.
-    chosen : int64 array
-        Receives, at those places, a node drawn from Y_u, or NO_SIMILAR.
+    The first `n` entries of `places` say which of `nodes`, and of `states`, those of a stream for each; there
+    `chosen` receives a node drawn from Y_u, or NO_SIMILAR.
     """
     size = s.table.shape[0]
     lists = s.listed.shape[0] > 0
     for a in range(n):
-        i = asking[a]
+        i = places[a]
         row = nodes[i]
         chosen[i] = NO_SIMILAR
         if size > 0 and s.table[row, size - 1] > 0.0:
-            chosen[i] = _search(s.table[row], 0, size, unit(states[i]) * s.table[row, size - 1])
+            chosen[i] = draw_cumulative(s.table[row], 0, size, states[i])
         elif lists and s.listed[row] and s.listed_from[row + 1] > s.listed_from[row]:
             first, last = s.listed_from[row], s.listed_from[row + 1]
-            target = unit(states[i]) * s.listed_cumulative[last - 1]
-            chosen[i] = s.listed_nodes[_search(s.listed_cumulative, first, last, target)]
+            chosen[i] = s.listed_nodes[draw_cumulative(s.listed_cumulative, first, last, states[i])]
     if s.scalars.shape[0] > 0:
-        _draw_by_rejection(s, nodes, states, asking, n, chosen)
+        _draw_by_rejection(s, nodes, states, places, n, chosen)

@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = [
-    "first_at_least",
-    "sparse_products",
-]
+__all__ = ["first_at_least", "sparse_products"]
+
+Places = NDArray[np.int64]
+Columns = NDArray[np.int32]
+Values = NDArray[np.float64]
 
 
 @njit(cache=True)
-def first_at_least(indices: NDArray[np.int32], low: int, high: int, column: int) -> int:
+def first_at_least(indices: Columns, low: int, high: int, column: int) -> int:
     """Return the first place in [low, high) whose index is at least `column`; `high` if there is none."""
     while low < high:
         middle = (low + high) >> 1
@@ -26,36 +27,24 @@ def first_at_least(indices: NDArray[np.int32], low: int, high: int, column: int)
 
 
 @njit(cache=True)
-def _advance(indices: NDArray[np.int32], place: int, end: int, column: int) -> int:
+def _advance(indices: Columns, place: int, end: int, column: int) -> int:
     """Return the first place from `place` on whose index is at least `column`, by steps that double."""
     step = 1
     while place + step < end and indices[place + step] < column:
         place += step
         step <<= 1
-    found: int = first_at_least(indices, place, min(place + step, end), column)
-    return found
+    return int(first_at_least(indices, place, min(place + step, end), column))
 
 
 @njit(cache=True)
 def sparse_products(
-    left_indptr: NDArray[np.int64],
-    left_indices: NDArray[np.int32],
-    left_values: NDArray[np.float64],
-    right_indptr: NDArray[np.int64],
-    right_indices: NDArray[np.int32],
-    right_values: NDArray[np.float64],
-    u: NDArray[np.int64],
-    v: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return left[u[i]] . right[v[i]] for each i, added up by rising column.
+    left_indptr: Places, left_indices: Columns, left_values: Values, right_indptr: Places,
+    right_indices: Columns, right_values: Values, u: Places, v: Places,
+) -> Values:  # fmt: skip
+    """Return left[u[i]] . right[v[i]] for each i, shape (m,), added up by rising column.
 
-    Parameters
-    ----------
-    left_indptr, left_indices, left_values, right_indptr, right_indices, right_values
-        Two CSR arrays with as many columns, their indices sorted and different within a row. A short row
-        against a long one takes time by the short one.
-    u, v : int64 arrays of shape (m,)
-        Rows of the one and of the other.
+    Both CSR arrays have as many columns, their indices sorted and different within a row. A short row against
+    a long one takes time by the short one.
     """
     products = np.empty(u.shape[0])
     for i in range(u.shape[0]):

@@ -18,41 +18,35 @@ from heat_neo4j._kernels.sparse import first_at_least
 from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
+    "BLOCK",
     "GROUP",
     "IS_SOURCE",
     "IS_TARGET",
     "NO_PARTNER",
-    "TILE",
-    "VIEW",
+    "PROJECTED",
     "count_pairs_above",
     "nearest_absent",
     "paired_excess",
 ]
 
+Array = NDArray[np.float64]
+Nodes = NDArray[np.int64]
+Columns = NDArray[np.int32]
+Roles = NDArray[np.uint8]
+
 IS_SOURCE = np.uint8(1)
 IS_TARGET = np.uint8(2)
 NO_PARTNER = -1
-TILE = 64
-"""Points that lie together, see `heat_neo4j.geometry.search`."""
-GROUP = 64
-"""Tiles that lie together."""
-VIEW = 16
-"""Coordinates by which far points are told from near ones."""
-_BLOCK = 256
+BLOCK = 64  # points that lie together, see `heat_neo4j.geometry.search`
+GROUP = 64  # blocks that lie together
+PROJECTED = 16  # coordinates of the projection by which far points are told from near ones
+_CHUNK = 256  # pairs that are compared at a time
 _SLACK = 1.0 + 1e-6  # what rounding does to z, as a share of it
 _BLUR = 1e-14  # and, as |x - y|^2, where large times cancel
 
 
 @njit(cache=True)
-def _excess(
-    spatial: NDArray[np.float64],
-    time: NDArray[np.float64],
-    u: int,
-    first: int,
-    last: int,
-    z: NDArray[np.float64],
-    along: NDArray[np.float64],
-) -> None:
+def _excess(spatial: Array, time: Array, u: int, first: int, last: int, z: Array, along: Array) -> None:
     """Fill z[: last - first] with cosh d(u, v) - 1 for v in [first, last); `along` is scratch."""
     n = last - first
     for j in range(n):
@@ -71,12 +65,7 @@ def _excess(
 
 
 @njit(cache=True)
-def paired_excess(
-    spatial: NDArray[np.float64],
-    time: NDArray[np.float64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-) -> NDArray[np.float64]:
+def paired_excess(spatial: Array, time: Array, left: Nodes, right: Nodes) -> Array:
     """Return z = cosh d - 1 of the pairs (left[i], right[i])."""
     z = np.empty(left.shape[0])
     along = np.empty(1)
@@ -86,14 +75,13 @@ def paired_excess(
 
 
 @njit(cache=True)
-def _is_neighbour(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: int, v: int) -> bool:
+def _is_neighbour(indptr: Nodes, indices: Columns, u: int, v: int) -> bool:
     place = first_at_least(indices, indptr[u], indptr[u + 1], v)
-    found: bool = place < indptr[u + 1] and indices[place] == v
-    return found
+    return bool(place < indptr[u + 1] and indices[place] == v)
 
 
 @njit(cache=True)
-def _sift_down(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int) -> None:
+def _sift_down(distance: Array, partner: Nodes, size: int) -> None:
     """Restore a heap, largest (distance, partner) on top, whose top entry has been replaced."""
     at = 0
     d, v = distance[0], partner[0]
@@ -115,7 +103,7 @@ def _sift_down(distance: NDArray[np.float64], partner: NDArray[np.int64], size: 
 
 
 @njit(cache=True)
-def _sift_up(distance: NDArray[np.float64], partner: NDArray[np.int64], at: int) -> None:
+def _sift_up(distance: Array, partner: Nodes, at: int) -> None:
     """Restore a heap whose last entry, `at`, has been added."""
     d, v = distance[at], partner[at]
     while at > 0:
@@ -142,7 +130,7 @@ def _ceiling(distance: float) -> float:
 
 
 @njit(cache=True)
-def _offer(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int, d: float, v: int) -> int:
+def _offer(distance: Array, partner: Nodes, size: int, d: float, v: int) -> int:
     """Put (d, v) into a heap of the smallest; return how many it holds now."""
     if size < distance.shape[0]:
         distance[size], partner[size] = d, v
@@ -155,7 +143,7 @@ def _offer(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int,
 
 
 @njit(cache=True)
-def _sort(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int) -> None:
+def _sort(distance: Array, partner: Nodes, size: int) -> None:
     """Turn a heap into an ascending list."""
     for end in range(size - 1, 0, -1):
         distance[0], distance[end] = distance[end], distance[0]
@@ -164,9 +152,7 @@ def _sort(distance: NDArray[np.float64], partner: NDArray[np.int64], size: int) 
 
 
 @njit(cache=True)
-def _may_link(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], roles: NDArray[np.uint8], u: int, v: int
-) -> bool:
+def _may_link(indptr: Nodes, indices: Columns, roles: Roles, u: int, v: int) -> bool:
     """Tell whether two nodes are different, not joined, and of roles that go together."""
     if v == u or _is_neighbour(indptr, indices, u, v):
         return False
@@ -175,7 +161,7 @@ def _may_link(
 
 
 @njit(cache=True)
-def _excess_between(points: NDArray[np.float64], time: NDArray[np.float64], u: int, v: int) -> float:
+def _excess_between(points: Array, time: Array, u: int, v: int) -> float:
     """Return what `_excess` does, to the bit, of one pair of points that lie in memory row by row."""
     z, along = 0.0, 0.0
     for i in range(points.shape[1]):
@@ -188,52 +174,43 @@ def _excess_between(points: NDArray[np.float64], time: NDArray[np.float64], u: i
 
 
 @njit(cache=True)
-def _limit(ceiling: float, gap: float) -> float:
-    """Return how large |x - y|^2 / gap(y) can be where z is up to `ceiling`, given the gap of x."""
-    return 0.5 * ceiling * gap * _SLACK
+def _limit(ceiling: float, one_minus_square: float) -> float:
+    """Return how large |x - y|^2 / (1 - |y|^2) can be where z is up to `ceiling`, given 1 - |x|^2."""
+    return 0.5 * ceiling * one_minus_square * _SLACK
 
 
 @njit(cache=True, inline="always")
-def _least_in(
-    boxes: NDArray[np.float64], widest: NDArray[np.float64], box: int, view: NDArray[np.float64]
-) -> float:
-    """Return a lower bound of |x - y|^2 / gap(y) for the points in a box."""
+def _least_in(boxes: Array, largest: Array, box: int, projection: Array) -> float:
+    """Return a lower bound of |x - y|^2 / (1 - |y|^2) for the points y in a box."""
     apart = 0.0
-    for i in range(VIEW):
-        beyond = max(boxes[box, 0, i] - view[i], view[i] - boxes[box, 1, i], 0.0)
+    for i in range(PROJECTED):
+        beyond = max(boxes[box, 0, i] - projection[i], projection[i] - boxes[box, 1, i], 0.0)
         apart += beyond * beyond
-    least: float = max(apart - _BLUR, 0.0) / widest[box]
+    least: float = max(apart - _BLUR, 0.0) / largest[box]
     return least
 
 
 @njit(cache=True)
 def _survey(
-    boxes: NDArray[np.float64],
-    widest: NDArray[np.float64],
-    outer_boxes: NDArray[np.float64],
-    outer_widest: NDArray[np.float64],
-    masks: NDArray[np.uint8],
-    role: int,
-    view: NDArray[np.float64],
-    limit: float,
-    least: NDArray[np.float64],
-) -> None:
-    """Fill least[t] with the bound of tile t, NaN where it is over the limit or no role goes with `role`."""
-    for outer in range(outer_boxes.shape[0]):
-        first, last = outer * GROUP, min((outer + 1) * GROUP, boxes.shape[0])
-        if _least_in(outer_boxes, outer_widest, outer, view) > limit:
+    boxes: Array, largest: Array, group_boxes: Array, group_largest: Array, masks: Roles, role: int,
+    projection: Array, limit: float, least: Array,
+) -> None:  # fmt: skip
+    """Fill least[t] with the bound of block t, NaN where it is over the limit or no role goes with `role`."""
+    for group in range(group_boxes.shape[0]):
+        first, last = group * GROUP, min((group + 1) * GROUP, boxes.shape[0])
+        if _least_in(group_boxes, group_largest, group, projection) > limit:
             least[first:last] = np.nan
             continue
         for t in range(first, last):
             suited = (role & IS_SOURCE and masks[t] & IS_TARGET) or (
                 role & IS_TARGET and masks[t] & IS_SOURCE
             )
-            least[t] = _least_in(boxes, widest, t, view) if suited else np.nan
+            least[t] = _least_in(boxes, largest, t, projection) if suited else np.nan
 
 
 @njit(cache=True)
-def _nearest_tile(least: NDArray[np.float64], limit: float) -> int:
-    """Return the tile with the lowest value of those within the limit; -1 if there is none."""
+def _nearest_block(least: Array, limit: float) -> int:
+    """Return the block with the lowest value of those within the limit; -1 if there is none."""
     best = -1
     for t in range(least.shape[0]):
         if least[t] <= limit:
@@ -242,97 +219,82 @@ def _nearest_tile(least: NDArray[np.float64], limit: float) -> int:
 
 
 @njit(cache=True, inline="always")
-def _measure_tile(tile: NDArray[np.float64], view: NDArray[np.float64], apart: NDArray[np.float64]) -> None:
-    """Fill apart[j] with the squared distance of the j-th view of a tile from `view`."""
+def _measure_block(block: Array, projection: Array, apart: Array) -> None:
+    """Fill apart[j] with the squared distance of the j-th projection of a block from `projection`."""
     apart[:] = 0.0
-    for i in range(0, VIEW, 8):  # eight at a time: fewer loads and stores of the sums
-        for j in range(TILE):
+    for i in range(0, PROJECTED, 8):  # eight at a time: fewer loads and stores of the sums
+        for j in range(BLOCK):
             apart[j] += (
-                (tile[i, j] - view[i]) ** 2
-                + (tile[i + 1, j] - view[i + 1]) ** 2
-                + (tile[i + 2, j] - view[i + 2]) ** 2
-                + (tile[i + 3, j] - view[i + 3]) ** 2
-                + (tile[i + 4, j] - view[i + 4]) ** 2
-                + (tile[i + 5, j] - view[i + 5]) ** 2
-                + (tile[i + 6, j] - view[i + 6]) ** 2
-                + (tile[i + 7, j] - view[i + 7]) ** 2
+                (block[i, j] - projection[i]) ** 2
+                + (block[i + 1, j] - projection[i + 1]) ** 2
+                + (block[i + 2, j] - projection[i + 2]) ** 2
+                + (block[i + 3, j] - projection[i + 3]) ** 2
+                + (block[i + 4, j] - projection[i + 4]) ** 2
+                + (block[i + 5, j] - projection[i + 5]) ** 2
+                + (block[i + 6, j] - projection[i + 6]) ** 2
+                + (block[i + 7, j] - projection[i + 7]) ** 2
             )
 
 
 @njit(cache=True, nogil=True)
 def nearest_absent(
-    points: NDArray[np.float64],
-    time: NDArray[np.float64],
-    node: NDArray[np.int64],
-    views: NDArray[np.float64],
-    gaps: NDArray[np.float64],
-    boxes: NDArray[np.float64],
-    widest: NDArray[np.float64],
-    outer_boxes: NDArray[np.float64],
-    outer_widest: NDArray[np.float64],
-    masks: NDArray[np.uint8],
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int32],
-    roles: NDArray[np.uint8],
-    places: NDArray[np.int64],
-    bound: float,
-    distance: NDArray[np.float64],
-    partner: NDArray[np.int64],
-    shared: NDArray[np.int64],
-    thread: int,
+    points: Array, time: Array, node: Nodes, projections: Array, one_minus_squares: Array, boxes: Array,
+    largest: Array, group_boxes: Array, group_largest: Array, masks: Roles, indptr: Nodes, indices: Columns,
+    roles: Roles, places: Nodes, bound: float, distance: Array, partner: Nodes, shared: Nodes, thread: int,
     n_threads: int,
-) -> None:
+) -> None:  # fmt: skip
     """Find the k nearest absent partners of some points among all. Run by a team.
 
-    First a point's own tile is looked at, then the nearest tiles until k partners are known, then all that
+    First a point's own block is looked at, then the nearest blocks until there are k partners, then all that
     may hold a nearer one.
 
     Parameters
     ----------
-    points, time, node, views, gaps, boxes, widest, outer_boxes, outer_widest, masks
-        A `heat_neo4j.geometry.search.Tiles`.
-    indptr, indices : CSR arrays
-        Pairs of nodes that exist already, sorted within rows.
-    roles : uint8 array of shape (M,)
-        `IS_SOURCE` and `IS_TARGET` bits of each node; a pair must have one of each at opposite ends.
+    points, ..., masks
+        A `heat_neo4j.geometry.search.Blocks`.
+    indptr, indices, roles
+        As in `heat_neo4j.geometry.search.Candidates`.
     places : int64 array of shape (B,)
-        The points, by their place in the tiles.
+        The points, by their place in the blocks.
     bound : float
         Pairs farther apart than this may be left out.
     distance, partner : arrays of shape (B, k)
         Receive the partners' distances and nodes sorted by (distance, node); infinity and `NO_PARTNER` where
         there are fewer.
     """
-    least, view, apart = np.empty(boxes.shape[0]), np.empty(VIEW), np.empty(TILE)
+    least, projection, apart = np.empty(boxes.shape[0]), np.empty(PROJECTED), np.empty(BLOCK)
     k = distance.shape[1]
     row = next_index(shared)
     while row < places.shape[0]:
         u = places[row]
-        gap = gaps[u // TILE, u % TILE]
-        for i in range(VIEW):  # compiles in half the time that a slice takes
-            view[i] = views[u // TILE, i, u % TILE]
+        one_minus_square = one_minus_squares[u // BLOCK, u % BLOCK]
+        for i in range(PROJECTED):  # compiles in half the time that a slice takes
+            projection[i] = projections[u // BLOCK, i, u % BLOCK]
         distance[row, :] = np.inf
         partner[row, :] = NO_PARTNER
-        limit = _limit(_ceiling(bound), gap)
-        t = own = u // TILE
+        limit = _limit(_ceiling(bound), one_minus_square)
+        t = own = u // BLOCK
         size, passed = np.int64(0), 0  # for a literal 0 all that takes it would be compiled once more
         while t >= 0:
-            _measure_tile(views[t], view, apart)
-            for j in range(min(TILE, time.shape[0] - t * TILE)):
-                if apart[j] > limit * gaps[t, j] + _BLUR:
+            _measure_block(projections[t], projection, apart)
+            for j in range(min(BLOCK, time.shape[0] - t * BLOCK)):
+                if apart[j] > limit * one_minus_squares[t, j] + _BLUR:
                     continue
-                v = t * TILE + j
+                v = t * BLOCK + j
                 if not _may_link(indptr, indices, roles, node[u], node[v]):
                     continue
                 d = _distance(_excess_between(points, time, u, v))
                 size = _offer(distance[row], partner[row], size, d, node[v])
                 if size == k:
-                    limit = min(limit, _limit(_ceiling(distance[row, 0]), gap))
+                    limit = min(limit, _limit(_ceiling(distance[row, 0]), one_minus_square))
             if t == own:
-                _survey(boxes, widest, outer_boxes, outer_widest, masks, roles[node[u]], view, limit, least)
+                _survey(
+                    boxes, largest, group_boxes, group_largest, masks, roles[node[u]], projection, limit,
+                    least,
+                )  # fmt: skip
             least[t] = np.nan
             if size < k:
-                t = _nearest_tile(least, limit)
+                t = _nearest_block(least, limit)
             else:
                 while passed < least.shape[0] and not least[passed] <= limit:
                     passed += 1
@@ -342,14 +304,12 @@ def nearest_absent(
 
 
 @njit(cache=True)
-def _count_row(
-    spatial: NDArray[np.float64], time: NDArray[np.float64], sorted_z: NDArray[np.float64], u: int
-) -> int:
-    z = np.empty(_BLOCK)
-    along = np.empty(_BLOCK)
+def _count_row(spatial: Array, time: Array, sorted_z: Array, u: int) -> int:
+    z = np.empty(_CHUNK)
+    along = np.empty(_CHUNK)
     total = 0
-    for start in range(u + 1, time.shape[0], _BLOCK):
-        stop = min(start + _BLOCK, time.shape[0])
+    for start in range(u + 1, time.shape[0], _CHUNK):
+        stop = min(start + _CHUNK, time.shape[0])
         _excess(spatial, time, u, start, stop, z, along)
         for j in range(stop - start):
             under = np.searchsorted(sorted_z, z[j])
@@ -362,16 +322,9 @@ def _count_row(
 
 @njit(cache=True, nogil=True)
 def count_pairs_above(
-    spatial: NDArray[np.float64],
-    time: NDArray[np.float64],
-    sorted_z: NDArray[np.float64],
-    begin: int,
-    end: int,
-    total: NDArray[np.int64],
-    shared: NDArray[np.int64],
-    thread: int,
-    n_threads: int,
-) -> None:
+    spatial: Array, time: Array, sorted_z: Array, begin: int, end: int, total: Nodes, shared: Nodes,
+    thread: int, n_threads: int,
+) -> None:  # fmt: skip
     """Add to total[0], over pairs (u, v) with u in [begin, end), v > u, how many of `sorted_z` lie under z.
 
     A value equal to the pair's z counts once and one under it twice, so the sum is twice that of counts

@@ -5,9 +5,11 @@ second, and so on. (With whole walks, a component of two nodes, whose pairs in a
 get one step for some hundred of them, lose hold of its nodes, and training could diverge.)
 
 A team of threads runs `train_batches`. First half of a batch, shared out by segments: with the coordinates
-frozen, draw the negatives and compute the softmax coefficient of every (pair, candidate). Second half, shared
-out by nodes: each node sums its own tangent vector in the order of the segments, and takes one exponential
-map. Which thread owns a node never changes the order of that node's sum.
+frozen, draw the negatives and compute the softmax coefficient of every (pair, candidate), stage by stage for
+all positions of a segment: a stage is a loop over some hundred candidates, which the compiler turns into
+vector instructions. Second half, shared out by nodes: each node sums its own tangent vector in the order of
+the segments, and takes one exponential map. Which thread owns a node never changes the order of that node's
+sum.
 
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
 whole walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along
@@ -27,15 +29,26 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.intrinsics import prefetch, prefetch_to_write
 from heat_neo4j._kernels.jit import njit
+from heat_neo4j._kernels.pairs import draw_negatives
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.segments import AHEAD, owner_of, train_segment
-from heat_neo4j._kernels.vectors import blend_rows, dot_rows
+from heat_neo4j._kernels.vectors import blend_rows, dot_rows, exp, log
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
-__all__ = [
-    "Workspace",
-    "train_batches",
-]
+__all__ = ["AHEAD", "Workspace", "softmax", "train_batches"]
+
+_SERIES = 1e-6  # z below which a series gives the distance
+_LARGE = 1e250  # of a product, before its logarithm is taken
+AHEAD = 12  # how far ahead of its use memory is fetched; lists are that much longer than what they hold
+_FETCHED = 4  # entries, with one fetch
+_OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
+_OWNER_HASH = np.uint64(0x9E3779B1)
+_HASH_BITS = np.uint64(0xFFFFFFFF)
+_U32 = np.uint64(32)
+_MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
+_MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
+_SHORT = 1e-3  # squared length of a step
+_S32 = np.int64(32)
+_LOW_32 = np.int64(0xFFFFFFFF)
 
 
 class Workspace(NamedTuple):
@@ -44,88 +57,255 @@ class Workspace(NamedTuple):
     G segments of at most P positions and K candidates each; T threads; O owners, among which the nodes are
     shared out, and R nodes that one owner may have in a batch; width D = `padded_width(d + 1)`. Rows of P'
     and O' are P and O long and padded, so that threads write to cache lines of their own.
-
-    Attributes
-    ----------
-    owners : int
-        O.
-    slots : int64 array of shape (G,)
-        Positions of the segment that have something to train; they come first in all that is by position.
-    sources : int32 array of shape (G, P')
-        The node at each position.
-    source_points : float64 array of shape (G, P, D)
-        Its point, set aside: nodes move while others still want the points of the batch's beginning.
-    contexts, ends : int64 arrays of shape (G, P')
-        How many of its candidates are contexts, and where its candidates end.
-    candidates : int32 array of shape (G, K)
-        The contexts of each position, then its negatives.
-    pulls : float64 array of shape (G, P, D)
-        Tangent sum of each source.
-    pull_stiffness : float64 array of shape (G, P, 2)
-        And its stiffness, along the geodesics and across them.
-    proposals : int32 array of shape (T, RING)
-        Nodes drawn and not yet tried as negatives.
-    mirror : float64 array of shape (T, 8, D)
-        A source point with its spatial coordinates negated; the other rows keep threads apart.
-    scratch : float64 array of shape (T, 4, K)
-        What a thread needs on the way to the coefficients of a segment.
-    entry_ends : int64 array of shape (G, O')
-        Where the entries of each owner end; nobody owns what is padded.
-    entry_nodes : int64 array of shape (G, K)
-        The node an entry moves (high half), and the position to or from whose source it moves it (low half).
-    entry_forces : float64 array of shape (G, K, 3)
-        The coefficient (delta - p) d / sinh(d), and its stiffness: abs(delta - p), abs(delta - p) d coth(d).
-    losses : float64 array of shape (G,)
-        Loss summed over the pairs so far.
-    tallies : int64 array of shape (G, 2)
-        Pairs trained so far, and pairs skipped because the source has no negative.
-    stamp : int64 array of shape (N,)
-        The last batch that touched the node (high half), and its place in `touched` (low half).
-    touched : int32 array of shape (T, R)
-        The nodes of the owner that a thread is at.
-    tangents : float64 array of shape (T, R, D)
-        Their tangent sums.
-    stiffness : float64 array of shape (T, R, 2)
-        And their stiffness, along the geodesics and across them.
-    factors : float64 array of shape (T, 2, R)
-        How far to go along the point, and along its tangent.
-    n_damped : int64 array of shape (T,)
-        Steps damped so far.
-    frozen : bool array of shape (N,) or (0,)
-        Nodes that do not move; of no length if all do.
     """
 
-    owners: int
-    slots: NDArray[np.int64]
-    sources: NDArray[np.int32]
-    source_points: NDArray[np.float64]
-    contexts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    candidates: NDArray[np.int32]
-    pulls: NDArray[np.float64]
-    pull_stiffness: NDArray[np.float64]
-    proposals: NDArray[np.int32]
-    mirror: NDArray[np.float64]
-    scratch: NDArray[np.float64]
-    entry_ends: NDArray[np.int64]
-    entry_nodes: NDArray[np.int64]
-    entry_forces: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    tallies: NDArray[np.int64]
-    stamp: NDArray[np.int64]
-    touched: NDArray[np.int32]
-    tangents: NDArray[np.float64]
-    stiffness: NDArray[np.float64]
-    factors: NDArray[np.float64]
-    n_damped: NDArray[np.int64]
-    frozen: NDArray[np.bool_]
+    owners: int  # O
+    slots: NDArray[np.int64]  # (G,): positions that have something to train; they come first
+    sources: NDArray[np.int32]  # (G, P'): the node at each position
+    source_points: NDArray[np.float64]  # (G, P, D): its point, as nodes move while others need the old ones
+    contexts: NDArray[np.int64]  # (G, P'): how many of its candidates are contexts
+    ends: NDArray[np.int64]  # (G, P'): where its candidates end
+    candidates: NDArray[np.int32]  # (G, K): the contexts of each position, then its negatives
+    pulls: NDArray[np.float64]  # (G, P, D): tangent sum of each source
+    pull_stiffness: NDArray[np.float64]  # (G, P, 2): its stiffness, along the geodesics and across them
+    proposals: NDArray[np.int32]  # (T, RING): nodes drawn and not yet tried as negatives
+    mirror: NDArray[np.float64]  # (T, 8, D): a source point, spatial part negated; 7 rows keep threads apart
+    scratch: NDArray[np.float64]  # (T, 4, K): on the way to the coefficients of a segment
+    entry_ends: NDArray[np.int64]  # (G, O'): where the entries of each owner end; nobody owns what is padded
+    entry_nodes: NDArray[np.int64]  # (G, K): the node an entry moves (high half), its source's position (low)
+    entry_forces: NDArray[np.float64]  # (G, K, 3): (delta - p) d / sinh(d); stiffness along and across
+    losses: NDArray[np.float64]  # (G,): summed over the pairs so far
+    tallies: NDArray[np.int64]  # (G, 2): pairs trained so far, and skipped as the source has no negative
+    stamp: NDArray[np.int64]  # (N,): the last batch that touched it (high half), place in `touched` (low)
+    touched: NDArray[np.int32]  # (T, R): the nodes of the owner that a thread is at
+    tangents: NDArray[np.float64]  # (T, R, D): their tangent sums
+    stiffness: NDArray[np.float64]  # (T, R, 2): their stiffness, along the geodesics and across them
+    factors: NDArray[np.float64]  # (T, 2, R): how far to go along the point, and along its tangent
+    n_damped: NDArray[np.int64]  # (T,): steps damped so far
+    frozen: NDArray[np.bool_]  # (N,) or (0,): nodes that do not move; of no length if all do
 
 
-_MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
-_MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
-_SHORT = 1e-3  # squared length of a step
-_S32 = np.int64(32)
-_LOW_32 = np.int64(0xFFFFFFFF)
+@njit(cache=True, inline="always")
+def _owner_of(node: Any, owners: Any) -> Any:
+    """Return which of `owners` moves the node; hashed, so that hubs spread."""
+    hashed = ((np.uint64(node) >> _OWNED) * _OWNER_HASH) & _HASH_BITS
+    return np.int64((hashed * np.uint64(owners)) >> _U32)
+
+
+@njit(cache=True, error_model="numpy")
+def _draw(
+    nodes: Any, length: int, begin: int, end: int, window: int, n_negatives: int, negatives: Any,
+    state: Any, proposals: Any, sources: Any, contexts: Any, ends: Any, candidates: Any, tally: Any,
+) -> int:  # fmt: skip
+    """Write the candidates of positions [begin, end) of a walk; return how many positions have some."""
+    slots, exists, listed_from, listed, listed_slots, words, row_words = negatives
+    drawn = proposed = used = slot = 0
+    trained = skipped = np.int64(0)
+    for at in range(begin, min(end, length)):
+        source = nodes[at]
+        count: Any = 0
+        for other in range(max(at - window, 0), min(at + window + 1, length)):
+            candidates[used + count] = nodes[other]
+            count += np.int64(nodes[other] != source)
+        if count == 0:
+            continue
+        if not exists[source]:
+            skipped += count
+            continue
+        drawn, proposed = draw_negatives(
+            slots, listed_from, listed, listed_slots, words, row_words, source, state, drawn, proposed,
+            proposals, candidates, used + count, n_negatives,
+        )  # fmt: skip
+        used += count + n_negatives
+        trained += count
+        sources[slot] = source
+        contexts[slot] = count
+        ends[slot] = used
+        slot += 1
+    tally[0] += trained
+    tally[1] += skipped
+    return slot
+
+
+@njit(cache=True, error_model="numpy")
+def _measure(
+    points: Any, time: int, n_slots: int, sources: Any, ends: Any, candidates: Any, source_points: Any,
+    mirror: Any, z: Any, entry_nodes: Any, entry_forces: Any,
+) -> None:  # fmt: skip
+    """Set the source points aside; write z = cosh(distance) - 1 of each candidate.
+
+    The entries are fetched meanwhile: `_sort` writes them all over, and another thread has read them.
+    """
+    k = 0
+    for slot in range(n_slots):
+        source = sources[slot]
+        for i in range(points.shape[1]):
+            source_points[slot, i] = points[source, i]
+            mirror[0, i] = -points[source, i]
+        mirror[0, time] = points[source, time]
+        while k < ends[slot]:
+            prefetch(points, candidates[k + AHEAD])
+            if k & (_FETCHED - 1) == 0:
+                prefetch_to_write(entry_nodes, k)
+                prefetch_to_write(entry_forces, k)
+            z[k] = dot_rows(mirror, 0, points, candidates[k]) - 1.0
+            k += 1
+
+
+@njit(cache=True, error_model="numpy")
+def softmax(
+    z: Any, n_slots: int, contexts: Any, ends: Any, scale: float, weights: Any, stiffness: Any, ahead: Any,
+) -> float:  # fmt: skip
+    """Write each candidate's coefficient and stiffness; return the loss, summed over the contexts.
+
+    A position's first candidates are contexts, the others the negatives that they share. For each context,
+    with p the softmax over -d^2 scale of it and the negatives, the descent direction at the source is
+    sum (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate; a negative's
+    coefficient is the sum over the contexts.
+
+    Parameters
+    ----------
+    z : float64 array of shape (K,)
+        cosh(d) - 1 of each candidate.
+    contexts, ends : int64 arrays
+        Of each of `n_slots` positions: how many candidates are contexts, and where its candidates end.
+    scale : float
+        1 / (2 sigma^2).
+    weights, stiffness : float64 arrays of shape (K,)
+        Receive (delta - p) d / sinh(d) and abs(delta - p).
+    ahead : float64 array of shape (K,)
+        Scratch.
+    """
+    size = ends[n_slots - 1]
+    for k in range(size):
+        above = max(z[k], _SERIES)
+        root = np.sqrt(above * (above + 2.0))
+        distance = log(1.0 + above + root)  # loses at most 1e-13 there
+        below = max(z[k], 0.0)
+        near = z[k] < _SERIES  # arcosh(1 + z)^2 = 2 z - z^2 / 3 + ...
+        weights[k] = 1.0 - below / 3.0 if near else distance / root
+        ahead[k] = (below / 3.0 - 2.0) * below * scale if near else -distance * distance * scale
+    begin = 0
+    for slot in range(n_slots):
+        highest = -np.inf  # of the negatives
+        for k in range(begin + contexts[slot], ends[slot]):
+            highest = max(highest, ahead[k])
+        for k in range(begin, ends[slot]):
+            ahead[k] -= highest
+        begin = ends[slot]
+    for k in range(size):
+        stiffness[k] = exp(-abs(ahead[k]))
+    loss = 0.0
+    product = 1.0  # of what the losses are logarithms of
+    begin = 0
+    for slot in range(n_slots):
+        first_negative, end = begin + contexts[slot], ends[slot]
+        total = 0.0  # of the negatives, in units of exp(highest)
+        for k in range(first_negative, end):
+            total += stiffness[k]
+        share = 0.0  # a negative's p summed over the contexts, in units of its own exponential
+        for k in range(begin, first_negative):
+            # In units of the larger of the context's and the highest negative's, so that nothing overflows.
+            leads = ahead[k] > 0.0
+            own = 1.0 if leads else stiffness[k]
+            unit = stiffness[k] if leads else 1.0
+            rest = total * unit
+            share += unit / (own + rest)
+            away = rest / (own + rest)
+            loss -= min(ahead[k], 0.0)
+            product *= own + rest
+            if product > _LARGE:
+                loss += np.log(product)
+                product = 1.0
+            stiffness[k] = away
+            weights[k] *= away
+        for k in range(first_negative, end):
+            stiffness[k] *= share
+            weights[k] *= -stiffness[k]
+        begin = end
+    return loss + np.log(product)
+
+
+@njit(cache=True, error_model="numpy")
+def _across(weight: float, z: float) -> float:
+    """Return how stiff a pull is across its geodesic: abs(delta - p) d coth(d), with z = cosh(d) - 1."""
+    return abs(weight) * (1.0 + z)
+
+
+@njit(cache=True, error_model="numpy")
+def _pull(
+    points: Any, n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, pulls: Any,
+    pull_stiffness: Any,
+) -> None:  # fmt: skip
+    """Sum what the candidates of each position do to its source."""
+    k = 0
+    for slot in range(n_slots):
+        for i in range(points.shape[1]):
+            pulls[slot, i] = 0.0
+        along = across = 0.0
+        while k < ends[slot]:
+            blend_rows(pulls, slot, 1.0, weights[k], points, candidates[k])
+            along += stiffness[k]
+            across += _across(weights[k], z[k])
+            k += 1
+        pull_stiffness[slot, 0] = along
+        pull_stiffness[slot, 1] = across
+
+
+@njit(cache=True, error_model="numpy")
+def _sort(
+    n_slots: int, ends: Any, candidates: Any, z: Any, weights: Any, stiffness: Any, owners: int,
+    entry_ends: Any, entry_nodes: Any, entry_forces: Any,
+) -> None:  # fmt: skip
+    """Write an entry for each candidate, sorted by owner and within one in the order of the candidates."""
+    entry_ends[:owners] = 0
+    for k in range(ends[n_slots - 1]):
+        entry_ends[_owner_of(candidates[k], owners)] += 1
+    begin = 0
+    for owner in range(owners):
+        count = entry_ends[owner]
+        entry_ends[owner] = begin
+        begin += count
+    k = 0
+    for slot in range(n_slots):
+        while k < ends[slot]:
+            owner = _owner_of(candidates[k], owners)
+            entry = entry_ends[owner]
+            entry_nodes[entry] = (np.int64(candidates[k]) << _S32) | slot
+            entry_forces[entry, 0] = weights[k]
+            entry_forces[entry, 1] = stiffness[k]
+            entry_forces[entry, 2] = _across(weights[k], z[k])
+            entry_ends[owner] = entry + 1
+            k += 1
+
+
+@njit(cache=True, error_model="numpy")
+def _train_segment(
+    points: Any, time: int, nodes: Any, length: int, begin: int, end: int, window: int, n_negatives: int,
+    scale: float, negatives: Any, state: Any, w: Any, g: int, thread: int,
+) -> None:  # fmt: skip
+    """Fill the entries of segment `g`: positions [begin, end) of a walk."""
+    sources, contexts, ends, candidates = w.sources[g], w.contexts[g], w.ends[g], w.candidates[g]
+    n_slots = _draw(
+        nodes, length, begin, end, window, n_negatives, negatives, state, w.proposals[thread], sources,
+        contexts, ends, candidates, w.tallies[g],
+    )  # fmt: skip
+    w.slots[g] = n_slots
+    if n_slots == 0:
+        w.entry_ends[g, : w.owners] = 0
+        return
+    scratch = w.scratch[thread]
+    z, weights, stiffness, ahead = scratch[0], scratch[1], scratch[2], scratch[3]
+    _measure(
+        points, time, n_slots, sources, ends, candidates, w.source_points[g], w.mirror[thread], z,
+        w.entry_nodes[g], w.entry_forces[g],
+    )  # fmt: skip
+    w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead)
+    _pull(points, n_slots, ends, candidates, z, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
+    _sort(
+        n_slots, ends, candidates, z, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
+        w.entry_forces[g],
+    )  # fmt: skip
 
 
 @njit(cache=True, inline="always")
@@ -195,7 +375,7 @@ def _gather(
         sources, pulls, pull_stiffness = w.sources[g], w.pulls[g], w.pull_stiffness[g]
         for slot in range(w.slots[g]):
             source = sources[slot]
-            if owner_of(source, owners) == owner and not (some_frozen and frozen[source]):
+            if _owner_of(source, owners) == owner and not (some_frozen and frozen[source]):
                 place, count = _place(stamp, touched, tangents, stiffness, count, source, batch)
                 blend_rows(tangents, place, 1.0, 1.0, pulls, slot)
                 stiffness[place, 0] += pull_stiffness[slot, 0]
@@ -229,18 +409,12 @@ def train_batches(
         Hyperboloid points, moved in place; D is a multiple of 4.
     time : int
         The column of the time coordinate; those behind it are 0.
-    indices : int64 array of shape (B,)
-        Which walks the block is of.
-    nodes, lengths : int32 array of shape (B, L), int64 array of shape (B,)
-        The nodes of each, and how many they are.
-    negatives, w : Negatives, Workspace
-        See there.
+    indices, nodes, lengths : arrays of shape (B,), (B, L) and (B,)
+        Which walks the block is of, the nodes of each, and how many they are.
     positions, segments_per_walk : int
         Positions of a segment, and into how many segments a walk is cut.
-    first_batch : int
-        The first batch, in the block.
-    batch_stamp : int
-        Its number in the whole training, from 1 on and below 2**31.
+    first_batch, batch_stamp : int
+        The first batch, in the block, and in the whole training, from 1 on and below 2**31.
     rates : float64 array of shape (n,)
         Learning rate of each batch.
     window, n_negatives, sigma : int, int, float
@@ -266,7 +440,7 @@ def train_batches(
                 begin = (offset + g) // n_walks * positions
                 end = min(begin + positions, nodes.shape[1])
                 state = stream(stream(key, indices[walk]), begin)
-                train_segment(
+                _train_segment(
                     points, time, nodes[walk], lengths[walk], begin, end, window, n_negatives, scale,
                     negatives, state, w, g, thread,
                 )  # fmt: skip

@@ -18,14 +18,7 @@ from numba.extending import intrinsic
 from heat_neo4j._kernels.intrinsics import bits_of, float_of
 from heat_neo4j._kernels.jit import njit
 
-__all__ = [
-    "LANES",
-    "blend_rows",
-    "dot_rows",
-    "exp",
-    "log",
-    "padded_width",
-]
+__all__ = ["LANES", "blend_rows", "dot_rows", "exp", "log", "padded_width"]
 
 _LOWEST = -708.0  # exp of less is not a normal number
 _PER_LN_2 = 1.0 / np.log(2.0)
@@ -36,6 +29,11 @@ _INTEGER = 2.0**52
 _INTEGER_BITS = np.int64(0x4330000000000000)  # those of _INTEGER
 _SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
 _S52 = np.uint64(52)
+
+LANES = 4
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INDEX = ir.IntType(32)
+_ALIGNMENT = 8  # rows begin anywhere
 
 
 @njit(cache=True, inline="always", error_model="numpy")
@@ -89,13 +87,6 @@ def log(y: Any) -> Any:
     return power * _LN_2_HIGH + (2.0 * s + (2.0 * s * z * series + power * _LN_2_LOW))
 
 
-LANES = 4
-_DOUBLE = ir.DoubleType()
-_VECTOR = ir.VectorType(_DOUBLE, LANES)
-_INDEX = ir.IntType(32)
-_ALIGNMENT = 8  # rows begin anywhere
-
-
 def padded_width(columns: int) -> int:
     """Return the next multiple of `LANES`."""
     return -(-columns // LANES) * LANES
@@ -146,11 +137,11 @@ def blend_rows(_typing: Any, x: Any, i: Any, a: Any, b: Any, y: Any, j: Any) -> 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one, width = _row(context, builder, signature.args[0], arguments[0], arguments[1])
         other, _ = _row(context, builder, signature.args[4], arguments[4], arguments[5])
-        keep, add = _spread(builder, arguments[2]), _spread(builder, arguments[3])
+        factor, other_factor = _spread(builder, arguments[2]), _spread(builder, arguments[3])
         for left, right in _vectors(builder, width, one, other):
-            kept = builder.fmul(keep, builder.load(left, align=_ALIGNMENT))
-            added = builder.fmul(add, builder.load(right, align=_ALIGNMENT))
-            builder.store(builder.fadd(kept, added), left, align=_ALIGNMENT)
+            scaled = builder.fmul(factor, builder.load(left, align=_ALIGNMENT))
+            other_scaled = builder.fmul(other_factor, builder.load(right, align=_ALIGNMENT))
+            builder.store(builder.fadd(scaled, other_scaled), left, align=_ALIGNMENT)
         return context.get_dummy_value()
 
     return types.void(x, types.intp, types.float64, types.float64, y, types.intp), generate

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
-from heat_neo4j._kernels.random import step, stream, unit
+from heat_neo4j._kernels.random import draw_cumulative, step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, expect_similar, sample_similar
 from heat_neo4j._kernels.worksharing import next_index
 
@@ -19,28 +19,14 @@ _TOGETHER = 32
 
 
 class Walker(NamedTuple):
-    """What a walk needs.
+    """What a walk needs."""
 
-    Attributes
-    ----------
-    indptr, indices : CSR arrays
-        Neighbours of each node.
-    cumulative : float64 array of shape (nnz,)
-        Edge weights, cumulative within each row.
-    alpha : float
-        Probability that a step follows attribute similarity.
-    length : int
-        Nodes in a walk.
-    key : uint64
-        Key of the random streams; walk i draws from stream i.
-    """
-
-    indptr: NDArray[np.int64]
+    indptr: NDArray[np.int64]  # neighbours of each node, as a CSR array
     indices: NDArray[np.int32]
-    cumulative: NDArray[np.float64]
-    alpha: float
-    length: int
-    key: np.uint64
+    cumulative: NDArray[np.float64]  # edge weights, cumulative within each row
+    alpha: float  # probability that a step follows attribute similarity
+    length: int  # nodes in a walk
+    key: np.uint64  # of the random streams; walk i draws from stream i
 
 
 @njit(cache=True)
@@ -59,7 +45,7 @@ def draw_together(
     states = np.empty(count, dtype=np.uint64)
     here = np.empty(count, dtype=np.int64)
     following = np.empty(count, dtype=np.int64)
-    asking = np.empty(count, dtype=np.int64)
+    places = np.empty(count, dtype=np.int64)
     for i in range(count):
         index = indices[begin + i]
         states[i] = stream(walker.key, index)
@@ -67,7 +53,7 @@ def draw_together(
         nodes[begin + i, 0] = here[i]
         lengths[begin + i] = length
     for at in range(1, length):
-        n_asking = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
+        n_places = np.int64(0)  # for a literal 0 all that takes it would be compiled once more
         for i in range(count):
             if lengths[begin + i] < length:
                 continue
@@ -76,32 +62,24 @@ def draw_together(
             states[i] = step(states[i])
             if last == first or unit(states[i]) < walker.alpha:
                 states[i] = step(states[i])
-                asking[n_asking] = i
-                n_asking += 1
+                places[n_places] = i
+                n_places += 1
                 expect_similar(similarity, here[i])
             else:
                 prefetch(walker.cumulative, first)
                 prefetch(walker.cumulative, last - 1)
                 prefetch(walker.indices, first)
-        sample_similar(similarity, here, states, asking, n_asking, following)
+        sample_similar(similarity, here, states, places, n_places, following)
         for i in range(count):
             if lengths[begin + i] < length:
                 continue
             if following[i] == NO_SIMILAR:
-                low, last = walker.indptr[here[i]], walker.indptr[here[i] + 1]
-                if last == low:
+                first, last = walker.indptr[here[i]], walker.indptr[here[i] + 1]
+                if last == first:
                     lengths[begin + i] = at
                     continue
                 states[i] = step(states[i])
-                target = unit(states[i]) * walker.cumulative[last - 1]
-                high = last - 1
-                while low < high:
-                    middle = (low + high) >> 1
-                    if walker.cumulative[middle] > target:
-                        high = middle
-                    else:
-                        low = middle + 1
-                following[i] = walker.indices[low]
+                following[i] = walker.indices[draw_cumulative(walker.cumulative, first, last, states[i])]
             here[i] = following[i]
             nodes[begin + i, at] = here[i]
             prefetch(walker.indptr, here[i])
@@ -112,18 +90,10 @@ def draw_block(
     walker: Any, similarity: Any, indices: Any, nodes: Any, lengths: Any, shared: Any, thread: int,
     n_threads: int,
 ) -> None:  # fmt: skip
-    """Draw some walks, each from the node that its index names. Run by a team.
+    """Draw walks `indices`, each from the node that its index names. Run by a team.
 
-    Parameters
-    ----------
-    walker, similarity : Walker, Similarity
-        See there.
-    indices : int64 array of shape (B,)
-        Which walks; walk r N + v is the r-th from node v.
-    nodes : int32 array of shape (B, L)
-        Row i receives the nodes of walk indices[i].
-    lengths : int64 array of shape (B,)
-        Receives how many they are.
+    Walk r N + v is the r-th from node v. Row i of `nodes`, shape (B, L), receives the nodes of walk
+    indices[i], and lengths[i] how many they are.
     """
     begin = next_index(shared) * _TOGETHER
     while begin < indices.shape[0]:

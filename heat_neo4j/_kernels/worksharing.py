@@ -77,15 +77,15 @@ def next_piece(shared: Any, phase: int, pieces: int, thread: int, n_threads: int
         begin = owner * pieces // n_threads
         size = (owner + 1) * pieces // n_threads - begin
         field = _OWN + owner * _LINE
-        seen = atomic_load(shared, field)
-        while seen >> _PHASE <= phase:
-            taken = seen & _PIECES if seen >> _PHASE == phase else np.int64(0)
+        state = atomic_load(shared, field)
+        while state >> _PHASE <= phase:
+            taken = state & _PIECES if state >> _PHASE == phase else np.int64(0)
             if taken >= size:
                 break
-            before = compare_and_swap(shared, field, seen, (np.int64(phase) << _PHASE) + taken + 1)
-            if before == seen:
+            before = compare_and_swap(shared, field, state, (np.int64(phase) << _PHASE) + taken + 1)
+            if before == state:
                 return int(begin + taken)
-            seen = before
+            state = before
     return -1
 
 

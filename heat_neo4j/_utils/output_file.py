@@ -22,15 +22,7 @@ _KINDS = (
 
 
 def check_output(path: Path, name: str) -> None:
-    """Raise the ConfigError at the beginning of a command that `write_output` would raise at its end.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str
-        Its name in messages, such as ``"--output"``.
-    """
+    """Raise now the ConfigError that `write_output` would raise; `name` is the option or file in messages."""
     target = _target(path, name)
     if not target.parent.is_dir():
         raise ConfigError(f"{name}: there is no folder {str(path.parent)!r}")
@@ -41,21 +33,8 @@ def check_output(path: Path, name: str) -> None:
 def write_output(path: Path, content: bytes, name: str, *, private: bool = False) -> None:
     """Write or replace a file atomically; it keeps its permissions, and a symbolic link stays.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    content : bytes
-        All of it.
-    name : str
-        Its name in messages, such as ``"--output"``.
-    private : bool
-        Whether a new file is for its owner alone.
-
-    Raises
-    ------
-    ConfigError
-        If `path` is something other than a regular file, or cannot be written.
+    A new `private` file is for its owner alone. A ConfigError, with `name` in its message, says that `path`
+    is no regular file, or cannot be written.
     """
     target = _target(path, name)
     try:

@@ -1,20 +1,35 @@
-"""Worker threads for one compiled function, and the number of processors that they may use."""
+"""Worker threads for one compiled function, the number of processors for them, and BLAS on one thread."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import Any, Self
+
+from threadpoolctl import threadpool_limits
 
 from heat_neo4j._kernels.worksharing import give_up, share_work
 from heat_neo4j._utils.validation import check_integer
 
-__all__ = ["ALONE", "BestCount", "WorkerThreads", "available_processors", "resolve_threads"]
+__all__ = [
+    "ALONE",
+    "BestCount",
+    "WorkerThreads",
+    "available_processors",
+    "one_blas_thread",
+    "resolve_threads",
+]
+
+_FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
+_TURNS = 3  # of a trial
+_TRIAL_WORK = 0.25  # of a call in each turn: the other count may be slow
+_PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at which a trial ends, or wins
+_SLOWED = 0.75  # of the usual speed: then the machine has changed
 
 
 def available_processors(root: Path = Path("/")) -> tuple[int, str]:
@@ -67,13 +82,6 @@ def _read(file: Path) -> str:
         return ""
 
 
-_FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
-_TURNS = 3  # of a trial
-_TRIAL_WORK = 0.25  # of a call in each turn: the other count may be slow
-_PLAINLY, _BETTER = 0.85, 1.02  # speed, in units of the present count's, at which a trial ends, or wins
-_SLOWED = 0.75  # of the usual speed: then the machine has changed
-
-
 class WorkerThreads:
     """The calling thread and `n_threads` - 1 more; a context manager that ends them."""
 
@@ -103,9 +111,7 @@ class WorkerThreads:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._others.shutdown()
 
 
@@ -193,3 +199,13 @@ def resolve_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return available
     return min(check_integer("n_threads", n_threads, minimum=1), available)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread, as its sums depend on the number; a decorator too.
+
+    The limit holds for the whole process meanwhile. Numba's threads, on which HEAT trains, are not limited.
+    """
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

@@ -25,7 +25,7 @@ Means are of the values present. What has means takes one more column if it is m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -33,11 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.numeric import Numbers, Points, Times, Vectors
-from heat_neo4j.attributes.strings import Strings, Texts
+from heat_neo4j.attributes.columns import Column, make_column
 from heat_neo4j.attributes.values import (
     Block,
-    Column,
     Date,
     Duration,
     Kind,
@@ -50,22 +48,12 @@ from heat_neo4j.attributes.values import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = [
-    "Attribute",
-    "AttributeTable",
-    "Attributes",
-    "described",
-    "encode",
-]
+__all__ = ["Attribute", "AttributeTable", "Attributes", "described", "encode"]
 
-_COLUMN_OF: Mapping[str, Callable[[str, str, int], Column]] = {
-    Kind.VECTOR: Vectors,
-    Kind.TIME: Times,
-    Kind.POINT: Points,
-    Kind.CATEGORY: Strings,
-    Kind.TAGS: Strings,
-    Kind.TEXT: Texts,
-}
+# Below this share of non-zero values CSR is both smaller and faster than a dense array.
+_SPARSE_BELOW = 0.25
+
+Masks = Mapping[str, NDArray[np.bool_]]
 
 
 def described(entry: Recipe) -> str:
@@ -100,29 +88,13 @@ def _mean(entry: Recipe) -> str:
     return repr(readable[kind](mean)) if kind in readable else f"{mean:.6g}"
 
 
-# Below this share of non-zero values CSR is both smaller and faster than a dense array.
-_SPARSE_BELOW = 0.25
-
-Masks = Mapping[str, NDArray[np.bool_]]
-
-
 @dataclass(frozen=True)
 class Attribute:
-    """A property of nodes that becomes columns.
+    """A property of nodes that becomes columns."""
 
-    Parameters
-    ----------
-    key : str
-        The property's name.
-    label : str, optional
-        It counts on nodes with this label only.
-    text : bool
-        Whether its strings are texts, not categories.
-    """
-
-    key: str
-    label: str | None = None
-    text: bool = False
+    key: str  # the property's name
+    label: str | None = None  # it counts on nodes with this label only
+    text: bool = False  # whether its strings are texts, not categories
 
     @classmethod
     def of(cls, entry: Recipe) -> Self:
@@ -137,24 +109,12 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Attributes:
-    """Attribute columns of N nodes.
+    """Attribute columns of N nodes."""
 
-    Parameters
-    ----------
-    matrix : csr_array or array of shape (N, F)
-        float64; sparse if less than a quarter of the values differ from 0.
-    names : tuple of str
-        Names of the F columns.
-    recipe : tuple of dict
-        One entry per attribute, as JSON data; `encode` takes it.
-    unknown : int
-        Values that the recipe has no column for: strings and words that were not there when it was learnt.
-    """
-
-    matrix: sparse.csr_array | NDArray[np.float64]
-    names: tuple[str, ...]
-    recipe: tuple[dict[str, Any], ...]
-    unknown: int = 0
+    matrix: Block  # (N, F); sparse if less than a quarter of the values differ from 0
+    names: tuple[str, ...]  # of the F columns
+    recipe: tuple[dict[str, Any], ...]  # one entry per attribute, as JSON data; `encode` takes it
+    unknown: int = 0  # values without a column: strings and words that were not there when it was learnt
 
     @property
     def filled(self) -> int:
@@ -168,16 +128,8 @@ class AttributeTable:
     It keeps 8 bytes for a number or an element of a list, 8 for a string and 10 for a different word of a
     text, whatever the number of nodes; Python objects are kept only for distinct strings.
 
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-        What to take.
-    n_rows : int
-        Number of nodes N.
-    max_categories : int
-        Most columns for the strings of one property.
-    labels : mapping of str to bool array of shape (N,)
-        For the labels of attributes, which nodes carry them; none does if a label is not there.
+    The strings of one property have at most `max_categories` columns. `labels`, masks of shape (n_rows,), say
+    which nodes carry the labels of attributes; none does if a label is not there.
     """
 
     def __init__(
@@ -189,32 +141,22 @@ class AttributeTable:
         labels: Masks | None = None,
     ) -> None:
         self._attributes = tuple(attributes)
-        self._n_rows = n_rows
-        self._max_categories = max_categories
+        self._n_rows, self._max_categories = n_rows, max_categories
         everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
         self._masks = {
             each: everywhere if each.label is None else (labels or {}).get(each.label, nowhere)
             for each in attributes
         }
         self._columns: dict[Attribute, Column] = {}
-        self._seen: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}  # one of each kind
+        # For each attribute one value of each kind.
+        self._examples: dict[Attribute, dict[str, Any]] = {each: {} for each in attributes}
 
     def add(self, rows: NDArray[np.int64], values: Mapping[str, Sequence[Any]]) -> None:
-        """Take the values that the nodes `rows` have of each property.
+        """Take the values that the nodes `rows` have of each property, None where a node lacks it.
 
-        Parameters
-        ----------
-        rows : array of shape (m,)
-            Nodes, from 0 to N - 1.
-        values : mapping of str to sequence of length m
-            Numbers, booleans, strings, lists of these, and the types of `heat_neo4j.attributes.values`; None
-            where a node lacks the property.
-
-        Raises
-        ------
-        ProjectionError
-            If a value cannot be read, or does not fit those before it; the message names property, value
-            and what to do.
+        Values are numbers, booleans, strings, lists of these, and the types of
+        `heat_neo4j.attributes.values`; a ProjectionError names property and value if one cannot be read, or
+        does not fit those before it.
         """
         for attribute in self._attributes:
             own_rows, own_values = rows, values[attribute.key]
@@ -226,13 +168,7 @@ class AttributeTable:
                 self._add(attribute, kind, own_rows, own_values)
 
     def check_present(self) -> None:
-        """See that there are values of each attribute.
-
-        Raises
-        ------
-        ProjectionError
-            If no node has one of the properties.
-        """
+        """Raise a ProjectionError if no node has one of the properties."""
         missing = [each for each in self._attributes if each not in self._columns]
         if missing:
             raise self._no_values(missing[0])
@@ -240,12 +176,8 @@ class AttributeTable:
     def finish(self, rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order.
 
-        Names, recipe and values depend on the values alone, not on the order or size of the chunks.
-
-        Raises
-        ------
-        ProjectionError
-            If no node has one of the properties, or a text has no words.
+        Names, recipe and values depend on the values alone, not on the order or size of the chunks. A
+        ProjectionError if no node has one of the properties, or a text has no words.
         """
         self.check_present()
         return self._assemble([self._learn(each, rows) for each in self._attributes], rows)
@@ -253,10 +185,7 @@ class AttributeTable:
     def apply(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order, by a recipe learnt before.
 
-        Raises
-        ------
-        RecipeError
-            If the recipe is of other attributes, or the values are not of its kind, length or srid.
+        A RecipeError if the recipe is of other attributes, or the values are not of its kind, length or srid.
         """
         of = [Attribute.of(entry) for entry in recipe]
         if set(of) != set(self._attributes):
@@ -278,28 +207,28 @@ class AttributeTable:
             if kind != Kind.CATEGORY:
                 raise not_text(attribute.name, kind, example)
             kind = Kind.TEXT.value
-        seen = self._seen[attribute]
-        seen.setdefault(kind, example)
-        if len(seen) > 1 and set(seen) != {Kind.EMPTY, Kind.TAGS}:
-            raise mixed(attribute.name, seen)
+        examples = self._examples[attribute]
+        examples.setdefault(kind, example)
+        if len(examples) > 1 and set(examples) != {Kind.EMPTY, Kind.TAGS}:
+            raise mixed(attribute.name, examples)
         if kind != Kind.EMPTY:  # an empty list has no strings to note
             self._column(attribute, kind).add(rows, values)
 
     def _column(self, attribute: Attribute, kind: str) -> Column:
         if attribute not in self._columns:
-            self._columns[attribute] = _COLUMN_OF.get(kind, Numbers)(attribute.name, kind, self._n_rows)
+            self._columns[attribute] = make_column(attribute.name, kind, self._n_rows)
         return self._columns[attribute]
 
     def _no_values(self, attribute: Attribute) -> ProjectionError:
         which = "" if attribute.label is None else f" of label {attribute.label!r}"
         empty = "holds nothing but empty lists"
-        what = empty if self._seen[attribute] else f"is on none of the nodes{which} that match"
+        what = empty if self._examples[attribute] else f"is on none of the nodes{which} that match"
         return ProjectionError(f"attribute {attribute.name!r} {what}: leave it out, or choose another")
 
     def _learn(self, attribute: Attribute, rows: NDArray[np.int64]) -> dict[str, Any]:
         label = {} if attribute.label is None else {"label": attribute.label}
-        learnt = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
-        return {"property": attribute.key, **label, **learnt}
+        entry = self._columns[attribute].learn(rows[self._masks[attribute][rows]], self._max_categories)
+        return {"property": attribute.key, **label, **entry}
 
     def _assemble(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         blocks: list[Block] = []
@@ -316,32 +245,13 @@ class AttributeTable:
 
 def encode(
     recipe: Sequence[Recipe], values: Mapping[str, Sequence[Any]], labels: Masks | None = None
-) -> sparse.csr_array | NDArray[np.float64]:
-    """Return attribute columns for nodes by a recipe learnt on others.
+) -> Block:
+    """Return attribute columns, shape (n, F), for nodes by a recipe learnt on others.
 
     A string that the recipe does not know goes to its column ``:other`` if it has one, else nowhere; a
-    missing number takes the recipe's mean.
-
-    Parameters
-    ----------
-    recipe : sequence of mapping
-        As `Attributes.recipe` or `Provenance.attribute_recipe` holds it.
-    values : mapping of str to sequence
-        For each property of the recipe, one raw value (or None) per node.
-    labels : mapping of str to bool array of shape (n,)
-        For each label of the recipe, which nodes carry it; none if it is not there.
-
-    Returns
-    -------
-    csr_array or array of shape (n, F)
-        The recipe's F columns.
-
-    Raises
-    ------
-    ValueError
-        If a property is not in `values`, or the sequences differ in length.
-    RecipeError
-        If values are not of the recipe's kind.
+    missing number takes the recipe's mean. `values` has for each property of the recipe one raw value (or
+    None) per node, `labels` for each of its labels a mask of the nodes that carry it. A ValueError if a
+    property is not there or lengths differ, a RecipeError if values are not of the recipe's kind.
     """
     properties = [str(entry["property"]) for entry in recipe]
     sizes = {len(values[name]) if name in values else None for name in properties}
@@ -372,7 +282,7 @@ def _filled(block: Block) -> int:
     return int(block.nnz if sparse.issparse(block) else np.count_nonzero(block))
 
 
-def _joined(blocks: Sequence[Block], n_rows: int, n_columns: int) -> sparse.csr_array | NDArray[np.float64]:
+def _joined(blocks: Sequence[Block], n_rows: int, n_columns: int) -> Block:
     """Return the blocks side by side, as CSR or as a dense array, whichever suits their share of zeros."""
     filled = sum(map(_filled, blocks))
     if blocks and filled < _SPARSE_BELOW * n_rows * n_columns:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from heat_neo4j.errors import ProjectionError
 
 __all__ = [
     "Block",
-    "Column",
     "Date",
     "Duration",
     "Kind",
@@ -33,6 +32,19 @@ __all__ = [
     "not_text",
     "parse_date",
 ]
+
+
+Recipe = Mapping[str, Any]
+Block = NDArray[np.float64] | sparse.csr_array
+Rows = NDArray[np.int64]
+
+_DATE = re.compile(r"(\d{4}-\d{2})(-\d{2})?", re.ASCII)
+_DATETIME = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
+)
+# Squares of larger values overflow when attributes are scaled and compared.
+_LARGEST = 1e150
+_EXAMPLE_CHARACTERS = 40
 
 
 class Date(float):
@@ -64,25 +76,10 @@ class Duration(float):
 
 
 class Point(NamedTuple):
-    """A point in the plane, in space or on the globe.
+    """A point in the plane, in space or on the globe."""
 
-    Parameters
-    ----------
-    srid : int
-        Its coordinate system: 7203 and 9157 are Cartesian of two and three dimensions, 4326 and 4979 WGS-84
-        without and with a height.
-    coordinates : tuple of float
-        x, y and perhaps z; or longitude and latitude in degrees and perhaps the height in metres.
-    """
-
-    srid: int
-    coordinates: tuple[float, ...]
-
-
-_DATE = re.compile(r"(\d{4}-\d{2})(-\d{2})?", re.ASCII)
-_DATETIME = re.compile(
-    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
-)
+    srid: int  # Cartesian: 7203 (2 dimensions), 9157 (3); WGS-84: 4326, or 4979 with a height
+    coordinates: tuple[float, ...]  # x, y, perhaps z; or longitude, latitude (degrees), perhaps height (m)
 
 
 def parse_date(text: str) -> date | datetime | None:
@@ -110,28 +107,8 @@ def parse_date(text: str) -> date | datetime | None:
     return None
 
 
-Recipe = Mapping[str, Any]
-Block = NDArray[np.float64] | sparse.csr_array
-Rows = NDArray[np.int64]
-
-
 class RecipeError(ProjectionError):
     """The values are not such as the recipe that is to encode them was learnt on."""
-
-
-class Column(Protocol):
-    """Values of one attribute over all nodes."""
-
-    kind: str
-
-    def add(self, rows: Rows, values: Sequence[Any]) -> None:
-        """Add values, none of them None, of the nodes `rows`."""
-
-    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
-        """Return how the values of the nodes `rows` become columns, as JSON data."""
-
-    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
-        """Return the columns of the nodes `rows`, in that order, and how many values have no column."""
 
 
 class Kind(StrEnum):
@@ -172,20 +149,13 @@ _KIND_OF = {
     Duration: Kind.DURATION,
     Point: Kind.POINT,
 }
-# Squares of larger values overflow when attributes are scaled and compared.
-_LARGEST = 1e150
-_EXAMPLE_CHARACTERS = 40
 
 
 def kind_of(name: str, values: Sequence[Any]) -> str | None:
     """Return the one kind that the values other than None have; None if there are none.
 
-    Empty lists have the kind of the lists beside them, or `EMPTY`.
-
-    Raises
-    ------
-    ProjectionError
-        If the values are of several kinds, or of one that cannot be read.
+    Empty lists have the kind of the lists beside them, or `EMPTY`. A ProjectionError if the values are of
+    several kinds, or of one that cannot be read.
     """
     kinds: dict[str, Any] = {}
     for type_ in set(map(type, values)) - {type(None)}:
@@ -217,13 +187,7 @@ def not_text(name: str, kind: str, value: Any) -> ProjectionError:
 
 
 def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
-    """Return `count` numbers as float64, shape (count,).
-
-    Raises
-    ------
-    ProjectionError
-        If one of them is NaN, infinite or beyond 1e150.
-    """
+    """Return `count` numbers as float64; a ProjectionError if one is NaN, infinite or beyond 1e150."""
     numbers = np.fromiter(values, dtype=np.float64, count=count)
     bad = ~(np.abs(numbers) <= _LARGEST)
     if bad.any():

@@ -36,12 +36,8 @@ from heat_neo4j.graph import Graph
 
 __all__ = ["COMPILING", "begin_compiling", "compile_part", "make_ready"]
 
-COMPILING = "compiling (only once)"
-"""The stage passed to a progress callback, only where something is compiled."""
-
-_LAST = (draw_block, list_negatives, train_batches, nearest_absent)
-"""The last kernels that the parts compile."""
-
+COMPILING = "compiling (only once)"  # the stage for progress, only where something is compiled
+_LAST = (draw_block, list_negatives, train_batches, nearest_absent)  # the last kernels that the parts compile
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from heat_neo4j.embedding import compiling; "
 )
@@ -75,12 +71,8 @@ def begin_compiling() -> None:
     if _processes or not has_cache or available_processors()[0] < 2 or not sys.executable or _is_compiled():
         return
     for part in _PARTS:
-        arguments = [
-            sys.executable,
-            "-c",
-            f"{_PROGRAM}compiling.compile_part({part!r})",
-            json.dumps(sys.path),
-        ]
+        program = f"{_PROGRAM}compiling.compile_part({part!r})"
+        arguments = [sys.executable, "-c", program, json.dumps(sys.path)]
         quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         try:
             _processes.append(subprocess.Popen(arguments, **quiet))  # type: ignore[call-overload]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
@@ -15,9 +15,9 @@ from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.near_attributes import near_attributes
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.similarity import near_attributes
 from heat_neo4j.embedding.training import Schedule, Trained, start_points, train
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.hyperboloid import check_points
@@ -241,7 +241,7 @@ class HEAT(BaseEstimator):
             window_size=schedule.window_size,
             negative_exponent=self.negative_exponent,
             team=team,
-            on_block=_stage(on_progress, "walks"),
+            on_block=partial(on_progress, "walks"),
         )
         clock.stop("walks")
         if pairs.n_pairs == 0:
@@ -257,7 +257,7 @@ class HEAT(BaseEstimator):
             keys,
             team=team,
             time_limit=clock.left(self.time_limit),
-            on_batch=_stage(on_progress, "train"),
+            on_batch=partial(on_progress, "train"),
         )
         clock.stop("train")
         return trained, {
@@ -295,15 +295,14 @@ class HEAT(BaseEstimator):
         if self.n_threads is not None:
             check_integer("n_threads", self.n_threads, minimum=1, maximum=_MOST_THREADS)
         threads = resolve_threads(self.n_threads)
+        batch_size = self.batch_size
         schedule = Schedule(
             walks_per_node=check_integer("walks_per_node", self.walks_per_node, minimum=1),
             window_size=check_integer("window_size", self.window_size, minimum=1),
             n_negatives=check_integer("n_negatives", self.n_negatives, minimum=1),
             sigma=check_positive("sigma", self.sigma),
             learning_rate=check_positive("learning_rate", self.learning_rate),
-            batch_size=None
-            if self.batch_size is None
-            else check_integer("batch_size", self.batch_size, minimum=1),
+            batch_size=None if batch_size is None else check_integer("batch_size", batch_size, minimum=1),
             n_epochs=check_integer("n_epochs", self.n_epochs, minimum=1),
         )
         return schedule, threads
@@ -324,10 +323,6 @@ class _Clock:
     def left(self, limit: float | None) -> float | None:
         """Return how many seconds of a limit are left, at least 0."""
         return None if limit is None else max(limit - (perf_counter() - self._began), 0.0)
-
-
-def _stage(on_progress: Progress, stage: str) -> Callable[[int, int], None]:
-    return lambda done, total: on_progress(stage, done, total)
 
 
 def _sampling(similarity: Any) -> str:

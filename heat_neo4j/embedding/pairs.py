@@ -26,15 +26,9 @@ __all__ = [
     "pair_set_bytes",
 ]
 
-EXACT_BYTES = 2**28
-"""An exact set is used while its N^2 bits fit here: up to about 46 thousand nodes."""
-
-BLOOM_BYTES = 2**30
-"""Largest Bloom filter."""
-
-LISTED_BYTES = 2**27
-"""Most memory that lists of negatives may take."""
-
+EXACT_BYTES = 2**28  # an exact set is used while its N^2 bits fit here: up to about 46 thousand nodes
+BLOOM_BYTES = 2**30  # largest Bloom filter
+LISTED_BYTES = 2**27  # most memory that lists of negatives may take
 _LISTED_ENTRY = 12
 _OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than trying
 _FULL = 0.5  # a filter that takes more of all pairs for members costs more draws than it saves
@@ -44,31 +38,16 @@ _PROBES = 100_000
 
 @dataclass(frozen=True)
 class WalkPairs:
-    """The pairs of all walks.
+    """The pairs of all walks."""
 
-    Attributes
-    ----------
-    negatives : Negatives
-        Noise distribution and exclusion, for the trainer.
-    occurrences : int64 array of shape (N,)
-        How often each node occurs in the walks.
-    n_pairs : int
-        Pairs in the walks, both directions, with multiplicity.
-    exclusion : str
-        How D is kept: "exact", "bloom filter", or, where even the largest filter would be too full, "crowded
-        nodes": then only the nodes that have met most others draw outside their contexts for certain.
-    false_positive_share : float
-        Share of pairs outside D that the set takes for members; 0 when exact.
-    n_crowded : int
-        Nodes that draw from a list of their negatives, as most draws from all nodes would be in D.
-    """
-
-    negatives: Negatives
-    occurrences: NDArray[np.int64]
-    n_pairs: int
+    negatives: Negatives  # noise distribution and exclusion, for the trainer
+    occurrences: NDArray[np.int64]  # (N,): how often each node occurs in the walks
+    n_pairs: int  # pairs in the walks, both directions, with multiplicity
+    # How D is held: "exact", "bloom filter", or, where even the largest filter would be too full, "crowded
+    # nodes": then only the nodes that have met most others draw outside their contexts for certain.
     exclusion: str
-    false_positive_share: float
-    n_crowded: int
+    false_positive_share: float  # of pairs outside D that the set takes for members; 0 when exact
+    n_crowded: int  # nodes that draw from a list of their negatives, as most draws would be in D
 
 
 def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> tuple[bool, int]:
@@ -76,8 +55,12 @@ def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_s
     exact = n_nodes * ((n_nodes + 63) // 64) * 8
     if exact <= EXACT_BYTES:
         return True, exact
-    most_pairs = n_nodes * walks_per_node * walk_length * window_size  # unordered
-    return False, min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
+    return False, _bloom_bytes(n_nodes, walks_per_node, walk_length, window_size)
+
+
+def _bloom_bytes(n_starts: int, walks_per_node: int, walk_length: int, window_size: int) -> int:
+    most_pairs = n_starts * walks_per_node * walk_length * window_size  # unordered
+    return min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
 
 
 def make_pair_set(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> PairSet:
@@ -96,26 +79,10 @@ def collect_pairs(
     pair_set: PairSet | None = None,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> WalkPairs:
-    """Draw every walk once, in blocks, and keep only D and the occurrences.
+    """Draw every walk once, in blocks, and retain only D and the occurrences.
 
-    Parameters
-    ----------
-    walks : Walks
-        The walks to draw; walk r N + v is the r-th from node v.
-    walks_per_node, window_size : int
-        HEAT's s and c.
-    negative_exponent : float
-        Negatives are drawn in proportion to occurrences ** negative_exponent.
-    team : WorkerThreads
-        Threads to use; the result does not depend on it.
-    pair_set : PairSet, optional
-        An empty set to fill, made to measure when not given.
-    on_block : callable
-        Called with (walks drawn, walks in all).
-
-    Returns
-    -------
-    WalkPairs
+    Negatives are drawn in proportion to occurrences ** negative_exponent. `pair_set`, empty, is filled; one
+    made to measure when not given. `on_block` is called with (walks drawn, walks in all).
     """
     n = walks.n_nodes
     if pair_set is None:
@@ -144,29 +111,17 @@ def negatives_of_walks(
     walks: Walks,
     nodes: NDArray[np.int64],
     weights: NDArray[np.float64],
-    *,
     walks_per_node: int,
     window_size: int,
-    team: WorkerThreads = ALONE,
+    team: WorkerThreads,
 ) -> Negatives:
     """Draw the walks from some nodes only; return the noise distribution that avoids their pairs.
 
-    D is a Bloom filter, which needs no memory for the other nodes.
-
-    Parameters
-    ----------
-    walks : Walks
-        The walks.
-    nodes : int64 array of shape (M,)
-        Where they start.
-    weights : float64 array of shape (N,)
-        The noise distribution: so few walks do not tell how often each node occurs.
-    walks_per_node, window_size, team
-        As for `collect_pairs`.
+    D is a Bloom filter, which needs no memory for the other nodes. The noise distribution is that of
+    `weights`, shape (N,): so few walks do not tell how often each node occurs.
     """
-    most_pairs = len(nodes) * walks_per_node * walks.length * window_size
-    bloom = min(BLOOM_BYTES, most_pairs * _BLOOM_BITS_PER_PAIR // 8)
-    pair_set = PairSet(np.zeros(max(bloom // 8, 1), dtype=np.uint64), 0)
+    size = _bloom_bytes(len(nodes), walks_per_node, walks.length, window_size)
+    pair_set = PairSet(np.zeros(max(size // 8, 1), dtype=np.uint64), 0)
     indices = walks_from(nodes, walks_per_node, walks.n_nodes)
     occurrences, _ = _record(walks, indices, window_size, pair_set, team)
     return _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)

@@ -25,20 +25,7 @@ _DEGREE = 0.02  # a radius is divided by this power of the degree
 
 
 def refine(points: Array, graph: Graph) -> Array:
-    """Return points a little nearer to their neighbours, at radii that follow the degree too.
-
-    Parameters
-    ----------
-    points : float64 array of shape (N, d + 1)
-        Trained on `graph`.
-    graph : Graph
-        Its weights count.
-
-    Returns
-    -------
-    float64 array of shape (N, d + 1)
-        Points on the hyperboloid.
-    """
+    """Return points a little nearer to their neighbours by weight, at radii that follow the degree too."""
     moved = centroids(with_neighbours(graph, _NEIGHBOURS), points)
     return at_radius(moved, _RADIUS_SCALE * radius(moved) / np.maximum(graph.degrees, 1) ** _DEGREE)
 

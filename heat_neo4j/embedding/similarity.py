@@ -1,7 +1,13 @@
-"""The sampling distribution of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), z standard-scaled."""
+"""The sampling distribution of attribute teleports: Y_uv = max(cos(z_u, z_v), 0), z standard-scaled.
+
+`make_similarity` draws from it exactly, at any size. `near_attributes` restricts it to a node's most similar
+nodes: another distribution, as so many nodes are similar that the nearest few hold a part of the mass only.
+"""
 
 from __future__ import annotations
 
+import warnings
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -10,37 +16,20 @@ from scipy import sparse
 
 from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
+from heat_neo4j._kernels.sparse import sparse_products
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
 
 __all__ = [
     "TABLE_LIMIT",
     "longest_list",
     "make_similarity",
-    "neighbour_similarity",
+    "near_attributes",
     "no_similarity",
     "over_deviation",
     "scaled",
 ]
-
-
-def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> int:
-    """Return how long a list may be so that all lists, cut at that length, have at most so many entries.
-
-    Parameters
-    ----------
-    counts : int64 array of shape (n,)
-        Entries that each list would have.
-    entries : int
-        The budget.
-    fewest : int
-        What each list may have even beyond the budget.
-    """
-    rising = np.sort(counts)
-    left = entries - np.concatenate(([0], np.cumsum(rising)))[:-1]
-    share = left // np.arange(len(rising), 0, -1)  # for a list and each of the longer ones
-    cut = np.flatnonzero(rising > share)
-    return max(int(share[cut[0]]), fewest) if len(cut) else int(rising.max(initial=0))
 
 
 TABLE_LIMIT = 6000
@@ -50,27 +39,46 @@ _LISTED_BYTES = 2**27  # most memory that lists of similar nodes may take
 _LISTED_ENTRY = 12
 _FEWEST_LISTED = 64
 _USUAL_SHARE = 0.7  # a value that so many nodes have is the background of its column
+_DENSE_COLUMNS = 256  # up to here scaled rows are compared; beyond, without their background
+_SAMPLE = 256  # nodes whose dropped mass is measured
+
+_EMPTY = {
+    "table": np.zeros((0, 0), dtype=np.float32),
+    "indptr": np.zeros(1, dtype=np.int64),
+    "indices": np.zeros(0, dtype=np.int32),
+    "scalars": np.zeros((0, 3)),
+    "col_indptr": np.zeros(1, dtype=np.int64),
+    "col_nodes": np.zeros(0, dtype=np.int32),
+    "col_slots": np.zeros(0, dtype=np.uint64),
+    "col_split": np.zeros(0, dtype=np.int64),
+    "by_base": np.zeros(0, dtype=np.int32),
+    "base_sums": np.zeros((1, 2)),
+    "reach": np.zeros(0, dtype=np.int64),
+    "listed": np.zeros(0, dtype=np.bool_),
+    "listed_from": np.zeros(1, dtype=np.int64),
+    "listed_nodes": np.zeros(0, dtype=np.int32),
+}
+
+
+def longest_list(counts: NDArray[np.int64], entries: int, fewest: int = 1) -> int:
+    """Return how long a list may be so that lists of `counts`, cut at that length, have at most `entries`.
+
+    Each list may have `fewest` even beyond that.
+    """
+    rising = np.sort(counts)
+    left = entries - np.concatenate(([0], np.cumsum(rising)))[:-1]
+    share = left // np.arange(len(rising), 0, -1)  # for a list and each of the longer ones
+    cut = np.flatnonzero(rising > share)
+    return max(int(share[cut[0]]), fewest) if len(cut) else int(rising.max(initial=0))
 
 
 def scaled(
     attributes: sparse.csr_array | NDArray[np.float64],
 ) -> tuple[sparse.csr_array, NDArray[np.float64]]:
-    """Return (d, b) such that d + b is the standard-scaled matrix, and d is sparse.
+    """Return (d, b) such that d + b is the standard-scaled matrix of shape (N, F'), and d is sparse.
 
-    A column's background b is its usual value, scaled: the one that 7 in 10 nodes have or more; or else its
-    mean, which is 0 then, and d is not sparse there.
-
-    Parameters
-    ----------
-    attributes : CSR array or float64 array of shape (N, F)
-        Raw values. Constant columns carry no information and are dropped.
-
-    Returns
-    -------
-    d : csr_array of shape (N, F')
-        Differences from the background, over the column's standard deviation.
-    b : float64 array of shape (F',)
-        The background.
+    Constant columns carry no information and are dropped. A column's background b is its usual value, scaled:
+    the one that 7 in 10 nodes have or more; or else its mean, which is 0 then, and d is not sparse there.
     """
     x = sparse.csc_array(attributes)
     x.eliminate_zeros()
@@ -133,14 +141,8 @@ def no_similarity() -> Similarity:
     return _assemble(use_table=False)
 
 
-def neighbour_similarity(nodes: NDArray[np.int64], weights: NDArray[np.float64]) -> Similarity:
-    """Return the distribution that draws from a list of each node's own.
-
-    Parameters
-    ----------
-    nodes, weights : int64 and float64 arrays of shape (N, K)
-        The lists; a weight of 0 is never drawn.
-    """
+def _from_lists(nodes: NDArray[np.int64], weights: NDArray[np.float64]) -> Similarity:
+    """Return the distribution that draws from each node's own list, shape (N, K); a weight of 0 never."""
     positive = weights > 0.0
     sizes = positive.sum(axis=1)
     return _assemble(
@@ -155,25 +157,11 @@ def neighbour_similarity(nodes: NDArray[np.int64], weights: NDArray[np.float64])
 def make_similarity(
     graph: Graph, *, table_limit: int = TABLE_LIMIT, team: WorkerThreads = ALONE
 ) -> Similarity:
-    """Prepare exact sampling of attribute teleports.
+    """Prepare exact sampling of attribute teleports, by `_kernels.similarity.sample_similar`.
 
     Up to `table_limit` nodes each row's cumulative similarities are stored (N x N float32); beyond, rows are
     sampled by rejection under an envelope, in memory O(nnz + N + F), and from bounded lists where hardly a
     proposal suits.
-
-    Parameters
-    ----------
-    graph : Graph
-        Its attributes may be None.
-    table_limit : int
-        Largest number of nodes for which the table is built.
-    team : WorkerThreads
-        Threads that build it.
-
-    Returns
-    -------
-    Similarity
-        To be read by `_kernels.similarity.sample_similar`.
     """
     if graph.attributes is None or graph.n_attributes == 0 or graph.n_nodes == 0:
         return no_similarity()
@@ -228,25 +216,69 @@ def _csr(matrix: Any) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float64)
 
 
-_EMPTY = {
-    "table": np.zeros((0, 0), dtype=np.float32),
-    "indptr": np.zeros(1, dtype=np.int64),
-    "indices": np.zeros(0, dtype=np.int32),
-    "scalars": np.zeros((0, 3)),
-    "col_indptr": np.zeros(1, dtype=np.int64),
-    "col_nodes": np.zeros(0, dtype=np.int32),
-    "col_slots": np.zeros(0, dtype=np.uint64),
-    "col_split": np.zeros(0, dtype=np.int64),
-    "by_base": np.zeros(0, dtype=np.int32),
-    "base_sums": np.zeros((1, 2)),
-    "reach": np.zeros(0, dtype=np.int64),
-    "listed": np.zeros(0, dtype=np.bool_),
-    "listed_from": np.zeros(1, dtype=np.int64),
-    "listed_nodes": np.zeros(0, dtype=np.int32),
-}
-
-
 def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
     """Fill the parts that the chosen way of sampling does not read with empty arrays of the right type."""
     rest = {name: np.zeros(0) for name in Similarity._fields if name not in _EMPTY}
     return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})
+
+
+def near_attributes(graph: Graph, k: int, seed: int) -> tuple[Similarity, float]:
+    """Return Y restricted to about the k most similar nodes of each, and the share of mass dropped.
+
+    Weights of the listed nodes are exact; the share is a mean over 256 nodes. A node without any takes
+    topological steps only. One thread searches, so that the same seed gives the same lists. A ConfigError if
+    pynndescent is not installed.
+    """
+    if find_spec("pynndescent") is None:
+        raise ConfigError(
+            "attribute_neighbours needs the extra 'approximate': pip install 'heat-neo4j[approximate]'"
+        )
+    from pynndescent import NNDescent
+
+    assert graph.attributes is not None
+    d, background = scaled(graph.attributes)
+    n, columns = d.shape
+    rows = d.toarray() + background if columns <= _DENSE_COLUMNS else sparse.csr_matrix(d)
+    width = min(k + 1, n)  # a node is its own nearest
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that some lists are short: the dropped mass says so
+        search = NNDescent(
+            rows.astype(np.float32), metric="cosine", n_neighbors=width, random_state=seed % 2**32, n_jobs=1
+        )
+        near = search.neighbor_graph[0].astype(np.int64)
+    cosines = _Cosines(d, background)
+    source = np.repeat(np.arange(n), width)
+    weights = cosines.of(source, near.ravel()).reshape(near.shape)
+    weights[(near == np.arange(n)[:, None]) | (near < 0)] = 0.0
+    near[near < 0] = 0
+    positive = np.maximum(weights, 0.0)
+    sample = np.random.default_rng(seed).choice(n, size=min(_SAMPLE, n), replace=False)
+    return _from_lists(near, positive), _dropped(cosines, sample, positive[sample].sum(axis=1))
+
+
+def _dropped(cosines: _Cosines, sample: NDArray[np.int64], listed: NDArray[np.float64]) -> float:
+    everything = np.arange(cosines.n_nodes)
+    shares = []
+    for node, held in zip(sample.tolist(), listed.tolist(), strict=True):
+        positive = np.maximum(cosines.of(np.full(cosines.n_nodes, node), everything), 0.0)
+        total = positive.sum() - positive[node]
+        if total > 0.0:
+            shares.append(1.0 - held / total)
+    return float(np.clip(np.mean(shares), 0.0, 1.0)) if shares else 0.0
+
+
+class _Cosines:
+    """Cosines of standard-scaled rows d + b, where d is sparse."""
+
+    def __init__(self, d: sparse.csr_array, background: NDArray[np.float64]) -> None:
+        rows = sparse.csr_array(d).sorted_indices()
+        self._rows = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
+        self._base = d @ background + 0.5 * float(np.sum(background * background))
+        squares = np.asarray(d.multiply(d).sum(axis=1)).ravel() + 2.0 * self._base
+        self._norm = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
+        self.n_nodes = len(self._norm)
+
+    def of(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return cos(z_u, z_v), pair by pair."""
+        dots = sparse_products(*self._rows, *self._rows, u, v)
+        return np.asarray((dots + self._base[u] + self._base[v]) / (self._norm[u] * self._norm[v]))

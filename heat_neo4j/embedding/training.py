@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -12,26 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.pairs import RING, Negatives
-from heat_neo4j._kernels.segments import AHEAD
-from heat_neo4j._kernels.training import Workspace, train_batches
+from heat_neo4j._kernels.training import AHEAD, Workspace, train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import Keys
 from heat_neo4j._utils.threads import ALONE, BestCount, WorkerThreads
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 from heat_neo4j.geometry.hyperboloid import add_to_centroid, lift, radius
 
-__all__ = [
-    "START_WIDTH",
-    "Schedule",
-    "Trained",
-    "make_workspace",
-    "start_points",
-    "train",
-]
+__all__ = ["START_WIDTH", "Schedule", "Trained", "make_workspace", "start_points", "train"]
 
-START_WIDTH = 1e-3
-"""Spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)."""
-
+START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
 _SMALL_BATCH, _LARGE_BATCH, _NODES_PER_POSITION = 320, 1280, 96
 _SEGMENT = 10  # source positions that one walk gives to a batch
 _OWNERS = 16  # among which several threads share the nodes out
@@ -47,47 +38,32 @@ _ROWS = 1 << 12  # averaged at a time: they fit a cache
 
 @dataclass(frozen=True)
 class Schedule:
-    """What is trained, in which portions.
-
-    Parameters
-    ----------
-    walks_per_node, window_size, n_negatives : int
-        HEAT's s, c and m.
-    sigma, learning_rate : float
-        Width of the Gaussian on distance; step per pair at the start, falling linearly to 0.
-    batch_size : int, optional
-        Source positions (nodes of walks) whose gradients are summed with the coordinates frozen; None for
-        320, and on large graphs a 96th of the nodes, up to 1,280.
-    n_epochs : int
-        Passes over all walks.
-    """
+    """What is trained, in which portions: HEAT's s, c and m, and sigma, the width of the Gaussian."""
 
     walks_per_node: int
     window_size: int
     n_negatives: int
     sigma: float
-    learning_rate: float
-    batch_size: int | None
-    n_epochs: int
+    learning_rate: float  # step per pair at the start, falling linearly to 0
+    batch_size: int | None  # source positions trained with the coordinates frozen; None for a usual number
+    n_epochs: int  # passes over all walks
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves: points (N, d + 1), mean loss per round of walks, counters, the share trained.
-
-    `n_halved` is how often it began anew with half the learning rate.
+    """What training leaves.
 
     The points are the centroids of where each node was at times spread over the last half of training
     (Polyak-Ruppert averaging, on the hyperboloid): what single batches do to a node cancels out.
     """
 
-    points: NDArray[np.float64]
-    losses: NDArray[np.float64]
+    points: NDArray[np.float64]  # (N, d + 1)
+    losses: NDArray[np.float64]  # mean per pair, of each round of walks
     n_pairs: int
     n_skipped: int
     n_damped: int
-    share: float
-    n_halved: int = 0
+    share: float  # of the training that the time limit allowed
+    n_halved: int = 0  # how often training began anew with half the learning rate
 
 
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -98,9 +74,9 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
 def _batch_shape(batch_size: int | None, walk_length: int, n_nodes: int) -> tuple[int, int]:
     """Return (segments in a batch, source positions in a segment).
 
-    On a small graph a batch is kept below the number of nodes / 8: the sum of many pairs per node from
-    frozen coordinates would overshoot. On a large one it grows, so that threads meet less often:
-    `python -m tests.benchmarks.batch_size` shows what that costs.
+    When None, a batch has 320 positions, and on large graphs N / 96, up to 1,280, so that threads meet less
+    often: `python -m tests.benchmarks.batch_size` shows what that costs. On a small graph it is below N / 8:
+    the sum of many pairs per node from frozen coordinates would overshoot.
     """
     if batch_size is None:
         batch_size = max(_SMALL_BATCH, min(n_nodes // _NODES_PER_POSITION, _LARGE_BATCH))
@@ -186,55 +162,30 @@ def train(
     time_limit: float | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
 ) -> Trained:
-    """Train over all walks of all epochs.
+    """Train over all walks of all epochs, from points `start` of shape (N, d + 1).
 
-    Parameters
-    ----------
-    start : float64 array of shape (N, d + 1)
-        Hyperboloid points to start from.
-    walks, negatives : Walks, Negatives
-        The walks, and what to contrast their pairs with.
-    schedule : Schedule
-        What to train.
-    keys : Keys
-        Random keys. Every epoch repeats the same walks, in another order with other negatives.
-    team : WorkerThreads
-        Threads to use; the result does not depend on it.
-    only : int64 array of shape (M,), optional
-        Nodes to train, while all others stay where they are. Walks start from these alone, and only the first
-        position of a walk is a source: seen from all positions, new nodes are met mostly as the contexts of
-        others, and end up far too central. All walks are one round then, since each is a small part of one.
-    time_limit : float, optional
-        Seconds after which training ends. Where they will not do, the learning rate falls with the time.
-    on_batch : callable
-        Called with (batches done, batches in all).
+    Every epoch repeats the same walks, in another order with other negatives. After `time_limit` seconds
+    training ends; where they will not do, the learning rate falls with the time. `on_batch` is called with
+    (batches done, batches in all).
 
-    Returns
-    -------
-    Trained
+    With `only`, shape (M,), the other nodes stay where they are. Walks start from these nodes alone, and only
+    the first position of a walk is a source: seen from all positions, new nodes are met mostly as the
+    contexts of others, and end up far too central. All walks are one round then, since each is a small part
+    of one.
 
-    Notes
-    -----
     Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, steps in
     random directions lead outwards, and longer ones the farther out: training can diverge. If points get
     farther out than any graph needs, it begins anew with half the learning rate.
     """
     began = perf_counter()
-    farthest = max(_FARTHEST, float(radius(start).max()) + _FARTHER)
+    border = max(_FARTHEST, float(radius(start).max()) + _FARTHER)
+    attempt = partial(_train_once, start, walks, negatives, team=team, only=only, on_batch=on_batch)
     for halved in range(_MOST_HALVED + 1):
+        slower = replace(schedule, learning_rate=schedule.learning_rate / 2**halved)
+        same_draws = replace(keys, order=deepcopy(keys.order))
         left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
-        trained = _train_once(
-            start,
-            walks,
-            negatives,
-            replace(schedule, learning_rate=schedule.learning_rate / 2**halved),
-            replace(keys, order=deepcopy(keys.order)),  # each attempt draws the same
-            team=team,
-            only=only,
-            time_limit=left,
-            farthest=farthest if halved < _MOST_HALVED else np.inf,
-            on_batch=on_batch,
-        )
+        farthest = border if halved < _MOST_HALVED else np.inf
+        trained = attempt(slower, same_draws, time_limit=left, farthest=farthest)
         if trained is not None:
             return replace(trained, n_halved=halved)
     raise AssertionError("the last attempt has no border")

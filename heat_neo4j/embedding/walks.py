@@ -16,8 +16,7 @@ from heat_neo4j.graph import Graph
 
 __all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks", "walks_from"]
 
-WALKS_PER_BLOCK = 16384
-"""Walks that are drawn, and held, at a time."""
+WALKS_PER_BLOCK = 16384  # walks that are drawn, and held, at a time
 
 
 @dataclass(frozen=True)
@@ -47,27 +46,10 @@ def make_walks(
     similarity: Similarity | None = None,
     team: WorkerThreads = ALONE,
 ) -> Walks:
-    """Prepare the walks of a graph.
+    """Prepare the walks of a graph; attribute steps follow its own attributes if no `similarity` is given.
 
-    Parameters
-    ----------
-    graph : Graph
-        Where to walk.
-    alpha : float
-        Probability that a step follows attribute similarity, [0, 1]. (The paper prints the rule the other
-        way round; its tables, its text and the authors' program have it so.)
-    walk_length : int
-        Nodes in a walk.
-    key : uint64
-        Key of the random streams.
-    similarity : Similarity, optional
-        The distribution of attribute steps; made from the graph's attributes when it is not given.
-    team : WorkerThreads
-        Threads to use.
-
-    Returns
-    -------
-    Walks
+    A step follows attribute similarity with probability `alpha`. (The paper prints the rule the other way
+    round; its tables, its text and the authors' program have it so.)
     """
     if similarity is None:
         # Without teleports only a node that has no neighbours asks for a similar one.
@@ -94,23 +76,10 @@ def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> N
 def draw_walks(
     walks: Walks, indices: NDArray[np.int64], team: WorkerThreads = ALONE
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Draw some of the walks.
+    """Draw walks `indices`, shape (B,); walk r N + v is the r-th from node v.
 
-    Parameters
-    ----------
-    walks : Walks
-        Which there are.
-    indices : int64 array of shape (B,)
-        Which are drawn; walk r N + v is the r-th from node v.
-    team : WorkerThreads
-        Threads to use; the result does not depend on it.
-
-    Returns
-    -------
-    nodes : int32 array of shape (B, L)
-        A walk in each row; what lies behind its end has no meaning.
-    lengths : int64 array of shape (B,)
-        How many nodes each walk has.
+    Return the nodes of each in a row, shape (B, L), of which what lies behind its end has no meaning, and how
+    many nodes it has, shape (B,). The number of threads changes neither.
     """
     nodes = np.empty((len(indices), walks.length), dtype=np.int32)
     lengths = np.empty(len(indices), dtype=np.int64)

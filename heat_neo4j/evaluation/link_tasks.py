@@ -9,8 +9,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from heat_neo4j._utils.blas import one_blas_thread
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
 from heat_neo4j.evaluation.methods import (

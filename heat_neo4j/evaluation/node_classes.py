@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
-from heat_neo4j._utils.blas import one_blas_thread
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.evaluation.guard import untouched

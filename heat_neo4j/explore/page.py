@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
-from heat_neo4j.geometry.neighbours import Neighbours
+from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 

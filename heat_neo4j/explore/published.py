@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore.page import build_page
-from heat_neo4j.geometry.neighbours import Neighbours, nearest_neighbours
+from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.published_model import PublishedModel

@@ -1,57 +1,44 @@
-"""How far an embedding moved from one run to the next."""
+"""How far an embedding moved from one run to the next, and the isometry that aligns it with the earlier.
+
+Distances between nodes say everything that was learnt; where the whole lies, and how it is turned, is chance.
+An isometry takes that chance away, so that coordinates of two runs can be compared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from heat_neo4j._utils.blas import one_blas_thread
-from heat_neo4j.geometry.hyperboloid import distance, radius
+from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.geometry.hyperboloid import centroids, distance, lift, radius
 
-__all__ = ["NEIGHBOURS", "Drift", "measure_drift"]
+__all__ = ["Drift", "Isometry", "boost_to_origin", "fit_isometry", "measure_drift"]
 
 Array = NDArray[np.float64]
 
-NEIGHBOURS = 10
-"""Nearest nodes of each that are compared."""
-
+_NEIGHBOURS = 10  # nearest nodes of each that are compared
 _SAMPLE = 1000  # nodes whose neighbours are compared, at most
-_TILE = 4_000_000  # distances held at a time
+_DISTANCES = 4_000_000  # held at a time
 _MOST_MOVED = 10
 _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How far the nodes that two versions share have moved.
-
-    Parameters
-    ----------
-    nodes, moved : int
-        How many they are, and how many of them are not where they were to the bit.
-    mean : float
-        Mean hyperbolic distance between where a node was and where it is.
-    quantiles : mapping of str to float
-        Of that distance: "0.5", "0.9", "0.99" and "1.0", the largest.
-    overlap : float or None
-        Mean share of the 10 nearest nodes that stayed the same, over 1,000 nodes at most; None for one node.
-    radius_change : float
-        Mean of the new radius less the old one.
-    most_moved : tuple of (str, float)
-        The ten nodes that moved most, and how far.
-    """
+    """How far the nodes that two versions share have moved."""
 
     nodes: int
-    moved: int
-    mean: float
-    quantiles: Mapping[str, float]
-    overlap: float | None
-    radius_change: float
-    most_moved: tuple[tuple[str, float], ...]
+    moved: int  # nodes that are not where they were to the bit
+    mean: float  # hyperbolic distance between where a node was and where it is
+    quantiles: Mapping[str, float]  # of that distance: "0.5", "0.9", "0.99" and "1.0", the largest
+    overlap: float | None  # mean share of the 10 nearest nodes, of up to 1,000, that stayed; None for 1 node
+    radius_change: float  # mean of the new radius less the old one
+    most_moved: tuple[tuple[str, float], ...]  # the ten nodes that moved most, and how far
 
     def to_dict(self) -> dict[str, Any]:
         """Return the drift as JSON data."""
@@ -65,19 +52,9 @@ class Drift:
 
 @one_blas_thread()
 def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
-    """Compare two embeddings of the same nodes.
+    """Compare two embeddings of shape (N, d + 1) of the same N nodes; N may be 0.
 
-    Parameters
-    ----------
-    old, new : float64 arrays of shape (N, d + 1)
-        Points of the hyperboloid; N may be 0.
-    node_ids : sequence of str
-        Of the N nodes.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ.
+    A ValueError if the shapes differ.
     """
     if old.shape != new.shape or len(node_ids) != len(old):
         raise ValueError(
@@ -100,12 +77,12 @@ def measure_drift(old: Array, new: Array, node_ids: Sequence[str]) -> Drift:
 
 def _overlap(old: Array, new: Array) -> float | None:
     n = len(old)
-    k = min(NEIGHBOURS, n - 1)
+    k = min(_NEIGHBOURS, n - 1)
     if k == 0:
         return None
     sample = np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).round().astype(np.int64))
     shared = 0
-    step = max(_TILE // n, 1)
+    step = max(_DISTANCES // n, 1)
     for begin in range(0, len(sample), step):
         rows = sample[begin : begin + step]
         nearest = zip(_nearest(old, rows, k), _nearest(new, rows, k), strict=True)
@@ -118,16 +95,81 @@ def _nearest(points: Array, rows: NDArray[np.int64], k: int) -> NDArray[np.int64
     mirrored = points[rows] * np.append(np.full(points.shape[1] - 1, -1.0), 1.0)
     heights = mirrored @ points.T  # cosh of the distance, which grows with it
     heights[np.arange(len(rows)), rows] = np.inf
-    return (
-        np.argsort(heights, axis=1, kind="stable")[:, :k] if heights.shape[1] <= 4 * k else _least(heights, k)
-    )
-
-
-def _least(heights: Array, k: int) -> NDArray[np.int64]:
-    """Return the columns of the k least entries of each row, the first of equal ones."""
+    if heights.shape[1] <= 4 * k:
+        return np.argsort(heights, axis=1, kind="stable")[:, :k]
     border = np.partition(heights, k - 1, axis=1)[:, k - 1 : k]
-    found = np.empty((len(heights), k), dtype=np.int64)
+    nearest = np.empty((len(heights), k), dtype=np.int64)
     for row, (values, limit) in enumerate(zip(heights, border, strict=True)):
         candidates = np.flatnonzero(values <= limit[0])
-        found[row] = candidates[np.argsort(values[candidates], kind="stable")[:k]]
-    return found
+        nearest[row] = candidates[np.argsort(values[candidates], kind="stable")[:k]]
+    return nearest
+
+
+class Isometry(NamedTuple):
+    """A Lorentz transformation that keeps the hyperboloid: boosts, rotations, reflections.
+
+    The matrix, of shape (d + 1, d + 1), acts on columns; time last.
+    """
+
+    matrix: Array
+
+    @one_blas_thread()
+    def __call__(self, points: Array) -> Array:
+        """Return the moved points, shape (N, d + 1); their time is computed anew."""
+        return lift((points @ self.matrix.T)[:, :-1])
+
+
+def boost_to_origin(point: Array) -> Array:
+    """Return the matrix of the boost that takes one point of shape (d + 1,) to the origin, without turning.
+
+    With spatial part s and time t it is [[I + s s^T / (1 + t), -s], [-s^T, t]]; its inverse has s and not -s.
+    """
+    spatial, time = point[:-1], point[-1]
+    d = len(spatial)
+    matrix = np.empty((d + 1, d + 1))
+    matrix[:d, :d] = np.eye(d) + np.outer(spatial, spatial) / (1.0 + time)
+    matrix[:d, d] = matrix[d, :d] = -spatial
+    matrix[d, d] = time
+    return matrix
+
+
+@one_blas_thread()
+def fit_isometry(source: Array, target: Array) -> Isometry:
+    """Return the isometry that brings `source` near to `target`, both of shape (N, d + 1), row by row.
+
+    Both sets are moved by a boost so that their Lorentz centroid is the origin; there the best rotation, or
+    rotation and reflection, is the orthogonal Procrustes solution for their logarithms (directions times
+    radii, so that points far out do not decide alone). A ValueError if shapes differ, or there is no point.
+
+    References
+    ----------
+    P. Tabaghi and I. Dokmanic, "On Procrustes Analysis in Hyperbolic Space" (IEEE Signal Processing Letters
+    28, 2021), sections III and IV.
+    """
+    if source.shape != target.shape or source.ndim != 2 or not len(source):
+        raise ValueError(f"points to align must have one shape (N, d + 1): {source.shape} and {target.shape}")
+    d = source.shape[1] - 1
+    centre = _centre(target)
+    to_origin = boost_to_origin(_centre(source))
+    left, _, right = np.linalg.svd(
+        _logarithms(target, boost_to_origin(centre)).T @ _logarithms(source, to_origin)
+    )
+    rotation = np.eye(d + 1)
+    rotation[:d, :d] = left @ right
+    from_origin = boost_to_origin(centre * np.append(np.full(d, -1.0), 1.0))
+    return Isometry(from_origin @ rotation @ to_origin)
+
+
+def _centre(points: Array) -> Array:
+    """Return the Lorentz centroid of all points, shape (d + 1,)."""
+    together = sparse.csr_array(np.ones((1, len(points))))
+    return np.asarray(centroids(together, points)[0])
+
+
+def _logarithms(points: Array, matrix: Array) -> Array:
+    """Return moved points as tangent vectors at the origin, shape (N, d)."""
+    moved = Isometry(matrix)(points)
+    spatial = moved[:, :-1]
+    norm = np.linalg.norm(spatial, axis=1)
+    scale = np.divide(radius(moved), norm, out=np.ones_like(norm), where=norm > 0)
+    return np.asarray(spatial * scale[:, None])

@@ -37,6 +37,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 _TINY = 1e-12  # below this length sinh(t) / t is 1 to the last bit
+_TOLERANCE = 1e-6  # of <x, x> = -1, as a share of the squared time
 
 
 def minkowski_inner(x: Array, y: Array) -> Array:
@@ -72,22 +73,12 @@ def distance(x: Array, y: Array) -> Array:
 
 
 def add_to_centroid(centroid: Array, weight: Array, x: Array) -> tuple[Array, Array]:
-    """Return the Lorentz centroid of some points and of one more, and its weight.
+    """Return the Lorentz centroid of some points and of one more, and its weight; rows broadcast.
 
     The centroid of x_1, ..., x_n is S / w with S = x_1 + ... + x_n and weight w = sqrt(-<S, S>); of one point
     it is the point, with weight 1. With another point, w'^2 = (w + 1)^2 + 2 w (cosh(d) - 1), d its distance
-    from the centroid: no two large numbers are subtracted.
-
-    Parameters
-    ----------
-    centroid, x : float64 arrays of shape (..., d + 1)
-        Points on the hyperboloid.
-    weight : float64 array of shape (...)
-        Weights of the centroids.
-
-    References
-    ----------
-    M. Law et al., "Lorentzian Distance Learning for Hyperbolic Representations" (ICML 2019), section 3.
+    from the centroid: no two large numbers are subtracted. See M. Law et al., "Lorentzian Distance Learning
+    for Hyperbolic Representations" (ICML 2019), section 3.
     """
     heavier = np.sqrt((weight + 1.0) ** 2 + 2.0 * weight * _excess(centroid, x))
     spatial = (weight[..., None] * centroid[..., :-1] + x[..., :-1]) / heavier[..., None]
@@ -95,18 +86,9 @@ def add_to_centroid(centroid: Array, weight: Array, x: Array) -> tuple[Array, Ar
 
 
 def centroids(weights: sparse.csr_array, x: Array) -> Array:
-    """Return weighted Lorentz centroids of points: S / sqrt(-<S, S>) with S = sum of w_j x_j.
+    """Return the weighted Lorentz centroids S / sqrt(-<S, S>), S = sum of w_j x_j, shape (M, d + 1).
 
-    Parameters
-    ----------
-    weights : sparse array of shape (M, N)
-        Weights of the points in each centroid, not below 0, not all 0.
-    x : float64 array of shape (N, d + 1)
-        Points on the hyperboloid.
-
-    Returns
-    -------
-    float64 array of shape (M, d + 1)
+    `weights`, of shape (M, N), are not below 0, and not all 0 in a row.
     """
     total = np.asarray(weights @ x)
     spatial, time = total[:, :-1], total[:, -1]
@@ -118,8 +100,7 @@ def centroids(weights: sparse.csr_array, x: Array) -> Array:
 
 def radius(x: Array) -> Array:
     """Return the hyperbolic distance from the origin, shape (...): arcsinh of the spatial norm."""
-    norm: Array = np.linalg.norm(x[..., :-1], axis=-1)
-    return np.asarray(np.arcsinh(norm))
+    return np.asarray(np.arcsinh(np.linalg.norm(x[..., :-1], axis=-1)))
 
 
 def at_radius(x: Array, radii: Array) -> Array:
@@ -135,19 +116,7 @@ def project_tangent(x: Array, v: Array) -> Array:
 
 
 def pair_distances(embedding: Array, pairs: NDArray[np.int64]) -> Array:
-    """Return the hyperbolic distance of each pair of rows.
-
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, d + 1)
-        Points on the hyperboloid.
-    pairs : int64 array of shape (m, 2)
-        Row indices.
-
-    Returns
-    -------
-    float64 array of shape (m,)
-    """
+    """Return the hyperbolic distance of each of m pairs of rows, shape (m, 2)."""
     return np.asarray(distance(embedding[pairs[:, 0]], embedding[pairs[:, 1]]))
 
 
@@ -175,15 +144,9 @@ def to_poincare(x: Array) -> Array:
 
 
 def from_poincare(b: Array) -> Array:
-    """Return the hyperboloid points of Poincare ball coordinates with norm below 1.
-
-    Raises
-    ------
-    ValueError
-        If a row lies on or outside the unit sphere.
-    """
+    """Return the hyperboloid points of Poincare ball coordinates; a ValueError if a norm is not below 1."""
     b = np.asarray(b, dtype=np.float64)
-    return lift(2.0 * b / _gap(b, "Poincare"))
+    return lift(2.0 * b / _one_minus_square(b, "Poincare"))
 
 
 def to_klein(x: Array) -> Array:
@@ -192,40 +155,27 @@ def to_klein(x: Array) -> Array:
 
 
 def from_klein(k: Array) -> Array:
-    """Return the hyperboloid points of Klein ball coordinates with norm below 1.
-
-    Raises
-    ------
-    ValueError
-        If a row lies on or outside the unit sphere.
-    """
+    """Return the hyperboloid points of Klein ball coordinates; a ValueError if a norm is not below 1."""
     k = np.asarray(k, dtype=np.float64)
-    return lift(k / np.sqrt(_gap(k, "Klein")))
+    return lift(k / np.sqrt(_one_minus_square(k, "Klein")))
 
 
-def check_points(x: Array, *, tolerance: float = 1e-6) -> None:
-    """Check that rows are finite and lie on the hyperboloid: |<x, x> + 1| <= tolerance * time^2.
-
-    Raises
-    ------
-    ValueError
-        With the first row that does not, and why.
-    """
+def check_points(x: Array) -> None:
+    """Raise a ValueError with the first row that is not finite, or has |<x, x> + 1| > 1e-6 time^2."""
     if x.ndim != 2 or x.shape[1] < 2:
         raise ValueError(f"hyperboloid points must have shape (N, d + 1), got {x.shape}")
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
         raise ValueError(f"row {int(np.argmin(finite))} has a coordinate that is NaN or infinite")
-    on_it = (np.abs(minkowski_inner(x, x) + 1.0) <= tolerance * x[:, -1] ** 2) & (x[:, -1] > 0)
-    if not on_it.all():
-        raise ValueError(
-            f"row {int(np.argmin(on_it))} is not on the hyperboloid (time is the last coordinate)"
-        )
+    is_on = (np.abs(minkowski_inner(x, x) + 1.0) <= _TOLERANCE * x[:, -1] ** 2) & (x[:, -1] > 0)
+    if not is_on.all():
+        row = int(np.argmin(is_on))
+        raise ValueError(f"row {row} is not on the hyperboloid (time is the last coordinate)")
 
 
-def _gap(b: Array, model: str) -> Array:
+def _one_minus_square(b: Array, model: str) -> Array:
     """Return 1 - |b|^2, checked to be positive, with a last axis of length 1."""
-    gap = 1.0 - np.sum(b * b, axis=-1, keepdims=True)
-    if not (gap > 0).all():
+    one_minus_square = 1.0 - np.sum(b * b, axis=-1, keepdims=True)
+    if not (one_minus_square > 0).all():
         raise ValueError(f"{model} coordinates must have norm below 1")
-    return np.asarray(gap)
+    return np.asarray(one_minus_square)

@@ -1,4 +1,7 @@
-"""Exact searches among points on the hyperboloid, in blocks of which most are passed over."""
+"""Exact searches among points on the hyperboloid: nearest neighbours, and nearest pairs that no edge joins.
+
+Points lie in blocks, of which most are passed over.
+"""
 
 from __future__ import annotations
 
@@ -8,154 +11,115 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
-from heat_neo4j._kernels.sweeps import GROUP, NO_PARTNER, TILE, VIEW, nearest_absent
+from heat_neo4j._kernels.sweeps import (
+    BLOCK,
+    GROUP,
+    IS_SOURCE,
+    IS_TARGET,
+    NO_PARTNER,
+    PROJECTED,
+    nearest_absent,
+)
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads
+from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
+from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import check_points
 
 __all__ = [
+    "Blocks",
     "Candidates",
-    "Columns",
+    "Neighbours",
     "Pairs",
     "PartnerSearch",
-    "Tiles",
     "columns_of",
     "first_partners",
-    "lay_tiles",
+    "make_blocks",
+    "nearest_neighbours",
     "nearest_pairs",
-    "nearest_partners",
 ]
 
 
-class Columns(NamedTuple):
-    """Spatial coordinates transposed, shape (d, N), and the time coordinate, shape (N,)."""
+Partners = tuple[NDArray[np.float64], NDArray[np.int64]]
 
-    spatial: NDArray[np.float64]
-    time: NDArray[np.float64]
+_ROWS_PER_REPORT = 8192  # nodes between two progress reports
 
 
-def columns_of(embedding: ArrayLike, n_nodes: int) -> Columns:
-    """Check that `embedding` holds one point on the hyperboloid per node, and transpose it.
+def columns_of(embedding: ArrayLike, n_nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the spatial coordinates transposed, shape (d, N), and the times of one point per node.
 
-    Parameters
-    ----------
-    embedding : array of shape (N, d + 1)
-        Hyperboloid coordinates, time last.
-    n_nodes : int
-        N of the graph they belong to.
-
-    Raises
-    ------
-    ValueError
-        If there is not one row per node, a value is not finite, or a row is not on the hyperboloid.
+    A ValueError if there is not one row per node, or a row is not on the hyperboloid.
     """
     points = np.asarray(embedding, dtype=np.float64)
     check_points(points)
     if len(points) != n_nodes:
         raise ValueError(f"embedding has {len(points)} rows for {n_nodes} nodes")
-    return Columns(np.ascontiguousarray(points[:, :-1].T), np.ascontiguousarray(points[:, -1]))
+    return np.ascontiguousarray(points[:, :-1].T), np.ascontiguousarray(points[:, -1])
 
 
-class Tiles(NamedTuple):
-    """M points in T tiles of `TILE` places, the last of which may be partly empty.
+class Blocks(NamedTuple):
+    """M points on the hyperboloid in T blocks of `BLOCK` places, the last of which may be partly empty."""
 
-    Parameters
-    ----------
-    points, time : float64 arrays of shape (M, d) and (M,)
-        On the hyperboloid, by place.
-    node : int64 array of shape (M,)
-        Which point is at a place.
-    views : float64 array of shape (T, VIEW, TILE)
-        Part of the coordinates in the ball.
-    gaps : float64 array of shape (T, TILE)
-        1 - |x|^2 of each place, in (0, 1].
-    boxes : float64 array of shape (T, 2, VIEW)
-        Least and largest view of each tile.
-    widest : float64 array of shape (T,)
-        Largest gap of each tile.
-    outer_boxes, outer_widest : float64 arrays of shape (G, 2, VIEW) and (G,)
-        The same of each group of `GROUP` tiles.
-    masks : uint8 array of shape (T,)
-        All roles that a tile's points have.
-    """
-
-    points: NDArray[np.float64]
-    time: NDArray[np.float64]
-    node: NDArray[np.int64]
-    views: NDArray[np.float64]
-    gaps: NDArray[np.float64]
-    boxes: NDArray[np.float64]
-    widest: NDArray[np.float64]
-    outer_boxes: NDArray[np.float64]
-    outer_widest: NDArray[np.float64]
-    masks: NDArray[np.uint8]
+    points: NDArray[np.float64]  # (M, d), by place
+    time: NDArray[np.float64]  # (M,), by place
+    node: NDArray[np.int64]  # (M,): which point is at a place
+    projections: NDArray[np.float64]  # (T, PROJECTED, BLOCK): of the coordinates in the ball
+    one_minus_squares: NDArray[np.float64]  # (T, BLOCK): 1 - |x|^2 in the ball, in (0, 1]
+    boxes: NDArray[np.float64]  # (T, 2, PROJECTED): least and largest projection
+    largest: NDArray[np.float64]  # (T,): largest 1 - |x|^2
+    group_boxes: NDArray[np.float64]  # (G, 2, PROJECTED): of each group of `GROUP` blocks
+    group_largest: NDArray[np.float64]  # (G,)
+    masks: NDArray[np.uint8]  # (T,): all roles that the points of a block have
 
 
-def lay_tiles(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: NDArray[np.uint8]) -> Tiles:
-    """Lay points out in tiles.
-
-    Parameters
-    ----------
-    spatial, time : float64 arrays of shape (d, M) and (M,)
-        The points, at least one, coordinates first.
-    roles : uint8 array of shape (M,)
-        Bits that say what each may be.
-    """
-    view = _view((spatial / (1.0 + time)).T)
-    node = np.asarray(cKDTree(view, leafsize=TILE).indices, dtype=np.int64)
-    padded = np.append(node, np.full(-len(node) % TILE, node[-1])).reshape(-1, TILE)
-    views = np.ascontiguousarray(view[padded].transpose(0, 2, 1))
-    gaps = 2.0 / (1.0 + time[padded])  # 1 - |x|^2, without cancellation
-    low, high, widest = views.min(axis=2), views.max(axis=2), gaps.max(axis=1)
+def make_blocks(spatial: NDArray[np.float64], time: NDArray[np.float64], roles: NDArray[np.uint8]) -> Blocks:
+    """Lay out M points, spatial coordinates of shape (d, M), so that near ones lie together."""
+    projection = _projection((spatial / (1.0 + time)).T)
+    node = np.asarray(cKDTree(projection, leafsize=BLOCK).indices, dtype=np.int64)
+    padded = np.append(node, np.full(-len(node) % BLOCK, node[-1])).reshape(-1, BLOCK)
+    projections = np.ascontiguousarray(projection[padded].transpose(0, 2, 1))
+    one_minus_squares = 2.0 / (1.0 + time[padded])  # 1 - |x|^2, without cancellation
+    low, high, largest = projections.min(axis=2), projections.max(axis=2), one_minus_squares.max(axis=1)
     groups = np.arange(0, len(padded), GROUP)
-    return Tiles(
+    return Blocks(
         points=np.ascontiguousarray(spatial[:, node].T),
         time=time[node],
         node=node,
-        views=views,
-        gaps=gaps,
+        projections=projections,
+        one_minus_squares=one_minus_squares,
         boxes=np.stack((low, high), axis=1),
-        widest=widest,
-        outer_boxes=np.stack((np.minimum.reduceat(low, groups), np.maximum.reduceat(high, groups)), axis=1),
-        outer_widest=np.maximum.reduceat(widest, groups),
+        largest=largest,
+        group_boxes=np.stack((np.minimum.reduceat(low, groups), np.maximum.reduceat(high, groups)), axis=1),
+        group_largest=np.maximum.reduceat(largest, groups),
         masks=np.bitwise_or.reduce(roles[padded], axis=1),
     )
 
 
-def _view(ball: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coordinates along the directions of largest variance, shape (M, VIEW), padded with 0."""
-    if ball.shape[1] > VIEW:
+def _projection(ball: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coordinates along the directions of largest variance, (M, PROJECTED), padded with 0."""
+    if ball.shape[1] > PROJECTED:
         centred = ball - ball.mean(axis=0)
         _, directions = np.linalg.eigh(centred.T @ centred)
-        return np.asarray(centred @ directions[:, -VIEW:])
-    view = np.zeros((len(ball), VIEW))
-    view[:, : ball.shape[1]] = ball
-    return view
-
-
-_BLOCK_ROWS = 8192  # nodes between two progress reports
-
-Found = tuple[NDArray[np.float64], NDArray[np.int64]]
+        return np.asarray(centred @ directions[:, -PROJECTED:])
+    projection = np.zeros((len(ball), PROJECTED))
+    projection[:, : ball.shape[1]] = ball
+    return projection
 
 
 class Candidates(NamedTuple):
-    """The nodes that may be linked, numbered from 0.
+    """The M nodes that may be linked: points on the hyperboloid, pairs that exist already, and roles."""
 
-    Parameters
-    ----------
-    spatial, time : float64 arrays of shape (d, M) and (M,)
-        Points on the hyperboloid.
-    indptr, indices : CSR arrays
-        Pairs that exist already, sorted within rows.
-    roles : uint8 array of shape (M,)
-        `IS_SOURCE` and `IS_TARGET` bits; a pair must have one of each at opposite ends.
-    """
-
-    spatial: NDArray[np.float64]
-    time: NDArray[np.float64]
-    indptr: NDArray[np.int64]
+    spatial: NDArray[np.float64]  # (d, M)
+    time: NDArray[np.float64]  # (M,)
+    indptr: NDArray[np.int64]  # of a CSR array, sorted within rows
     indices: NDArray[np.int32]
-    roles: NDArray[np.uint8]
+    roles: NDArray[np.uint8]  # (M,): `IS_SOURCE`, `IS_TARGET`: a pair has one of each at opposite ends
+
+
+class Neighbours(NamedTuple):
+    """The k nearest neighbours of each node, nearest first, shape (N, k); ties in order of the rows."""
+
+    partner: NDArray[np.int64]
+    distance: NDArray[np.float64]
 
 
 class Pairs(NamedTuple):
@@ -166,26 +130,30 @@ class Pairs(NamedTuple):
     target: NDArray[np.int64]
 
 
-def nearest_partners(candidates: Candidates, k: int, team: WorkerThreads, on_progress: Progress) -> Found:
-    """Return the k nearest absent partners of every node.
+def nearest_neighbours(
+    embedding: NDArray[np.float64],
+    k: int = 10,
+    *,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> Neighbours:
+    """Return the k nearest neighbours of every point, or all N - 1 of them, linked or not.
 
-    Parameters
-    ----------
-    candidates : Candidates
-        The nodes, M of them.
-    k : int
-        Partners per node, at least 1.
-    team : WorkerThreads
-        Threads to use.
-    on_progress : callable
-        Called with ("links", nodes done, nodes in all).
-
-    Returns
-    -------
-    distance, partner : arrays of shape (M, k)
-        Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer.
+    O(N k) memory; the same bits for any number of threads, all cores when None. Progress is called with
+    ("neighbours", nodes done, N).
     """
-    return PartnerSearch(candidates, team).nearest(np.arange(len(candidates.time)), k, np.inf, on_progress)
+    check_integer("k", k, minimum=1)
+    n = len(embedding)
+    spatial, time = columns_of(embedding, n)
+    width = min(k, n - 1)
+    if width < 1:
+        return Neighbours(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
+    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
+    with WorkerThreads(resolve_threads(n_threads)) as team:
+        search = PartnerSearch(Candidates(spatial, time, *no_links, roles), team)
+        distance, partner = search.nearest(np.arange(n), width, np.inf, on_progress, "neighbours")
+    return Neighbours(partner, distance)
 
 
 def nearest_pairs(
@@ -193,25 +161,19 @@ def nearest_pairs(
 ) -> Pairs:
     """Return the nearest absent pairs in the order of (distance, source, target).
 
-    Parameters
-    ----------
-    candidates : Candidates
-        Between which nodes.
-    k : int, optional
-        Partners per node: a pair is kept if either end is among the k nearest of the other; no limit if None.
-    top : int, optional
-        Keep only so many pairs; given if k is not.
-    team, on_progress
-        As for `nearest_partners`.
+    A pair is taken if either end is among the k nearest of the other, without a limit if k is None; then
+    only the nearest `top`, which must be given if k is not.
     """
     n = len(candidates.time)
     if n < 2:
         return _merge([], top)
+    search = PartnerSearch(candidates, team)
     if k is not None:
-        distance, partner = nearest_partners(candidates, min(k, n - 1), team, on_progress)
-        return _merge([_unordered(np.arange(n), distance, partner)], top)
+        rows = np.arange(n)
+        distance, partner = search.nearest(rows, min(k, n - 1), np.inf, on_progress)
+        return _merge([_unordered(rows, distance, partner)], top)
     assert top is not None
-    return _overall(PartnerSearch(candidates, team), n, top, on_progress)
+    return _overall(search, n, top, on_progress)
 
 
 def first_partners(top: int, n: int) -> int:
@@ -220,66 +182,64 @@ def first_partners(top: int, n: int) -> int:
 
 
 def _overall(search: PartnerSearch, n: int, top: int, on_progress: Progress) -> Pairs:
-    """Return the `top` nearest pairs: nodes all of whose partners may be among them are asked for more."""
+    """Return the `top` nearest pairs: nodes all of whose partners may be among them are searched again."""
     rows, k = np.arange(n), min(n - 1, first_partners(top, n))
     bound = np.inf
-    kept: list[Pairs] = []
+    nearest = _merge([], top)
     while True:
         distance, partner = search.nearest(rows, k, bound, on_progress)
-        kept = [_merge([*kept, _unordered(rows, distance, partner)], top)]
-        if len(kept[0].distance) == top:
-            bound = kept[0].distance[-1]
+        nearest = _merge([nearest, _unordered(rows, distance, partner)], top)
+        if len(nearest.distance) == top:
+            bound = nearest.distance[-1]
         rows = rows[(partner[:, -1] != NO_PARTNER) & (distance[:, -1] <= bound)]
         if k == n - 1 or not len(rows):
-            return kept[0]
-        k, on_progress = min(n - 1, 4 * k), no_progress  # the few that ask again
+            return nearest
+        k, on_progress = min(n - 1, 4 * k), no_progress  # for the few rows that are left
 
 
 class PartnerSearch:
-    """The candidates in tiles, and the team that looks through them.
-
-    Parameters
-    ----------
-    candidates : Candidates
-        The nodes, at least one.
-    team : WorkerThreads
-        Threads to use.
-    """
+    """At least one candidate in blocks, and the threads that look through them."""
 
     def __init__(self, candidates: Candidates, team: WorkerThreads) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles
-        self._tiles = lay_tiles(candidates.spatial, candidates.time, candidates.roles)
-        self._place = np.argsort(self._tiles.node)
+        self._blocks = make_blocks(candidates.spatial, candidates.time, candidates.roles)
+        self._place = np.argsort(self._blocks.node)
         self._team = team
 
-    def nearest(self, rows: NDArray[np.int64], k: int, bound: float, on_progress: Progress) -> Found:
-        """Return the k nearest absent partners of some nodes, none farther than `bound` being asked for."""
+    def nearest(
+        self, rows: NDArray[np.int64], k: int, bound: float, on_progress: Progress, stage: str = "links"
+    ) -> Partners:
+        """Return distances and nodes of the k nearest absent partners of m nodes, shape (m, k).
+
+        Sorted by (distance, partner); infinity and `NO_PARTNER` where there are fewer. Those farther than
+        `bound` may be left out. Progress is called with (stage, nodes done, m).
+        """
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
-        order = np.argsort(self._place[rows])  # nodes that lie together look at the same tiles
-        on_progress("links", 0, len(rows))
-        for begin in range(0, len(rows), _BLOCK_ROWS):
-            block = order[begin : begin + _BLOCK_ROWS]
-            found = np.empty((len(block), k)), np.empty((len(block), k), dtype=np.int64)
+        order = np.argsort(self._place[rows])  # nodes that lie together look at the same blocks
+        on_progress(stage, 0, len(rows))
+        for begin in range(0, len(rows), _ROWS_PER_REPORT):
+            batch = order[begin : begin + _ROWS_PER_REPORT]
+            partners = np.empty((len(batch), k)), np.empty((len(batch), k), dtype=np.int64)
             self._team.run(
-                nearest_absent, *self._tiles, *self._links, self._place[rows[block]], bound, *found
+                nearest_absent, *self._blocks, *self._links, self._place[rows[batch]], bound, *partners
             )
-            distance[block], partner[block] = found
-            on_progress("links", begin + len(block), len(rows))
+            distance[batch], partner[batch] = partners
+            on_progress(stage, begin + len(batch), len(rows))
         return distance, partner
 
 
 def _unordered(rows: NDArray[np.int64], distance: NDArray[np.float64], partner: NDArray[np.int64]) -> Pairs:
-    """Return what was found for some rows, as pairs."""
+    """Return the pairs of some rows with their partners."""
     row, place = np.nonzero(partner != NO_PARTNER)
     u, v = rows[row], partner[row, place]
     return Pairs(distance[row, place], np.minimum(u, v), np.maximum(u, v))
 
 
-def _merge(found: list[Pairs], top: int | None) -> Pairs:
+def _merge(parts: list[Pairs], top: int | None) -> Pairs:
     """Return the first `top` different pairs by (distance, source, target)."""
-    distance = np.concatenate([np.empty(0), *(pairs.distance for pairs in found)])
-    source = np.concatenate([np.empty(0, np.int64), *(pairs.source for pairs in found)])
-    target = np.concatenate([np.empty(0, np.int64), *(pairs.target for pairs in found)])
+    distance = np.concatenate([np.empty(0), *(pairs.distance for pairs in parts)])
+    source = np.concatenate([np.empty(0, np.int64), *(pairs.source for pairs in parts)])
+    target = np.concatenate([np.empty(0, np.int64), *(pairs.target for pairs in parts)])
     order = np.lexsort((target, source, distance))
     distance, source, target = distance[order], source[order], target[order]
     first = np.ones(len(order), dtype=bool)

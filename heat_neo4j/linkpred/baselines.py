@@ -43,17 +43,8 @@ def degree_product(graph: Graph) -> NodeScorer:
 
 
 def adamic_adar(graph: Graph, *, most_neighbours: int | None = None) -> SparseProductScorer:
-    """Score by the common neighbours w, each counted 1 / ln deg(w).
+    """Score by the common neighbours w, each counted 1 / ln deg(w), if deg(w) <= `most_neighbours`.
 
-    Parameters
-    ----------
-    graph : Graph
-        The graph.
-    most_neighbours : int, optional
-        Common neighbours with more neighbours than that do not count; all count if None.
-
-    References
-    ----------
     L. Adamic and E. Adar, "Friends and neighbors on the Web", Social Networks 25 (2003).
     """
     links = _unweighted(graph)
@@ -69,8 +60,6 @@ def adamic_adar(graph: Graph, *, most_neighbours: int | None = None) -> SparsePr
 def paths_of_three(graph: Graph) -> SparseProductScorer:
     """Score by the paths u - a - b - v, each counted 1 / sqrt(deg(a) deg(b)).
 
-    References
-    ----------
     I. Kovacs et al., "Network-based prediction of protein interactions", Nature Communications 10 (2019).
     """
     links = _unweighted(graph)
@@ -94,15 +83,7 @@ def unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
 
 
 def adjacency_svd(graph: Graph, n_components: int) -> VectorScorer:
-    """Score by the best approximation of rank `n_components` of the adjacency matrix.
-
-    Parameters
-    ----------
-    graph : Graph
-        Its weights count.
-    n_components : int
-        Rank; at most N - 2 is taken.
-    """
+    """Score by the best approximation of rank `n_components`, N - 2 at most, of the adjacency matrix."""
     k = max(min(n_components, graph.n_nodes - 2), 1)
     # Of a symmetric matrix, the truncated singular values are the eigenvalues of largest magnitude.
     start = np.linspace(1.0, 2.0, graph.n_nodes)
@@ -111,33 +92,16 @@ def adjacency_svd(graph: Graph, n_components: int) -> VectorScorer:
 
 
 def attribute_svd(graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:
-    """Return coordinates from a truncated singular value decomposition of the attributes as they are.
+    """Return coordinates, shape (N, min(n_components, F)), of a truncated SVD of the attributes.
 
-    Parameters
-    ----------
-    graph : Graph
-        Only its attributes count.
-    n_components : int
-        Coordinates per node; at most as many as there are attribute columns.
-    seed : int
-        Of the randomised decomposition.
-
-    Returns
-    -------
-    float64 array of shape (N, min(n_components, F))
-
-    Raises
-    ------
-    BaselineUnavailableError
-        If the graph has no attributes.
+    A BaselineUnavailableError if the graph has no attributes.
     """
     if graph.attributes is None or graph.n_attributes == 0:
         raise BaselineUnavailableError("the graph has no attributes")
     k = min(n_components, graph.n_attributes)
     if k == graph.n_attributes:  # every direction is kept: the attributes, but for a rotation
-        return np.asarray(
-            graph.attributes.toarray() if sparse.issparse(graph.attributes) else graph.attributes
-        )
+        x = graph.attributes
+        return np.asarray(x.toarray() if sparse.issparse(x) else x)
     svd = TruncatedSVD(n_components=k, random_state=seed)
     return np.asarray(svd.fit_transform(graph.attributes), dtype=np.float64)
 
@@ -145,43 +109,22 @@ def attribute_svd(graph: Graph, n_components: int, seed: int) -> NDArray[np.floa
 def poincare_embedding(
     graph: Graph, n_components: int, seed: int, on_progress: Progress = no_progress
 ) -> NDArray[np.float64]:
-    """Return the Poincare embedding of Nickel and Kiela as gensim's `PoincareModel` trains it.
+    """Return the Poincare embedding of Nickel and Kiela as gensim trains it, on the hyperboloid, (N, d + 1).
 
     Each edge is given in both directions; 50 epochs with 10 negatives (fewer where a node leaves fewer
-    nodes unlinked), gensim's other defaults. A node that has no edge stays at the origin.
+    nodes unlinked), gensim's other defaults. A node that has no edge stays at the origin; weights and
+    attributes do not count. Progress is called with ("gensim", epochs done, epochs). A
+    BaselineUnavailableError if gensim is not installed, or finds no negative for a node linked to all others.
 
-    Parameters
-    ----------
-    graph : Graph
-        Weights and attributes do not count.
-    n_components : int
-        Dimension d.
-    seed : int
-        Of gensim's draws.
-    on_progress : callable
-        Called with ("gensim", epochs done, epochs).
-
-    Returns
-    -------
-    float64 array of shape (N, d + 1)
-        Points of the hyperboloid, time last.
-
-    Raises
-    ------
-    BaselineUnavailableError
-        If gensim is not installed, or a node is linked to all others (gensim finds no negative for it).
-
-    References
-    ----------
     M. Nickel and D. Kiela, "Poincare Embeddings for Learning Hierarchical Representations" (NIPS 2017).
     """
     if find_spec("gensim") is None:
         raise BaselineUnavailableError("not installed: pip install 'heat-neo4j[baselines]'")
     from gensim.models.poincare import PoincareModel
 
-    seen = int(np.count_nonzero(graph.degrees))
+    n_linked = int(np.count_nonzero(graph.degrees))
     # gensim counts the node itself among its negatives.
-    negatives = min(_NEGATIVES, seen - int(graph.degrees.max(initial=0)) - 1)
+    negatives = min(_NEGATIVES, n_linked - int(graph.degrees.max(initial=0)) - 1)
     if negatives < 1:
         raise BaselineUnavailableError("a node is linked to all others: gensim finds no negative for it")
     source, target = graph.adjacency.nonzero()

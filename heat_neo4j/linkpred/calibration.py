@@ -11,9 +11,9 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from heat_neo4j._utils.blas import one_blas_thread
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
@@ -107,15 +107,7 @@ def fit_link_probability(
 
 
 class HeldOut(NamedTuple):
-    """Edges held out, and an embedding that has not seen them.
-
-    Attributes
-    ----------
-    split : EdgeSplit
-        With five non-edges for each held-out edge.
-    embedding : float64 array of shape (N, d + 1)
-        Trained on ``split.train``.
-    """
+    """Edges held out, with five non-edges for each, and an embedding (N, d + 1) that has not seen them."""
 
     split: EdgeSplit
     embedding: NDArray[np.float64]
@@ -126,15 +118,7 @@ def embed_without(
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
-    Parameters
-    ----------
-    model, graph, share, on_progress
-        As for `fit_link_probability`.
-
-    Raises
-    ------
-    CalibrationError
-        If `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
+    A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
@@ -156,15 +140,7 @@ def embed_without(
 def link_probability(held_out: HeldOut) -> LinkProbability:
     """Fit the probability of a link at a given distance to edges that are held out already.
 
-    Parameters
-    ----------
-    held_out : HeldOut
-        From `embed_without`.
-
-    Raises
-    ------
-    CalibrationError
-        If the held-out edges are not nearer than the non-edges.
+    A CalibrationError if the held-out edges are not nearer than the non-edges.
     """
     split, points = held_out
     edges, others = pair_distances(points, split.test_edges), pair_distances(points, split.test_non_edges)

@@ -21,8 +21,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from heat_neo4j._utils.blas import one_blas_thread
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.embedding.similarity import over_deviation
@@ -37,26 +37,23 @@ __all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "fit_link_score", "link_scor
 
 Array = NDArray[np.float64]
 
-FITTED_EDGES = 10_000
-"""Most held-out edges that a score is fitted to; of more, every second, third, ... is taken."""
+FITTED_EDGES = 10_000  # held out, that a score is fitted to; of more, every second, third, ... is taken
 
 _STRENGTHS = (0.003, 0.1, 3.0)  # inverse strengths of the ridge on standardised terms
 _FOLDS = 5
 
 FEATURES = (
-    "distance",
-    "radii",
-    "degrees",
-    "common_neighbours",
-    "paths_of_three",
-    "attributes",
+    "distance",  # minus the distance
+    "radii",  # their sum
+    "degrees",  # the sum of the logarithms of 1 + degree
+    "common_neighbours",  # the logarithm of 1 + Adamic-Adar's score
+    "paths_of_three",  # the logarithm of 1 + that of paths of length three
+    "attributes",  # their cosine
+    # For nodes with few relationships: minus the distance of the centroids of each node with its neighbours,
+    # and the cosine of scaled attributes, each node's with the mean of its neighbours'.
     "neighbourhood_distance",
     "neighbourhood_attributes",
 )
-"""What is combined: minus the distance, the sum of the radii, the sum of the logarithms of 1 + degree, the
-logarithms of 1 + Adamic-Adar's score and of 1 + that of paths of length three, the attributes' cosine; and,
-for nodes with few relationships, minus the distance of the centroids of each node with its neighbours, and
-the cosine of scaled attributes, each node's with the mean of its neighbours'."""
 
 
 class _Column(NamedTuple):
@@ -78,14 +75,11 @@ class _CombinedScorer:
         self.n_nodes = columns["distance"].scorer.n_nodes
 
     def pairs(self, pairs: NDArray[np.int64]) -> Array:
-        """Return the log odds of pairs, shape (m,)."""
         return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
 
     def rows(self, begin: int, end: int) -> Array:
-        """Return the log odds of some nodes with every node, shape (end - begin, N)."""
-        return self._score.log_odds(
-            [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
-        )
+        values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
+        return self._score.log_odds(values)
 
 
 @dataclass(frozen=True)
@@ -156,9 +150,8 @@ class LinkScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data; `from_dict` reads it."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()
-        }
+        entries = asdict(self).items()
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in entries}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -205,13 +198,7 @@ def fit_link_score(
 
 @one_blas_thread()
 def link_score(held_out: HeldOut) -> LinkScore:
-    """Fit the score to edges that are held out already.
-
-    Parameters
-    ----------
-    held_out : HeldOut
-        From `embed_without`.
-    """
+    """Fit the score to edges that `embed_without` has held out already."""
     split, points = held_out
     every = -(-len(split.test_edges) // FITTED_EDGES)
     return _fit(_columns(points, split.train), split.test_edges[::every], split.test_non_edges[::every])

@@ -25,43 +25,20 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-CURVE_POINTS = 1000
-"""Most points of a curve; a picture shows no more."""
+CURVE_POINTS = 1000  # of a curve at most; a picture shows no more
 
 
 class NodeRanking(NamedTuple):
-    """How one node ranks its partners.
+    """How one node ranks its p partners, which do not count against each other."""
 
-    Attributes
-    ----------
-    ranks : float64 array of shape (p,)
-        Filtered rank of each partner: 1 + the other candidates that score higher, equal ones counted one
-        half. Partners do not count against each other.
-    average_precision : float
-        Of the partners among all candidates, in (0, 1].
-    """
-
-    ranks: Array
-    average_precision: float
+    ranks: Array  # (p,): 1 + the other candidates that score higher, equal ones counted one half
+    average_precision: float  # of the partners among all candidates, in (0, 1]
 
 
 def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
-    """Return the chance that an edge scores higher than a non-edge, ties counted one half.
+    """Return the exact chance that an edge scores higher than a non-edge, ties counted one half.
 
-    Parameters
-    ----------
-    edge_scores, non_edge_scores : arrays of float
-        Higher means likelier to be an edge; neither may be empty or hold NaN.
-
-    Returns
-    -------
-    float
-        Area under the receiver operating characteristic, in [0, 1]; exact.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty or holds NaN.
+    A ValueError if either array is empty or holds NaN.
     """
     edges, others = _checked("AUROC", edge_scores, non_edge_scores)
     # scikit-learn's roc_auc_score gives the same, but sorts both arrays: more time, 7 times the memory.
@@ -74,46 +51,21 @@ def auroc(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
 def average_precision(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> float:
     """Return the mean, over edges, of the share of edges among all pairs that score at least as high.
 
-    Parameters
-    ----------
-    edge_scores, non_edge_scores : arrays of float
-        As for `auroc`. Unlike AUROC, the result depends on how many non-edges there are for an edge.
-
-    Returns
-    -------
-    float
-        In (0, 1]; scikit-learn's ``average_precision_score``.
-
-    Raises
-    ------
-    ValueError
-        If an array is empty or holds NaN.
+    Unlike AUROC, it depends on how many non-edges there are for an edge. Errors are those of `auroc`.
     """
     truth, scores = _joined("average precision", edge_scores, non_edge_scores)
     return float(sklearn_metrics.average_precision_score(truth, scores))
 
 
 def roc_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
-    """Return false and true positive rates from (0, 0) to (1, 1), at most `CURVE_POINTS` of them.
-
-    Raises
-    ------
-    ValueError
-        As for `auroc`.
-    """
+    """Return false and true positive rates from (0, 0) to (1, 1), at most `CURVE_POINTS` of them."""
     truth, scores = _joined("a ROC curve", edge_scores, non_edge_scores)
     false_rate, true_rate, _ = sklearn_metrics.roc_curve(truth, scores)
     return thinned(false_rate, true_rate)
 
 
 def precision_recall_curve(edge_scores: ArrayLike, non_edge_scores: ArrayLike) -> tuple[Array, Array]:
-    """Return recall, from 0 to 1, and the precision at each, at most `CURVE_POINTS` of them.
-
-    Raises
-    ------
-    ValueError
-        As for `auroc`.
-    """
+    """Return recall, from 0 to 1, and the precision at each, at most `CURVE_POINTS` of them."""
     truth, scores = _joined("a precision curve", edge_scores, non_edge_scores)
     precision, recall, _ = sklearn_metrics.precision_recall_curve(truth, scores)
     return thinned(recall[::-1], precision[::-1])
@@ -128,26 +80,12 @@ def thinned(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRanking:
-    """Rank a node's partners among its candidates.
+    """Rank p partners of a node, at least one, among c candidates that are none, by their scores.
 
     Mean rank is the mean of `NodeRanking.ranks` over all pairs in both directions; mAP the mean of
-    `NodeRanking.average_precision` over all nodes that have a partner.
-
-    Parameters
-    ----------
-    other_scores : array of shape (c,)
-        Scores of the candidates that are no partners; may be empty.
-    partner_scores : array of shape (p,)
-        Scores of the partners, at least one.
-
-    Raises
-    ------
-    ValueError
-        If there is no partner, or a score is NaN.
-
-    References
-    ----------
-    Filtered ranks: A. Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
+    `NodeRanking.average_precision` over all nodes that have a partner. A ValueError if there is no partner,
+    or a score is NaN. Filtered ranks: A. Bordes et al., "Translating Embeddings for Modeling Multi-relational
+    Data" (NIPS 2013).
     """
     others = np.sort(np.asarray(other_scores, dtype=np.float64))
     partners = np.asarray(partner_scores, dtype=np.float64)
@@ -165,32 +103,12 @@ def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRank
 def expected_calibration_error(
     probabilities: ArrayLike, outcomes: ArrayLike, n_bins: int = 15, *, weights: ArrayLike | None = None
 ) -> float:
-    """Return the mean difference between predicted probability and observed share, over bins of equal width.
+    """Return the mean difference between predicted probability and observed share, over equal bins.
 
-    Parameters
-    ----------
-    probabilities : array of shape (m,)
-        In [0, 1].
-    outcomes : array of shape (m,)
-        Whether it came true.
-    n_bins : int
-        Bins that cut [0, 1] evenly; 1 belongs to the last.
-    weights : array of shape (m,), optional
-        How much each counts, at least 0: to state the error for another share of edges than the sample has.
-
-    Returns
-    -------
-    float
-        Sum over bins of (share of the weight in the bin) * abs(mean probability - mean outcome), in [0, 1].
-
-    Raises
-    ------
-    ValueError
-        If shapes disagree, nothing is given, a probability lies outside [0, 1] or the weights sum to 0.
-
-    References
-    ----------
-    M. P. Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
+    It is the sum over bins of (share of the weight in the bin) * abs(mean probability - mean outcome), in
+    [0, 1]. `weights`, 1 if not given, state the error for another share of edges than the sample has. A
+    ValueError if shapes disagree, nothing is given, a probability lies outside [0, 1] or the weights sum to
+    0. See M. P. Naeini et al., "Obtaining Well Calibrated Probabilities Using Bayesian Binning" (AAAI 2015).
     """
     p = np.asarray(probabilities, dtype=np.float64).ravel()
     true = np.asarray(outcomes, dtype=np.float64).ravel()

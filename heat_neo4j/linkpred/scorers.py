@@ -25,7 +25,7 @@ __all__ = [
     "VectorScorer",
 ]
 
-_BLOCK_ROWS = 512
+_BLOCK_ROWS = 512  # of a product that are held at a time
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -35,7 +35,6 @@ class PairScorer(Protocol):
     """Scores any pair of the rows of one graph."""
 
     n_nodes: int
-    """Number of nodes N."""
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of `pairs`, rows (u, v); shape (m, 2) to (m,)."""
@@ -45,18 +44,7 @@ class PairScorer(Protocol):
 
 
 class DistanceScorer(PairScorer):
-    """Minus the hyperbolic distance.
-
-    Parameters
-    ----------
-    embedding : float64 array of shape (N, d + 1)
-        Points on the hyperboloid, time last.
-
-    Raises
-    ------
-    ValueError
-        If a row is not on the hyperboloid.
-    """
+    """Minus the hyperbolic distance of points on the hyperboloid, shape (N, d + 1), time last."""
 
     def __init__(self, embedding: Array) -> None:
         self.embedding = embedding  # the compiled sweep over all pairs takes it
@@ -77,14 +65,9 @@ class DistanceScorer(PairScorer):
 
 
 class NodeScorer(PairScorer):
-    """A value of one node combined with that of the other: the product of degrees, say, or the sum of radii.
+    """A value of one node, shape (N,), combined with that of the other by a symmetric function.
 
-    Parameters
-    ----------
-    values : float64 array of shape (N,)
-        One value per node.
-    combine : numpy.ufunc
-        Takes the two values; symmetric, such as `numpy.multiply` or `numpy.add`.
+    With `numpy.multiply` it can be the product of degrees, with `numpy.add` the sum of radii.
     """
 
     def __init__(self, values: Array, combine: np.ufunc) -> None:
@@ -103,13 +86,8 @@ class NodeScorer(PairScorer):
 class SparseProductScorer(PairScorer):
     """The inner product of a sparse row of one node and a sparse row of the other.
 
-    Parameters
-    ----------
-    left, right : sparse arrays of shape (N, K)
-        left[u] . right[v] must equal left[v] . right[u].
-    middle : sparse array of shape (L, K), optional
-        If given, the rows of one node are those of left @ middle, where `left` has the shape (N, L). Only
-        some of them are held at a time.
+    left[u] . right[v], of arrays of shape (N, K), must equal left[v] . right[u]. With `middle`, shape (L, K),
+    the rows of one node are those of left @ middle, `left` of shape (N, L); only some are held at a time.
     """
 
     def __init__(
@@ -167,14 +145,9 @@ def _parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int3
 
 
 class VectorScorer(PairScorer):
-    """The inner product of two dense vectors, each coordinate weighted.
+    """The inner product of two dense vectors, shape (N, K), each coordinate weighted, or by 1.
 
-    Parameters
-    ----------
-    vectors : float64 array of shape (N, K)
-        One vector per node; scale them to length 1 for the cosine.
-    weights : float64 array of shape (K,), optional
-        Weight of each coordinate, of either sign; 1 if not given.
+    Vectors of length 1 give the cosine.
     """
 
     def __init__(self, vectors: Array, weights: Array | None = None) -> None:
@@ -193,13 +166,7 @@ class VectorScorer(PairScorer):
 
 
 class EuclideanScorer(PairScorer):
-    """Minus the squared Euclidean distance.
-
-    Parameters
-    ----------
-    vectors : float64 array of shape (N, K)
-        One vector per node.
-    """
+    """Minus the squared Euclidean distance of vectors of shape (N, K)."""
 
     def __init__(self, vectors: Array) -> None:
         self._vectors = np.asarray(vectors, dtype=np.float64)

@@ -17,30 +17,18 @@ from heat_neo4j.graph import Graph
 
 __all__ = ["EdgeSplit", "split_edges", "split_edges_by_time", "split_edges_of"]
 
-_DAY = 86_400
+_DAY = 86_400  # seconds
+_NON_EDGES_OF_NODES = 5  # for each held-out edge of some nodes
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeSplit:
-    """A graph with some edges held out, and as many pairs that are no edges.
+    """A graph with m edges held out, and pairs that are no edges; pairs are rows (u, v), u < v, sorted."""
 
-    Parameters
-    ----------
-    train : Graph
-        The graph without the held-out edges; nodes and attributes are untouched.
-    test_edges : int64 array of shape (m, 2)
-        Held-out edges as rows (u, v), u < v, sorted.
-    test_non_edges : int64 array of shape (m, 2)
-        Distinct pairs (u, v), u < v, sorted, that are edges neither in `train` nor in `test_edges`. Fewer
-        than m only where the whole graph has fewer.
-    since : float, optional
-        The earliest time of a held-out edge, as in `Graph.edge_times`; None where time played no part.
-    """
-
-    train: Graph
-    test_edges: NDArray[np.int64]
-    test_non_edges: NDArray[np.int64]
-    since: float | None = None
+    train: Graph  # without the held-out edges; nodes and attributes are untouched
+    test_edges: NDArray[np.int64]  # (m, 2)
+    test_non_edges: NDArray[np.int64]  # distinct pairs that are edges of the whole graph nowhere
+    since: float | None = None  # the earliest time of a held-out edge; None where time played no part
 
     @property
     def since_text(self) -> str | None:
@@ -57,28 +45,11 @@ def split_edges(
     """Hold out a share of the edges such that every node that has an edge keeps one.
 
     As in the HEAT authors' program, but on undirected pairs: edges are put in random order, those that are
-    the first of one of their ends stay, and the first of the others are held out. Non-edges are drawn
-    uniformly, without replacement, from all pairs of the whole graph.
+    the first of one of their ends stay, and the first of the others are held out. Sparse graphs may allow
+    fewer than `share`; all that can be are taken. Non-edges are drawn uniformly, without replacement, from
+    all pairs of the whole graph, fewer if it has no more. The same seed gives the same split; None draws one.
 
-    Parameters
-    ----------
-    graph : Graph
-        The whole graph.
-    share : float
-        Share of the edges to hold out, in (0, 1). Sparse graphs may allow fewer; all that can be are taken.
-    random_state : int, optional
-        Seed; the same seed gives the same split. None draws a fresh one.
-    non_edges_per_edge : int
-        Non-edges to draw for each held-out edge, 1 or more.
-
-    Returns
-    -------
-    EdgeSplit
-
-    Raises
-    ------
-    ValueError
-        If `share` is out of range, no edge can be held out, or the graph has no non-edge.
+    A ValueError if `share` is outside (0, 1), no edge can be held out, or the graph has no non-edge.
     """
     edges, place, non_edge_seed = _shuffled(graph, share, random_state)
     free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
@@ -87,37 +58,13 @@ def split_edges(
 
 
 def split_edges_of(
-    graph: Graph,
-    nodes: NDArray[np.bool_],
-    share: float = 0.2,
-    random_state: int | None = 0,
-    *,
-    non_edges_per_edge: int = 5,
+    graph: Graph, nodes: NDArray[np.bool_], share: float = 0.2, random_state: int | None = 0
 ) -> EdgeSplit:
     """Hold out a share of the edges of some nodes, such that every node that has an edge keeps one.
 
-    Parameters
-    ----------
-    graph : Graph
-        The whole graph.
-    nodes : bool array of shape (N,)
-        Whose edges.
-    share : float
-        Share of their edges to hold out, in (0, 1).
-    random_state : int, optional
-        Seed. None draws a fresh one.
-    non_edges_per_edge : int
-        Non-edges to draw for each held-out edge: the same node of `nodes`, and any that it is not joined to.
-
-    Returns
-    -------
-    EdgeSplit
-        Its non-edges may come twice.
-
-    Raises
-    ------
-    ValueError
-        If `share` is out of range, or no edge can be held out.
+    For each held-out edge five non-edges are drawn: the same node of `nodes`, a mask of shape (N,), and
+    any that it is not joined to; they may come twice. A ValueError if `share` is outside (0, 1), or no edge
+    can be held out.
     """
     edges, place, non_edge_seed = _shuffled(graph, share, random_state)
     theirs = nodes[edges].any(axis=1)
@@ -126,7 +73,7 @@ def split_edges_of(
     if not len(chosen):
         raise ValueError(f"no edge of {int(nodes.sum())} nodes can be held out while every node keeps one")
     held = edges[chosen]
-    first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), non_edges_per_edge)
+    first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), _NON_EDGES_OF_NODES)
     second = np.random.default_rng(non_edge_seed).integers(0, graph.n_nodes, len(first))
     joined = np.asarray(graph.adjacency[first, second]).ravel() != 0
     apart = np.column_stack((first, second))[~joined & (first != second)]
@@ -137,29 +84,12 @@ def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int 
     """Hold out the latest edges such that every node that has an edge keeps one.
 
     Edges without a time stay in training, as does, for each node that has none of those, its earliest edge.
-    Of the others the latest are held out. So an edge of training is later than `EdgeSplit.since` only if it
-    is the first of one of its ends. Non-edges are drawn as by `split_edges`.
+    Of the others the latest are held out, as many as `share` says of those that have a time, or all that can
+    be. So an edge of training is later than `EdgeSplit.since` only if it is the first of one of its ends. The
+    seed decides between edges of the same time, and draws the non-edges, as `split_edges` does.
 
-    Parameters
-    ----------
-    graph : Graph
-        The whole graph, with `edge_times`.
-    share : float
-        How many edges to hold out, as a share of those that have a time, in (0, 1). Sparse graphs may allow
-        fewer; all that can be are taken.
-    random_state : int, optional
-        Seed; it decides between edges of the same time, and draws the non-edges. None draws a fresh one.
-
-    Returns
-    -------
-    EdgeSplit
-        With `since`.
-
-    Raises
-    ------
-    ValueError
-        If `share` is out of range, the graph has no times, no edge can be held out, or the graph has no
-        non-edge.
+    A ValueError if `share` is outside (0, 1), the graph has no times, no edge can be held out, or the graph
+    has no non-edge.
     """
     edges, permutation, non_edge_seed = _shuffled(graph, share, random_state)
     if graph.edge_times is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
@@ -49,53 +50,25 @@ class TuningError(ValueError):
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting that was tried.
+    """One setting that was tried."""
 
-    Parameters
-    ----------
-    parameters : mapping of str to float
-        The chosen parameters' values; all others were the model's own.
-    walks_per_node : int
-        Walks that it was given.
-    auroc : float
-        Held-out edges against other pairs, [0, 1].
-    seconds : float
-        Time of its training.
-    """
-
-    parameters: Mapping[str, float]
+    parameters: Mapping[str, float]  # the chosen parameters' values; all others were the model's own
     walks_per_node: int
-    auroc: float
-    seconds: float
+    auroc: float  # held-out edges against other pairs, [0, 1]
+    seconds: float  # of its training
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Parameters that were chosen, and why.
+    """Parameters that were chosen, and why."""
 
-    Parameters
-    ----------
-    parameters : mapping of str to float
-        The chosen values, for `HEAT.set_params`.
-    trials : tuple of Trial
-        What was tried, in that order.
-    n_edges, n_non_edges : int
-        Held-out pairs by which the trials were judged.
-    seconds : float
-        Time that it took.
-    budget_seconds : float, optional
-        Time that it was given.
-    complete : bool
-        Whether everything was tried; False where the budget ended the search.
-    """
-
-    parameters: Mapping[str, float]
-    trials: tuple[Trial, ...]
-    n_edges: int
+    parameters: Mapping[str, float]  # the chosen values, for `HEAT.set_params`
+    trials: tuple[Trial, ...]  # in their order
+    n_edges: int  # held-out pairs by which the trials were judged
     n_non_edges: int
-    seconds: float
-    budget_seconds: float | None
-    complete: bool
+    seconds: float  # time that it took
+    budget_seconds: float | None  # time that it was given
+    complete: bool  # whether everything was tried; False where the budget ended the search
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice as JSON data; `from_dict` reads it."""
@@ -167,9 +140,7 @@ def choose_parameters(
     for name in remaining:
         own = getattr(model, name)  # comes first, so that it wins where nothing is better
         settings = [{**chosen, name: value} for value in dict.fromkeys((own, *GRIDS[name]))]
-        best, tried_all = _halve(
-            settings, trials, lambda *done, name=name: on_progress(f"choose {name}", *done)
-        )
+        best, tried_all = _halve(settings, trials, partial(on_progress, f"choose {name}"))
         chosen = dict(best)
         complete = complete and tried_all
     edges, others = len(trials.split.test_edges), len(trials.split.test_non_edges)
@@ -211,10 +182,9 @@ class _Trials:
 
     def run(self, setting: Parameters, walks: int) -> float:
         """Return the AUROC of a setting; one that was tried with as many walks is not trained again."""
+        effective = self._effective(setting)
         for trial in self.made:
-            if trial.walks_per_node == walks and self._effective(trial.parameters) == self._effective(
-                setting
-            ):
+            if trial.walks_per_node == walks and self._effective(trial.parameters) == effective:
                 return trial.auroc
         began = perf_counter()
         candidate = clone(self._model).set_params(**setting, walks_per_node=walks)
@@ -222,9 +192,8 @@ class _Trials:
             points = candidate.fit(self.split.train).embedding_
         except NothingToLearnError as error:
             raise TuningError(f"no parameter can be chosen: {error}") from error
-        edges, others = (
-            pair_distances(points, pairs) for pairs in (self.split.test_edges, self.split.test_non_edges)
-        )
+        edges = pair_distances(points, self.split.test_edges)
+        others = pair_distances(points, self.split.test_non_edges)
         quality = auroc(-edges, -others)
         self.made.append(Trial(setting, walks, quality, perf_counter() - began))
         return quality

@@ -18,8 +18,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import WriteRefused
-from heat_neo4j.geometry.drift import Drift, measure_drift
-from heat_neo4j.geometry.isometry import fit_isometry
+from heat_neo4j.geometry.drift import Drift, fit_isometry, measure_drift
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate

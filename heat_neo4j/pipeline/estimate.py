@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j._kernels.sweeps import TILE, VIEW
+from heat_neo4j._kernels.sweeps import BLOCK, PROJECTED
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -25,9 +25,8 @@ from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.errors import MemoryExceeded
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.candidates import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
-from heat_neo4j.linkpred.prediction import SCORED_NODES
+from heat_neo4j.linkpred.prediction import BLOCK_ENTRIES, BLOCK_ROWS, EACH, SCORED_NODES
 from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [
@@ -57,7 +56,7 @@ _NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and th
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _HELD_OUT = 0.1  # of the edges, by the second training
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
-_TILED = 16 * VIEW + 64  # a node that may be linked to: its view, as found and by tile, and its place
+_TILED = 16 * PROJECTED + 64  # a node that may be linked to: its projection, twice, and its place
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _SCORED = 170  # a pair whose features are combined
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
@@ -335,8 +334,8 @@ def _slower(nodes: int, rates: Rates) -> float:
 
 
 def _search_seconds(size: RunSize, rates: Rates) -> float:
-    tiles = rates.link_tile * size.asking / TILE
-    node = rates.link_node + rates.link_coordinate * size.n_components + tiles
+    blocks = rates.link_tile * size.asking / BLOCK
+    node = rates.link_node + rates.link_coordinate * size.n_components + blocks
     return size.asking * node / size.threads
 
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
-from heat_neo4j.embedding.out_of_sample import fit_local
-from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import (

@@ -14,8 +14,7 @@ from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_probability
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.embedding.estimator import HEAT
-from heat_neo4j.embedding.out_of_sample import fit_local
-from heat_neo4j.embedding.warm_start import short_schedule
+from heat_neo4j.embedding.warm_start import fit_local, short_schedule
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph

@@ -249,7 +249,7 @@ def test_bad_values_are_named(column, message, chunked):
 
 
 def test_too_many_different_strings_are_refused(monkeypatch):
-    monkeypatch.setattr("heat_neo4j.attributes.strings._MOST_DISTINCT", 3)
+    monkeypatch.setattr("heat_neo4j.attributes.columns._MOST_DISTINCT", 3)
     read({"p": ["a", "b", "c", "a"]})
     with pytest.raises(ProjectionError, match="more than 3 different strings: it looks like text"):
         read({"p": ["a", "b", "c", "d"]})

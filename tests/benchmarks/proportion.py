@@ -31,8 +31,7 @@ from sklearn.base import clone
 from heat_neo4j import HEAT, Projection
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.embedding.out_of_sample import fit_local
-from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.hyperboloid import distance, to_poincare
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.fingerprint import fingerprint

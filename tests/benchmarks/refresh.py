@@ -27,11 +27,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from heat_neo4j import HEAT
-from heat_neo4j.embedding.out_of_sample import fit_local
-from heat_neo4j.embedding.warm_start import fit_warm
-from heat_neo4j.geometry.drift import measure_drift
+from heat_neo4j.embedding.warm_start import fit_local, fit_warm
+from heat_neo4j.geometry.drift import Isometry, boost_to_origin, fit_isometry, measure_drift
 from heat_neo4j.geometry.hyperboloid import distance, lift, pair_distances
-from heat_neo4j.geometry.isometry import Isometry, boost_to_origin, fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
 from tests.support.datasets import DATASETS, load_graph

@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels import segments
+from heat_neo4j._kernels import training as kernels
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.training import Workspace, _gather
 from heat_neo4j._utils.random import make_keys
@@ -65,24 +65,24 @@ def _run(
             sources, contexts, ends, candidates = w.sources[g], w.contexts[g], w.ends[g], w.candidates[g]
             slots = w.slots[g]
             if stage == 0:
-                w.slots[g] = segments._draw(
+                w.slots[g] = kernels._draw(
                     nodes[walk], lengths[walk], 0, w.pulls.shape[1], 3, 10, negatives,
                     stream(np.uint64(1), batch * per_batch + g), w.proposals[0], sources, contexts, ends,
                     candidates, w.tallies[g],
                 )  # fmt: skip
             elif stage == 1:
-                segments._measure(
+                kernels._measure(
                     points, time, slots, sources, ends, candidates, w.source_points[g], w.mirror[0], z,
                     w.entry_nodes[g], w.entry_forces[g],
                 )  # fmt: skip
             elif stage == 2:
-                segments.softmax(z, slots, contexts, ends, 0.5, weights, stiffness, ahead)
+                kernels.softmax(z, slots, contexts, ends, 0.5, weights, stiffness, ahead)
             elif stage == 3:
-                segments._pull(
+                kernels._pull(
                     points, slots, ends, candidates, z, weights, stiffness, w.pulls[g], w.pull_stiffness[g]
                 )
             elif stage == 4:
-                segments._sort(
+                kernels._sort(
                     slots, ends, candidates, z, weights, stiffness, w.owners, w.entry_ends[g],
                     w.entry_nodes[g], w.entry_forces[g],
                 )  # fmt: skip

@@ -11,14 +11,13 @@ import pytest
 
 import heat_neo4j
 from heat_neo4j import errors
-from heat_neo4j.attributes.strings import HASHED
+from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.publish.publication import CORE_SIZE
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.embedding import warm_start
-from heat_neo4j.linkpred.candidates import EACH
-from heat_neo4j.linkpred.prediction import SCORED_NODES
+from heat_neo4j.linkpred.prediction import EACH, SCORED_NODES
 from heat_neo4j.pipeline.job import Limits
 from tests.docs.pages import PAGES, page_blocks
 from tests.docs.tables import table

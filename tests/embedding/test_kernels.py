@@ -9,8 +9,7 @@ from scipy.special import logsumexp
 
 from heat_neo4j._kernels.pairs import RING, Negatives, PairSet, contains, draw_negatives, list_negatives
 from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, step, stream, unit
-from heat_neo4j._kernels.segments import softmax
-from heat_neo4j._kernels.training import train_batches
+from heat_neo4j._kernels.training import softmax, train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads

@@ -13,7 +13,7 @@ from heat_neo4j.cli import heat
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.explore.published import read_page_data
 from heat_neo4j.geometry.hyperboloid import check_points
-from heat_neo4j.geometry.neighbours import nearest_neighbours
+from heat_neo4j.geometry.search import nearest_neighbours
 from tests.support.live_graph import open_cypher, random_links, random_points
 
 pytestmark = pytest.mark.live

@@ -12,7 +12,7 @@ from scipy import sparse
 from heat_neo4j._utils.display import printable
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import distance, lift, to_poincare
-from heat_neo4j.geometry.neighbours import nearest_neighbours
+from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import LinkProbability, predict_links
 

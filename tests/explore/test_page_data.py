@@ -17,7 +17,7 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page as library
 from heat_neo4j.explore.page import build_page, html_safe_json, payload
 from heat_neo4j.geometry.hyperboloid import distance, lift
-from heat_neo4j.geometry.neighbours import nearest_neighbours
+from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import PredictedLinks
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j import Graph, predict_links
-from heat_neo4j._kernels.sweeps import GROUP, TILE, VIEW, _distance, paired_excess
+from heat_neo4j._kernels.sweeps import BLOCK, GROUP, PROJECTED, _distance, paired_excess
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import lift
-from heat_neo4j.geometry.search import Candidates, PartnerSearch, lay_tiles
+from heat_neo4j.geometry.search import Candidates, PartnerSearch, make_blocks
 
 N = 700
 
@@ -69,7 +69,7 @@ def test_the_nearest_are_found(k, scale):
     assert len(both_ways(points(scale=scale), graph(), k=k)) > 0
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, VIEW, VIEW + 1, 60])
+@pytest.mark.parametrize("dimensions", [1, 2, PROJECTED, PROJECTED + 1, 60])
 @pytest.mark.parametrize("scale", [0.05, 1.0])
 def test_in_few_dimensions_and_in_many(dimensions, scale):
     both_ways(points(dimensions=dimensions, scale=scale), graph(), k=4)
@@ -114,9 +114,9 @@ def test_progress_never_falls():
 
 @pytest.mark.parametrize("bound", [np.inf, 1.0])
 @pytest.mark.parametrize("dimensions", [2, 30])
-def test_among_many_groups_of_tiles(dimensions, bound):
+def test_among_many_groups_of_blocks(dimensions, bound):
     """Some of the rows, each by the distance from every point."""
-    n, k = 3 * GROUP * TILE, 12
+    n, k = 3 * GROUP * BLOCK, 12
     embedding = points(dimensions=dimensions, scale=0.5, n=n)
     columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
     roles = np.random.default_rng(0).choice([1, 2, 3], n, p=[0.6, 0.05, 0.35]).astype(np.uint8)
@@ -140,44 +140,44 @@ def test_among_many_groups_of_tiles(dimensions, bound):
 
 @settings(deadline=None)
 @given(
-    n=st.integers(1, 3 * TILE),
+    n=st.integers(1, 3 * BLOCK),
     dimensions=st.integers(1, 40),
     scale=st.floats(0.01, 1.5),
     seed=st.integers(0, 99),
 )
-def test_tiles_hold_every_point_once_and_their_bounds_are_bounds(n, dimensions, scale, seed):
+def test_blocks_hold_every_point_once_and_their_bounds_are_bounds(n, dimensions, scale, seed):
     embedding = points(seed, dimensions, scale, n)
     roles = np.random.default_rng(seed).integers(0, 4, n).astype(np.uint8)
-    tiles = lay_tiles(embedding[:, :-1].T, embedding[:, -1], roles)
-    np.testing.assert_array_equal(np.sort(tiles.node), np.arange(n))
-    np.testing.assert_array_equal(np.column_stack((tiles.points, tiles.time)), embedding[tiles.node])
-    ball = tiles.points / (1.0 + tiles.time[:, None])
-    views = tiles.views.transpose(0, 2, 1).reshape(-1, VIEW)[:n]
-    gaps = tiles.gaps.ravel()[:n]
-    np.testing.assert_allclose(gaps, 1.0 - (ball**2).sum(axis=1), rtol=1e-6, atol=1e-12)
+    blocks = make_blocks(embedding[:, :-1].T, embedding[:, -1], roles)
+    np.testing.assert_array_equal(np.sort(blocks.node), np.arange(n))
+    np.testing.assert_array_equal(np.column_stack((blocks.points, blocks.time)), embedding[blocks.node])
+    ball = blocks.points / (1.0 + blocks.time[:, None])
+    projections = blocks.projections.transpose(0, 2, 1).reshape(-1, PROJECTED)[:n]
+    one_minus_squares = blocks.one_minus_squares.ravel()[:n]
+    np.testing.assert_allclose(one_minus_squares, 1.0 - (ball**2).sum(axis=1), rtol=1e-6, atol=1e-12)
     real = ((ball[:, None] - ball) ** 2).sum(axis=2)
-    seen = ((views[:, None] - views) ** 2).sum(axis=2)
+    seen = ((projections[:, None] - projections) ** 2).sum(axis=2)
     assert (seen <= real * (1.0 + 1e-9) + 1e-14).all()
-    if dimensions <= VIEW:
+    if dimensions <= PROJECTED:
         np.testing.assert_allclose(seen, real, atol=1e-12)
-    tile = np.arange(n) // TILE
-    assert (tiles.boxes[tile, 0] <= views).all()
-    assert (views <= tiles.boxes[tile, 1]).all()
-    assert (gaps <= tiles.widest[tile]).all()
-    group = tile // GROUP
-    assert (tiles.outer_boxes[group, 0] <= views).all()
-    assert (views <= tiles.outer_boxes[group, 1]).all()
-    assert (gaps <= tiles.outer_widest[group]).all()
-    for number, mask in enumerate(tiles.masks):
-        assert mask == np.bitwise_or.reduce(roles[tiles.node[tile == number]])
+    block = np.arange(n) // BLOCK
+    assert (blocks.boxes[block, 0] <= projections).all()
+    assert (projections <= blocks.boxes[block, 1]).all()
+    assert (one_minus_squares <= blocks.largest[block]).all()
+    group = block // GROUP
+    assert (blocks.group_boxes[group, 0] <= projections).all()
+    assert (projections <= blocks.group_boxes[group, 1]).all()
+    assert (one_minus_squares <= blocks.group_largest[group]).all()
+    for number, mask in enumerate(blocks.masks):
+        assert mask == np.bitwise_or.reduce(roles[blocks.node[block == number]])
 
 
 def test_points_that_are_near_lie_together():
-    """Most of the tiles are passed over: else the search would be right, but slow."""
-    embedding = points(dimensions=2, scale=0.5, n=100 * TILE)
-    tiles = lay_tiles(
+    """Most of the blocks are passed over: else the search would be right, but slow."""
+    embedding = points(dimensions=2, scale=0.5, n=100 * BLOCK)
+    blocks = make_blocks(
         np.ascontiguousarray(embedding[:, :-1].T), embedding[:, -1].copy(), np.ones(6400, np.uint8)
     )
-    sides = tiles.boxes[:, 1, :2] - tiles.boxes[:, 0, :2]
-    whole = tiles.boxes[:, 1, :2].max(axis=0) - tiles.boxes[:, 0, :2].min(axis=0)
+    sides = blocks.boxes[:, 1, :2] - blocks.boxes[:, 0, :2]
+    whole = blocks.boxes[:, 1, :2].max(axis=0) - blocks.boxes[:, 0, :2].min(axis=0)
     assert np.median(sides.prod(axis=1)) < whole.prod() / 50

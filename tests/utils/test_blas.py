@@ -15,11 +15,9 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j.embedding.estimator import HEAT
-from heat_neo4j.embedding.near_attributes import _Cosines
-from heat_neo4j.embedding.similarity import scaled
-from heat_neo4j.geometry.drift import measure_drift
+from heat_neo4j.embedding.similarity import _Cosines, scaled
+from heat_neo4j.geometry.drift import fit_isometry, measure_drift
 from heat_neo4j.geometry.hyperboloid import lift
-from heat_neo4j.geometry.isometry import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut, link_probability
 from heat_neo4j.linkpred.combined_score import link_score

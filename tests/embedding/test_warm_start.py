@@ -5,11 +5,10 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j import HEAT, Graph
-from heat_neo4j.embedding.out_of_sample import fit_local, with_new_nodes
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import START_WIDTH
 from heat_neo4j.embedding.walks import make_walks
-from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.embedding.warm_start import fit_local, fit_warm, with_new_nodes
 from heat_neo4j.geometry.hyperboloid import check_points, distance, lift, radius
 
 SMALL = {"n_components": 3, "walks_per_node": 4, "walk_length": 20, "random_state": 4, "n_threads": 1}

@@ -7,8 +7,8 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.similarity import sample_similar
-from heat_neo4j.embedding import near_attributes as _near_attributes
-from heat_neo4j.embedding.near_attributes import near_attributes
+from heat_neo4j.embedding import similarity as _similarity
+from heat_neo4j.embedding.similarity import near_attributes
 from heat_neo4j.errors import ConfigError
 from tests.support import naive
 
@@ -96,6 +96,6 @@ def test_a_fit_tells_what_it_left_out_and_repeats_to_the_bit(graph):
 
 
 def test_without_the_library_one_line_says_what_to_install(graph, monkeypatch):
-    monkeypatch.setattr(_near_attributes, "find_spec", lambda name: None)
+    monkeypatch.setattr(_similarity, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'heat-neo4j\[approximate\]'"):
         HEAT(2, attribute_neighbours=5).fit(graph)

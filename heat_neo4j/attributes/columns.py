@@ -1,0 +1,319 @@
+"""Columns of attributes: what is learnt of a property's values, and how they become numbers.
+
+Values are one number or a few (numbers, booleans, dates, durations, lists, times of day, points), strings
+that name a category, lists of them, or texts, as TF-IDF weights of hashed words. scikit-learn's
+`SimpleImputer` has means that depend on the order of rows; its `OneHotEncoder` takes no lists and wants all
+strings at once, where chunks come here; of 100,000 logarithms by NumPy, as its `TfidfTransformer` takes them,
+259 differed from those of `math` in the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.attributes.values import Block, Kind, Point, Recipe, RecipeError, Rows, TimeOfDay, finite
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["HASHED", "Column", "make_column"]
+
+HASHED = 2**12
+"""Numbers that words are hashed to, at most as many columns."""
+
+_WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
+# Distinct strings kept while reading; more means text or identifiers, which tell nodes apart but relate none.
+_MOST_DISTINCT = 1_000_000
+
+
+def make_column(name: str, kind: str, n_rows: int) -> Column:
+    """Return the empty column of an attribute whose values are of that kind."""
+    return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows)
+
+
+class Column(Protocol):
+    """Values of one attribute over all nodes."""
+
+    kind: str
+
+    def __init__(self, name: str, kind: str, n_rows: int) -> None: ...
+
+    def add(self, rows: Rows, values: Sequence[Any]) -> None:
+        """Add values, none of them None, of the nodes `rows`."""
+
+    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
+        """Return how the values of the nodes `rows` become columns, as JSON data."""
+
+    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        """Return the columns of the nodes `rows`, in that order, and how many values have no column."""
+
+
+class _Numbers(Column):
+    """One number a node, or as many on each; a node that has none has NaN."""
+
+    def __init__(self, name: str, kind: str, n_rows: int) -> None:
+        self.name, self.kind = name, kind
+        self.values = np.full((n_rows, 1), np.nan)
+        self.width = 0  # unknown until there is a value
+
+    def add(self, rows: Rows, values: Sequence[Any]) -> None:
+        numbers = self._numbers(values)
+        if not self.width:
+            self.width = numbers.shape[1]
+            self.values = np.full((len(self.values), self.width), np.nan)
+        self.values[rows] = numbers
+
+    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
+        missing = np.isnan(self.values[rows, 0])
+        means = [_mean(self.values[rows[~missing], column]) for column in range(self.width)]
+        indicator = [f"{self.name}:missing"] if missing.any() else []
+        return {
+            "kind": self.kind,
+            **self._coordinate_system(),
+            "mean": self._mean_entry(means),
+            "missing": bool(indicator),
+            "columns": self._column_names() + indicator,
+        }
+
+    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        mean = np.atleast_1d(recipe["mean"])
+        missing = np.isnan(self.values[rows, 0])
+        if missing.all():
+            values = np.tile(mean, (rows.size, 1))
+        else:
+            self._check_fit(recipe)
+            values = self.values[rows]
+            values[missing] = mean
+        return (np.hstack([values, missing[:, None]]) if recipe["missing"] else values), 0
+
+    def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the values as finite numbers, shape (len(values), width)."""
+        return finite(self.name, values, len(values))[:, None]
+
+    def _column_names(self) -> list[str]:
+        return [self.name]
+
+    def _mean_entry(self, means: list[float]) -> Any:
+        return means[0]
+
+    def _coordinate_system(self) -> dict[str, Any]:
+        return {}
+
+    def _check_fit(self, recipe: Recipe) -> None:
+        """Raise `RecipeError` if the recipe is for lists of another length, or another coordinate system."""
+
+
+class _Vectors(_Numbers):
+    """A list of numbers a node, all of one length."""
+
+    def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
+        width = self.width or len(values[0])
+        other = next((len(value) for value in values if len(value) != width), width)
+        if other != width:
+            fewer, more = sorted((width, other))
+            advice = "give all nodes lists of one length, or leave the attribute out"
+            raise ProjectionError(
+                f"attribute {self.name!r} has lists of {fewer} and of {more} numbers: {advice}"
+            )
+        return finite(self.name, chain.from_iterable(values), len(values) * width).reshape(-1, width)
+
+    def _column_names(self) -> list[str]:
+        return [f"{self.name}[{i}]" for i in range(self.width)]
+
+    def _mean_entry(self, means: list[float]) -> Any:
+        return means
+
+    def _check_fit(self, recipe: Recipe) -> None:
+        expected = len(recipe["mean"])
+        if self.width != expected:
+            what = f"lists of {self.width} numbers where its recipe has {expected}"
+            raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
+
+
+class _Times(_Vectors):
+    """A time of day a node, as a point of the circle: midnight is near to a minute before it."""
+
+    def _numbers(self, values: Sequence[TimeOfDay]) -> NDArray[np.float64]:
+        # Not by NumPy, whose sine of a value may depend on the values beside it.
+        angles = [2 * math.pi * value for value in values]
+        return np.array([(math.sin(angle), math.cos(angle)) for angle in angles])
+
+    def _column_names(self) -> list[str]:
+        return [f"{self.name}:sin", f"{self.name}:cos"]
+
+
+class _Points(_Vectors):
+    """A point a node, all of one coordinate system; those of the globe lie on the unit sphere."""
+
+    srid: int | None = None
+
+    def _numbers(self, values: Sequence[Point]) -> NDArray[np.float64]:
+        srids = {value.srid for value in values} | (set() if self.srid is None else {self.srid})
+        if len(srids) > 1:
+            mixture = " and ".join(map(str, sorted(srids)))
+            advice = "give all nodes points of one coordinate system, or leave the attribute out"
+            raise ProjectionError(f"attribute {self.name!r} mixes points of srid {mixture}: {advice}")
+        (self.srid,) = srids
+        coordinates = [coordinate for value in values for coordinate in value.coordinates]
+        numbers = finite(self.name, coordinates, len(coordinates)).reshape(len(values), -1)
+        return np.hstack([_on_sphere(numbers), numbers[:, 2:]]) if self.srid in _WGS_84 else numbers
+
+    def _column_names(self) -> list[str]:
+        last = ("height",) if self.srid in _WGS_84 else ()
+        return [f"{self.name}:{axis}" for axis in ("x", "y", "z", *last)[: self.width]]
+
+    def _coordinate_system(self) -> dict[str, Any]:
+        return {"srid": self.srid}
+
+    def _check_fit(self, recipe: Recipe) -> None:
+        if self.srid != recipe["srid"]:
+            what = f"points of srid {self.srid} where its recipe has {recipe['srid']}"
+            raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
+
+
+class _Entries:
+    """Chunks of entries: arrays of nodes, of the codes of what they hold, and perhaps of counts."""
+
+    def __init__(self, n_rows: int, *dtypes: type[np.integer[Any]]) -> None:
+        self.n_rows, self.dtypes = n_rows, dtypes
+        self.chunks: list[list[NDArray[Any]]] = []
+        self.add(*(np.empty(0) for _ in dtypes))
+
+    def add(self, *arrays: NDArray[Any]) -> None:
+        self.chunks.append([array.astype(dtype) for array, dtype in zip(arrays, self.dtypes, strict=True)])
+
+    def of(self, rows: Rows) -> list[NDArray[Any]]:
+        """Return the entries of the nodes `rows`, each node as its position in `rows`."""
+        position_of = np.full(self.n_rows, -1, dtype=np.int32)
+        position_of[rows] = np.arange(rows.size)
+        nodes, *others = (np.concatenate(chunks) for chunks in zip(*self.chunks, strict=True))
+        positions = position_of[nodes]
+        inside = positions >= 0
+        if inside.all():  # the usual case: no second copy
+            return [positions, *others]
+        return [positions[inside], *(array[inside] for array in others)]
+
+
+class _Strings(Column):
+    """Strings as codes: one a node (a category) or a list of them (tags)."""
+
+    def __init__(self, name: str, kind: str, n_rows: int) -> None:
+        self.name, self.kind = name, kind
+        self.code_of: dict[str, int] = {}
+        self.entries = _Entries(n_rows, np.int32, np.int32)
+
+    def add(self, rows: Rows, values: Sequence[Any]) -> None:
+        if self.kind == Kind.TAGS:
+            sizes = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+            rows, values = np.repeat(rows, sizes), list(chain.from_iterable(values))
+        code_of = self.code_of
+        for value in set(values).difference(code_of):
+            code_of[value] = len(code_of)
+        if len(code_of) > _MOST_DISTINCT:
+            what = f"more than {_MOST_DISTINCT:,} different strings"
+            advice = "it looks like text, which `text` reads, or like an identifier: leave that out"
+            raise ProjectionError(f"attribute {self.name!r} has {what}: {advice}")
+        codes = np.fromiter(map(code_of.__getitem__, values), dtype=np.int32, count=len(values))
+        self.entries.add(rows, codes)
+
+    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
+        _, codes = self.entries.of(rows)
+        counts = np.bincount(codes, minlength=len(self.code_of)).tolist()
+        used = [(-counts[code], value) for value, code in self.code_of.items() if counts[code]]
+        frequent = sorted(value for _, value in sorted(used)[:max_categories])
+        other = len(used) > len(frequent)
+        names = [f"{self.name}={value}" for value in frequent] + ([f"{self.name}:other"] if other else [])
+        return {"kind": self.kind, "values": frequent, "other": other, "columns": names}
+
+    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        column_of_value = {value: column for column, value in enumerate(recipe["values"])}
+        rest = len(column_of_value) if recipe["other"] else -1
+        column_of = np.array([column_of_value.get(value, rest) for value in self.code_of], dtype=np.int64)
+        positions, codes = self.entries.of(rows)
+        columns = column_of[codes]
+        has_column = columns >= 0
+        positions, columns = positions[has_column], columns[has_column]
+        shape = (rows.size, len(recipe["columns"]))
+        block = sparse.csr_array((np.ones(columns.size), (positions, columns)), shape=shape)
+        block.sum_duplicates()
+        block.data[:] = 1.0  # a string that a list holds twice, or two rare ones, count once
+        return block, codes.size - columns.size
+
+
+class _Texts(Column):
+    """How often each hashed word stands in the text of each node; the texts themselves are not kept."""
+
+    kind = Kind.TEXT.value
+
+    def __init__(self, name: str, kind: str, n_rows: int) -> None:
+        from sklearn.feature_extraction.text import HashingVectorizer  # takes longer than many commands do
+
+        self.name = name
+        self.hasher = HashingVectorizer(n_features=HASHED, alternate_sign=False, norm=None)
+        self.present = np.zeros(n_rows, dtype=np.bool_)
+        self.entries = _Entries(n_rows, np.int32, np.int16, np.int32)
+
+    def add(self, rows: Rows, values: Sequence[Any]) -> None:
+        hashed = self.hasher.transform(values)
+        self.present[rows] = True
+        self.entries.add(np.repeat(rows, np.diff(hashed.indptr)), hashed.indices, hashed.data)
+
+    def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
+        _, words, _ = self.entries.of(rows)
+        n_texts_with = np.bincount(words, minlength=HASHED)
+        hashed = np.flatnonzero(n_texts_with).tolist()
+        if not hashed:
+            advice = "leave it out, or choose another"
+            raise ProjectionError(f"text {self.name!r} has no word of two letters or more: {advice}")
+        n_texts = int(self.present[rows].sum())
+        idf = [math.log((1 + n_texts) / (1 + count)) + 1 for count in n_texts_with[hashed].tolist()]
+        columns = [f"{self.name}#{word}" for word in hashed]
+        return {"kind": self.kind, "hashed": hashed, "idf": idf, "columns": columns}
+
+    def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
+        column_of = np.full(HASHED, -1, dtype=np.int32)
+        column_of[recipe["hashed"]] = np.arange(len(recipe["hashed"]))
+        positions, words, counts = self.entries.of(rows)
+        columns = column_of[words]
+        has_column = columns >= 0
+        n_unknown = int(columns.size - has_column.sum())
+        if n_unknown:
+            positions, columns, counts = positions[has_column], columns[has_column], counts[has_column]
+        # Not by NumPy, whose logarithm of a value may depend on the values beside it.
+        frequency = np.array([0.0, *(1 + math.log(count) for count in range(1, 1 + counts.max(initial=0)))])
+        weights = np.asarray(recipe["idf"])[columns]
+        weights *= frequency[counts]
+        block = sparse.csr_array((weights, (positions, columns)), shape=(rows.size, len(recipe["columns"])))
+        block.sum_duplicates()  # sorts: the norm must not depend on an order
+        row_of = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(block.indptr))
+        block.data /= np.sqrt(np.bincount(row_of, block.data**2, minlength=rows.size))[row_of]
+        return block, n_unknown
+
+
+def _on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return longitudes and latitudes, shape (m, 2) or more, as points of the unit sphere, shape (m, 3)."""
+    rows = []
+    for longitude, latitude in np.deg2rad(degrees[:, :2]).tolist():
+        width = math.cos(latitude)
+        rows.append((width * math.cos(longitude), width * math.sin(longitude), math.sin(latitude)))
+    return np.array(rows)
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """Return the mean by a sum without rounding errors, in which the order of the values cannot matter."""
+    return math.fsum(values.tolist()) / max(values.size, 1)
+
+
+_COLUMNS: Mapping[str, type[Column]] = {
+    Kind.VECTOR: _Vectors,
+    Kind.TIME: _Times,
+    Kind.POINT: _Points,
+    Kind.CATEGORY: _Strings,
+    Kind.TAGS: _Strings,
+    Kind.TEXT: _Texts,
+}

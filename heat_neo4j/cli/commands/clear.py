@@ -44,8 +44,8 @@ def clear(
     """Remove what runs have written, and only that.
 
     Coordinates, radii, run ids, predicted links and the run nodes go; a published run is first taken out of
-    publication, and with it the version before, where a local refresh left nodes that both share. Nodes,
-    relationships and properties of your own stay.
+    publication, and with it the version before, where a local refresh left nodes that both share: `heat
+    rollback` before keeps that. Nodes, relationships and properties of your own stay.
     """
     if (run_id is not None) + (of_model is not None) + everything != 1:
         raise click.UsageError("give one of --run, --model and --all", click.get_current_context())
@@ -87,4 +87,5 @@ def _summary(report: ClearReport) -> str:
         f"coordinates of {plural(report.nodes, 'node')}",
         plural(report.links, "predicted link"),
     ]
-    return ", ".join(parts)
+    others = f", and with that the version of run {' and '.join(report.others)}, which shares it"
+    return ", ".join(parts) + (others if report.others else "")

@@ -10,13 +10,21 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, database_options, json_option, option
+from heat_neo4j.cli.options import (
+    Decorator,
+    common_options,
+    database_options,
+    json_option,
+    option,
+    setting_options,
+)
 from heat_neo4j.cli.output import plural, print_json, print_line, print_lines, table
 
 __all__ = ["cypher"]
 
 SHOW_EXAMPLE = """
 heat cypher show nearest --label Paper --property id
+heat cypher show links_of --label Paper --property id --model papers
 """
 RUN_EXAMPLE = """
 heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
@@ -59,12 +67,25 @@ def list_(as_json: bool, verbose: int) -> None:
 @click.argument("name", metavar="NAME")
 @label_option
 @property_option
+@option(
+    "--model",
+    metavar="NAME",
+    help="Write the names that this model has in the database.  [default: those of the file]",
+)
+@setting_options("connection")
 @common_options
-def show(name: str, label: str | None, key: str | None, verbose: int) -> None:
-    """Print a query, to copy it."""
+def show(
+    name: str, label: str | None, key: str | None, model: str | None, verbose: int, **options: Any
+) -> None:
+    """Print a query, to copy it. Only with --model is a database needed."""
     from heat_neo4j.database.query_files import load_query
 
-    print_lines(load_query(name).copy(_names(label, key)))
+    names = _names(label, key)
+    text = load_query(name).copy(names)  # refuses before a connection is made
+    if model is not None:
+        with open_store(options) as store:
+            text = store.copy_query(name, model, **names)
+    print_lines(text)
 
 
 @cypher.command(cls=HeatCommand, example=RUN_EXAMPLE)

@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import print_json, print_line
+from heat_neo4j.cli.output import Reporter, print_json, print_line
 
 __all__ = ["rollback"]
 
@@ -24,8 +24,8 @@ def rollback(model: str, as_json: bool, verbose: int, **options: Any) -> None:
     index and predicted links. The version that was published is kept in its place, so a second rollback
     undoes the first, until the next run.
     """
-    with open_store(options) as store:
-        run, link_run = store.roll_back(model)
+    with open_store(options) as store, Reporter(quiet=as_json and not verbose) as progress:
+        run, link_run = store.roll_back(model, on_progress=progress)
     if as_json:
         print_json({"model": model, "run": run, "link_run": link_run})
         return

@@ -115,9 +115,14 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
 
 
 def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
-    """Return the runs other than `runs` of which `version` has something, or keeps it, and `after` not."""
-    before, now = ({*runs_of(each), *runs_of(previous_of(each))} for each in (version, after))
-    return tuple(sorted(run for run in before - now if run is not None and run not in runs))
+    """Return the runs other than `runs` of which `version` has a part, or keeps it, and `after` not."""
+    lost = _parts_of(version) - _parts_of(after)
+    return tuple(sorted({run for _, run in lost if run is not None and run not in runs}))
+
+
+def _parts_of(version: Version) -> set[tuple[int, str | None]]:
+    """Return the parts, by number, and their runs of a version and of what it is rolled back to."""
+    return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
 
 
 def prune(

@@ -225,10 +225,12 @@ def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
         in invoke("cypher", "show", "links_of", "--model", "cli", code=4).stderr
     )
     invoke(*EMBED)
+    here = ("--label", "CliPaper", "--property", "key")
     shown = {
-        name: invoke("cypher", "show", name, "--label", "CliPaper", "--model", "cli").stdout
-        for name in ("links_of", "nearest", "search/nearest", "outliers")
+        name: invoke("cypher", "show", name, *here, "--model", "cli").stdout
+        for name in ("links_of", "nearest", "search/nearest")
     }
+    shown["outliers"] = invoke("cypher", "show", "outliers", "--model", "cli").stdout
     assert "[p:`CLI_PREDICTED`]" in shown["links_of"]
     assert ':param model => "cli"' in shown["nearest"]
     assert "`cli_CliPaper`" in shown["search/nearest"]

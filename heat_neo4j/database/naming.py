@@ -152,8 +152,11 @@ class WriteNames:
         return f"{self._prefix}_{label}"
 
     def staged_index_of(self, label: str) -> str:
-        """Return the name of the index over the version that is being published."""
-        return f"{self._prefix}Staged_{label}"
+        """Return the name of the index over the version that is being published.
+
+        No model's published index has one that begins so.
+        """
+        return f"_{self._prefix}Staged_{label}"
 
 
 def _words(model: str) -> list[str]:

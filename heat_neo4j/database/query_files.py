@@ -20,6 +20,7 @@ __all__ = ["LibraryQuery", "QueryParameter", "list_queries", "load_query"]
 
 _FOLDER = "query"
 _PARAMETER = re.compile(r"^// :param (\w+) => (.*?\S)  +(\S.*)$", re.MULTILINE)
+_MODEL_PARAMETER = '// :param model => "heat"'
 _REQUIRED = "required: "
 _EXAMPLES = {
     "label": "Module",
@@ -87,8 +88,10 @@ class LibraryQuery:
         """
         return _EXAMPLE.sub(self._quoting(names), self.statement)
 
-    def copy(self, names: Mapping[str, str]) -> str:
+    def copy(self, names: Mapping[str, str], model: str | None = None) -> str:
         """Return the file with some names in the place of the example's, and without the comments on these.
+
+        With `model`, that is the default of the parameter of this name.
 
         Raises
         ------
@@ -97,7 +100,9 @@ class LibraryQuery:
         """
         quoting, lines = self._quoting(names), []
         for line in self.text.splitlines(keepends=True):
-            if not line.startswith("//"):  # in a comment a name could end the line and begin a statement
+            if model is not None and line.startswith(_MODEL_PARAMETER):
+                lines.append(line.replace('"heat"', json.dumps(model), 1))
+            elif not line.startswith("//"):  # in a comment a name could end the line and begin a statement
                 lines.append(_EXAMPLE.sub(quoting, line))
             elif not (put := set(_EXAMPLE.findall(line))) or put - {_EXAMPLES[name] for name in names}:
                 lines.append(line)

@@ -91,6 +91,34 @@ class StoreQueries:
         records = self._connection.read(query.written(names), values, doing="querying")
         return [dict(record) for record in records]
 
+    def copy_query(self, name: str, model: str = "heat", **names: str) -> str:
+        """Return the file of one of the queries that users copy, with the names that a model has here.
+
+        Parameters
+        ----------
+        name : str
+            Such as ``"nearest"``.
+        model : str
+            Whose properties, vector index and type of links are written in the place of the example's.
+        **names
+            ``label`` and ``property``, where the query has them and others than the example's are wanted.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such query, or it has no such name.
+        ProjectionError
+            If the model is not published here, or has not what the query asks.
+        ConnectionFailed
+            If the server is lost.
+        """
+        query = load_query(name)
+        own = self._names_of(query, model)
+        missing = [each for each in query.names if each not in own and each not in ("label", "property")]
+        if missing:
+            raise ProjectionError(f"model {model!r} has no {' and '.join(missing)} in this database")
+        return query.copy(own | names, model)
+
     def _names_of(self, query: LibraryQuery, model: str) -> dict[str, str]:
         """Return the properties, the index and the type of links of a model, as far as a query names them."""
         version = read_version(self._connection, model)
@@ -449,10 +477,19 @@ class StoreWrites:
         """Return the run whose coordinates are published; None if there is none."""
         return read_bookkeeping(self._connection).published_run(model)
 
-    def roll_back(self, model: str = "heat") -> tuple[str | None, str | None]:
+    def roll_back(
+        self, model: str = "heat", *, on_progress: Progress = no_progress
+    ) -> tuple[str | None, str | None]:
         """Publish the version before the published one again; again, to undo it.
 
         The steps are those of any publication, so it takes as long as to write a version.
+
+        Parameters
+        ----------
+        model : str
+            Which model.
+        on_progress : callable
+            Called with the stages "index new version", "settle" and "build index".
 
         Returns
         -------
@@ -471,7 +508,7 @@ class StoreWrites:
             If the server is lost or refuses.
         """
         with self.lease(model) as lease:
-            return roll_back(lease)
+            return roll_back(lease, on_progress)
 
     def prune(
         self,

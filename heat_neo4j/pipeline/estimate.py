@@ -98,6 +98,9 @@ class Rates:
     write_links: float = 40_000.0
     settle_node: float = 15e-6  # a node whose values move to their plain names
     settle_link: float = 31e-6
+    replace_node: float = 10e-6  # what a node takes more where it replaces values that are kept
+    replace_link: float = 35e-6  # a link: 15e-6 if both versions have it, 60e-6 if none does
+    update_index: float = 1.5  # an index of which every point moves, in the time of one that is made
     index_node: float = 70e-6  # a node in the vector index
     index_coordinate: float = 3e-6  # each of its coordinates
     first_statements: float = 2.0  # what statements take more that the server has not met
@@ -133,6 +136,7 @@ class RunSize:
     top: int | None = None  # most links; no limit if None
     probability: bool = True  # whether a second training fits their probability
     combined: bool = False  # whether the combined score ranks them
+    replaces: bool = False  # whether a version of the model is published, which is kept
 
     @property
     def attribute_entries(self) -> float:
@@ -305,8 +309,14 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     links = _DOUBLE_LINKS * size.links
     first = rates.first_statements * (2 if size.links_per_node else 1)
     staged = size.nodes / rates.write_nodes + links / rates.write_links
-    stages["write"] = first + staged + size.nodes * rates.settle_node + links * rates.settle_link
-    stages["index"] = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
+    settle_node, settle_link, indexes = rates.settle_node, rates.settle_link, 1.0
+    if size.replaces:
+        settle_node += rates.replace_node
+        settle_link += rates.replace_link
+        indexes += rates.update_index  # that of the staged copy is made, and the plain one follows
+    stages["write"] = first + staged + size.nodes * settle_node + links * settle_link
+    index = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
+    stages["index"] = indexes * index
     return stages
 
 
@@ -378,8 +388,16 @@ _ADVICE = {
 _ADVICE_COMBINED = dict.fromkeys(("calibrate", "links"), "--score distance, or --no-links")
 
 
-def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None) -> RunSize:
+def run_size(
+    store: Neo4jStore,
+    projection: Projection,
+    model: HEAT,
+    links: LinkOptions | None,
+    name: str | None = None,
+) -> RunSize:
     """Return what decides the cost of a run; only counts are asked of the database.
+
+    With the `name` of the model its published version is counted, which is kept.
 
     Raises
     ------
@@ -401,6 +419,7 @@ def run_size(store: Neo4jStore, projection: Projection, model: HEAT, links: Link
         top=None if links is None else links.top,
         probability=links is not None and links.probability,
         combined=links is not None and links.score == "combined",
+        replaces=name is not None and store.published_run(name) is not None,
         **parameters,
     )
 

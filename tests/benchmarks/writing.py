@@ -2,18 +2,21 @@
 
 ::
 
-    python -m tests.benchmarks.writing [--nodes 200000] [--links 500000] [--version 5.26]
+    python -m tests.benchmarks.writing [--nodes 200000] [--links 500000] [--shared 0.5] [--version 5.26]
 
 The plain way sends one map per row, a batch after the other; the transport alone takes our columns to the
 server and writes nothing. All in batches of 10,000. What was written is counted. The exit code is 1 if we are
 slower than the plain way.
+
+Then the times to publish what is written: the first version of a model, and one that replaces another, with
+which it shares some of the pairs that links join.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from time import perf_counter
 from types import SimpleNamespace
@@ -50,12 +53,15 @@ PLAIN_LINKS = (
 CLEAR = f"MATCH (n:{LABEL}) CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 5000 ROWS"
 
 
-def made_links(nodes: int, links: int) -> SimpleNamespace:
-    """Return so many different pairs of nodes, sorted."""
+def made_links(nodes: int, links: int, version: int, shared: float) -> SimpleNamespace:
+    """Return so many different pairs of nodes; all versions share some of them."""
     rng = np.random.default_rng(0)
-    pairs = np.sort(rng.integers(0, nodes, size=(2 * links, 2)), axis=1)
-    pairs = np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0)
-    pairs = pairs[np.sort(rng.permutation(len(pairs))[:links])]
+    pairs = np.sort(rng.integers(0, nodes, size=(4 * links, 2)), axis=1)
+    pairs = rng.permutation(np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0))
+    common, own = int(shared * links), links - int(shared * links)
+    begin = common + version % 2 * own
+    pairs = np.concatenate([pairs[:common], pairs[begin : begin + own]])
+    pairs = np.random.default_rng(version).permutation(pairs)
     return SimpleNamespace(
         source=pairs[:, 0],
         target=pairs[:, 1],
@@ -107,23 +113,30 @@ def plain(
     return [timed(nodes), timed(pairs)]
 
 
-def run(driver: neo4j.Driver, nodes: int, n_links: int) -> float:
-    """Write each way, print the rates; return how many times faster ours is."""
+def run(driver: neo4j.Driver, nodes: int, n_links: int, shared: float) -> float:
+    """Write each way, print the rates and what publishing takes; return how many times faster ours is."""
     driver.execute_query("RETURN 1")
     with driver.session() as session:
         session.run(MAKE, nodes=nodes).consume()
     store = Neo4jStore(driver)
     graph = store.read_graph(Projection([LABEL]))
-    points = lift(np.random.default_rng(1).normal(size=(nodes, DIMENSION)))
-    links = made_links(nodes, n_links)
     ours: list[float] = []
-    for _ in range(2):  # the first warms the server up
+    publishing: list[float] = []
+    stages: list[Mapping[str, float]] = []
+    for version in range(3):  # the first warms the server up
+        if version == 1:
+            store.clear(model=NAMES.model)
+        points = lift(np.random.default_rng(version).normal(size=(nodes, DIMENSION)))
+        links = made_links(nodes, n_links, version, shared)
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"]) as written:
             ours = [
                 timed(partial(written.write_embedding, points)),
                 timed(partial(written.write_links, links)),
             ]
+            began = perf_counter()
             record = written.publish()
+            publishing.append(perf_counter() - began)
+            stages.append(record.stage_seconds)
     assert (record.nodes_written, record.links_written) == (nodes, len(links.source))
     store.clear(model=NAMES.model)
     first = plain(driver, graph, points, links)
@@ -140,6 +153,11 @@ def run(driver: neo4j.Driver, nodes: int, n_links: int) -> float:
             ("coordinates", "links"), (nodes, len(links.source)), seconds, strict=True
         ):
             print(f"{f'{name}: {what}':28}{spent:9.2f}{rows / spent:12,.0f}")
+    print(f"\n{'publishing':28}{'seconds':>9}{'staged index':>14}{'settle':>9}{'plain index':>13}")
+    for name, whole, took in zip(("the first version", "another"), publishing[1:], stages[1:], strict=True):
+        parts = [took.get(stage, 0.0) for stage in ("index new version", "settle", "build index")]
+        print(f"{name:28}{whole:9.2f}{parts[0]:14.2f}{parts[1]:9.2f}{parts[2]:13.2f}")
+    print(f"another takes {publishing[2] / publishing[1]:.1f} times as long as the first")
     return sum(first) / sum(ours)
 
 
@@ -150,6 +168,7 @@ def main() -> int:
     )
     parser.add_argument("--nodes", type=int, default=200_000)
     parser.add_argument("--links", type=int, default=500_000)
+    parser.add_argument("--shared", type=float, default=0.5, help="of the links, those of both versions")
     parser.add_argument("--version", default="5.26")
     options = parser.parse_args()
     with (
@@ -157,7 +176,7 @@ def main() -> int:
         neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver,
     ):
         try:
-            times = run(driver, options.nodes, options.links)
+            times = run(driver, options.nodes, options.links, options.shared)
         finally:
             with driver.session() as session:
                 session.run(CLEAR).consume()

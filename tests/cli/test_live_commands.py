@@ -35,7 +35,7 @@ def cypher(server):
             "MATCH (n) WHERE n:CliPaper OR (n:HeatRun|HeatVersion AND n.model = 'cli') "
             "OR (n:HeatModel AND n.name = 'cli') DETACH DELETE n"
         )
-        for index in ("cli_CliPaper", "cliStaged_CliPaper"):
+        for index in ("cli_CliPaper", "_cliStaged_CliPaper"):
             run(f"DROP INDEX {index} IF EXISTS")
 
 
@@ -206,6 +206,45 @@ def test_estimate_asks_for_counts_only(invoke, cypher):
         r"^Memory +\d+\.\d MiB at the peak, of [\d.]+ \wiB free now$", result.stdout, re.MULTILINE
     )
     assert "predicted links" in result.stdout
+
+
+def test_an_estimate_counts_the_version_that_is_replaced(invoke, cypher):
+    def estimate(model):
+        return documents(invoke("estimate", "--label", "CliPaper", "--model", model, "--json"))
+
+    first = estimate("cli")
+    invoke(*EMBED)
+    next_one = estimate("cli")
+    assert [each["size"]["replaces"] for each in (first, next_one, estimate("other"))] == [False, True, False]
+    assert next_one["seconds"]["index"] > first["seconds"]["index"]
+
+
+def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
+    assert (
+        "model 'cli' has no type in this database"
+        in invoke("cypher", "show", "links_of", "--model", "cli", code=4).stderr
+    )
+    invoke(*EMBED)
+    here = ("--label", "CliPaper", "--property", "key")
+    shown = {
+        name: invoke("cypher", "show", name, *here, "--model", "cli").stdout
+        for name in ("links_of", "nearest", "search/nearest")
+    }
+    shown["outliers"] = invoke("cypher", "show", "outliers", "--model", "cli").stdout
+    assert "[p:`CLI_PREDICTED`]" in shown["links_of"]
+    assert ':param model => "cli"' in shown["nearest"]
+    assert "`cli_CliPaper`" in shown["search/nearest"]
+    assert "`cliRadius`" in shown["outliers"]
+    assert not any("HEAT_" in text or "`heat" in text or "Module" in text for text in shown.values())
+
+
+def test_a_rollback_says_how_far_it_is(invoke, cypher):
+    invoke(*EMBED)
+    invoke(*EMBED)
+    result = invoke("rollback", "--model", "cli")
+    stages = ["index new version", "settle", "build index"]
+    assert [line.split(":")[0] for line in result.stderr.splitlines()[-3:]] == stages
+    assert documents(invoke("rollback", "--model", "cli", "--json"))["model"] == "cli"
 
 
 def test_runs_are_listed_and_shown(invoke, cypher):

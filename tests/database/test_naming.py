@@ -50,8 +50,13 @@ def test_what_is_published_has_the_plain_names():
     assert names.plain == ("heatEmbedding", "heatRadius", "heatRun", "heatVector")
     assert names.links.plain == names.link_type == "HEAT_PREDICTED"
     assert names.index_of("Paper") == "heat_Paper"
-    assert names.staged_index_of("Paper") == "heatStaged_Paper"
+    assert names.staged_index_of("Paper") == "_heatStaged_Paper"
     assert WriteNames(model="open papers").index_of("a b") == "openPapers_a b"
+
+
+@pytest.mark.parametrize("model", ["heat staged", "heatStaged", "_heat staged", "_heatStaged"])
+def test_no_model_publishes_under_the_name_of_a_staged_index(model):
+    assert WriteNames(model=model).index_of("Paper") != WriteNames().staged_index_of("Paper")
 
 
 def test_copies_share_no_name():

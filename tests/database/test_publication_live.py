@@ -1,6 +1,7 @@
 """A publication that stops at each of its statements, and what the next holder of the lease makes of it."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +80,64 @@ def at_rest(cypher):
     assert node["indexes"] == [f"publication_{LABEL}"]
     assert runs_in_graph(cypher, LABEL, NAMES)["plain"] == {node["space"]: N}
     return node
+
+
+def test_clearing_a_run_tells_what_other_versions_go_with_it(cypher, store, ring):
+    """Nodes that a local run left alone belong to both versions; after a rollback that of before stays."""
+    first = publish(store, ring, 0).run_id
+    before = plain(cypher)
+    local = publish(store, ring, 1, np.arange(N) % 3 == 0).run_id
+    assert store.clear(run_id=first, dry_run=True).others == (local,)
+    assert store.clear(run_id=local, dry_run=True).others == (first,)
+    store.roll_back(NAMES.model)
+    assert store.clear(run_id=local).others == ()
+    assert plain(cypher) == before
+    local = publish(store, ring, 2, np.arange(N) % 3 == 0).run_id
+    assert store.clear(run_id=local).others == (first,)
+    assert plain(cypher)[0] == dict.fromkeys(range(N), (None, None))
+
+
+@pytest.mark.parametrize("shared", [0, 7, 15])
+def test_links_that_two_versions_share_are_changed_in_place(cypher, store, ring, shared):
+    """Their relationships stay the same ones; a user's own between the same nodes stay as they are."""
+
+    def links(copy, runs):
+        rows = cypher(
+            f"MATCH (a)-[p:{copy}]->(b) WHERE p.run IN $runs RETURN a.key AS a, b.key AS b, p.run AS run, "
+            "p.distance AS d, p.rank AS rank, p.probability AS p, elementId(p) AS id",
+            runs=runs,
+        )
+        return {(row["a"], row["b"]): tuple(row.values())[2:] for row in rows}
+
+    pairs = [(a, b) for a in range(N) for b in range(a + 1, N)]
+    versions = [pairs[15 * i : 15 * i + 15 - shared] + pairs[51 : 51 + shared] for i in range(3)]
+    runs, written = [], []
+    for seed, version in enumerate(versions):
+        source, target = np.array(version).T
+        with store.start_run(ring, parts=["links"], names=NAMES, overwrite=True) as run:
+            run.write_links(replace(random_links(N, seed, 15), source=source, target=target))
+            runs.append(run.publish().run_id)
+        written.append(links(NAMES.links.plain, runs))
+        assert set(written[-1]) == set(version)
+        if seed == 0:
+            for copy in NAMES.links:
+                cypher(
+                    f"MATCH (a:{LABEL} {{key: $a}}) MATCH (b:{LABEL} {{key: $b}}) "
+                    f"CREATE (a)-[:{copy} {{run: 'mine', rank: -1}}]->(b)",
+                    a=version[-1][0],
+                    b=version[-1][1],
+                )
+        if seed:
+            previous = links(NAMES.links.previous, runs)
+            assert {pair: link[:-1] for pair, link in previous.items()} == {
+                pair: link[:-1] for pair, link in written[-2].items()
+            }
+            same = set(written[-1]) & set(written[-2])
+            assert len(same) == shared
+            assert all(written[-1][pair][-1] == written[-2][pair][-1] for pair in same)
+    for copy in NAMES.links:
+        assert [link[2] for link in links(copy, ["mine"]).values()] == [-1]
+    cypher("MATCH ()-[p]->() WHERE p.run = 'mine' DELETE p")
 
 
 @pytest.mark.parametrize(("action", "step"), [("full", 1), ("local", 4), ("rollback", 4)])

@@ -170,8 +170,8 @@ def test_what_changes_a_model_goes_by_its_locked_node():
 
 def test_every_batch_holds_a_lane_of_the_lease():
     """What writes to the user's nodes is fenced: without a lane of the holder's it matches nothing."""
-    on_users_nodes = re.compile(r"@(?:\w+_)?(?:embedding|radius|run|type|target)\b")
-    writes = re.compile(r"\b(?:SET|REMOVE|DELETE|MERGE)\b")
+    on_users_nodes = re.compile(r"@(?:\w+_)?(?:embedding|radius|run|type|target|previous)\b")
+    writes = re.compile(r"\b(?:SET|REMOVE|DELETE|MERGE|CREATE)\b")
     batches = {}
     for path in sorted((CYPHER / "write").glob("*.cypher")):
         code = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
@@ -180,7 +180,7 @@ def test_every_batch_holds_a_lane_of_the_lease():
             batches[path.stem] = lane is not None and lane.start() < writes.search(code).start()
     assert set(batches) == {
         "coordinates_remove", "coordinates_restage", "coordinates_settle", "coordinates_stage",
-        "leavers_stage", "links_copy", "links_remove", "links_stage",
+        "leavers_stage", "links_copy", "links_keep", "links_remove", "links_settle", "links_stage",
     }  # fmt: skip
     assert all(batches.values())
 

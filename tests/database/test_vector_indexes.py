@@ -97,7 +97,7 @@ def test_an_index_serves_the_coordinates_that_it_is_over():
     [
         {"name": "another"},
         {"label": "Author"},  # then its name would be another
-        {"name": "papersStaged_Paper"},  # it is of the version that is being published
+        {"name": "_papersStaged_Paper"},  # it is of the version that is being published
         {"property": "papersEmbeddingStaged"},
         {"property": "papersEmbedding,year"},
         {"dimension": 11},

@@ -155,7 +155,7 @@ def test_at_rest_a_version_says_nothing_of_staged_names(change):
 
 
 def test_at_rest_readers_go_by_the_plain_indexes():
-    version = coming(history(both("a")), both("b")) | {"indexes": ["heatStaged_Paper"], "core": ["b"]}
+    version = coming(history(both("a")), both("b")) | {"indexes": ["_heatStaged_Paper"], "core": ["b"]}
     rest = at_rest(version, indexed("b"))
     assert address(rest) == both("b")
     assert previous_of(rest) == both("a")

@@ -878,6 +878,7 @@ def test_clearing_everything_leaves_exactly_what_was_there_before_us(server, sto
         "nodes": 0,
         "links": 0,
         "dry_run": False,
+        "others": [],
     }
 
 

@@ -131,6 +131,19 @@ def test_links_between_few_nodes_or_a_few_of_all_cost_less():
     assert estimate(few).memory["links"] < estimate(size).memory["links"]
 
 
+def test_a_version_that_replaces_another_takes_longer_to_publish():
+    first, next_one = estimate(SMALL), estimate(replace(SMALL, replaces=True))
+    assert next_one.seconds["index"] == pytest.approx(
+        (1 + RATES.update_index) * first.seconds["index"], rel=0.01
+    )
+    moved = SMALL.nodes * RATES.replace_node + 0.75 * SMALL.links * RATES.replace_link
+    assert next_one.seconds["write"] - first.seconds["write"] == pytest.approx(moved, abs=0.001)
+    others = next_one.seconds.keys() - {"write", "index"}
+    assert {stage: next_one.seconds[stage] for stage in others} == {
+        stage: first.seconds[stage] for stage in others
+    }
+
+
 def test_stages_follow_the_options():
     whole = estimate(SMALL)
     assert list(whole.seconds) == ["read", "walks", "train", "calibrate", "links", "write", "index"]

@@ -9,9 +9,9 @@ from heat_neo4j.pipeline.estimate import RATES, rates_here
 
 OF_THE_SERVER = {
     "read_nodes", "read_relationships", "read_values", "write_nodes", "write_links", "settle_node",
-    "settle_link", "first_statements", "index_node", "index_coordinate",
+    "settle_link", "replace_node", "replace_link", "first_statements", "index_node", "index_coordinate",
 }  # fmt: skip
-SHARES = {"growth", "small", "second_thread"}
+SHARES = {"growth", "small", "second_thread", "update_index"}
 
 
 class Trained:

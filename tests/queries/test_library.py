@@ -138,6 +138,15 @@ def test_a_name_that_a_query_has_not_is_told():
             ask({"label": "Paper"})
 
 
+def test_a_copy_for_a_model_has_its_name_for_a_default():
+    for model in ("papers", 'a "b"\nMATCH (n) DETACH DELETE n'):
+        copied = load_query("nearest").copy({}, model)
+        (line,) = [line for line in copied.splitlines() if line.startswith("// :param model")]
+        assert json.loads(re.split(r"  +", line.split(" => ")[1])[0]) == model
+        assert copied.replace(json.dumps(model), '"heat"') == load_query("nearest").text
+    assert load_query("nearest").copy({}) == load_query("nearest").text
+
+
 def test_what_is_given_is_divided_and_the_rest_has_defaults():
     query = load_query("nearest")
     names = {"label": "Paper", "property": "id"}

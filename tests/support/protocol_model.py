@@ -22,6 +22,8 @@ Copy = tuple[str, str | None]
 """The space of a node's coordinates, and the run that wrote them."""
 
 NODES = range(2)
+PAIRS = {"r0": (0, 1), "r1": (0, 2), "w0": (0, 1, 3), "w1": (0, 2, 4)}
+"""The pairs of nodes that each run predicts links between: some of them as the runs before it do."""
 GONE: Copy = ("", None)
 """What is staged for a node that has left."""
 
@@ -49,11 +51,11 @@ class Copies(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The runs whose predicted links are in each copy."""
+    """The predicted links of each copy: the run that each is of, by the pair of nodes that it joins."""
 
-    plain: frozenset[str]
-    staged: frozenset[str] = frozenset()
-    previous: frozenset[str] = frozenset()
+    plain: frozenset[tuple[str, int]]
+    staged: frozenset[tuple[str, int]] = frozenset()
+    previous: frozenset[tuple[str, int]] = frozenset()
 
 
 class Writer(NamedTuple):
@@ -101,6 +103,11 @@ class ViolationError(AssertionError):
     """What must never be, was; the message says what, and the way there."""
 
 
+def links_of(run: str) -> frozenset[tuple[str, int]]:
+    """Return the links that a run predicts."""
+    return frozenset((run, pair) for pair in PAIRS[run])
+
+
 def initial(jobs: Sequence[str]) -> State:
     """Return a database with a version and the one before it, and writers who want something each.
 
@@ -109,7 +116,7 @@ def initial(jobs: Sequence[str]) -> State:
     before = Version("r0", "r0", ("r0", None))
     now = Version("r1", "r1", ("r1", "r1"), before=before)
     nodes = (Copies(("r1", "r1"), None, ("r0", ("r0", "r0"))), Copies(("r1", "r1"), None, ("r0", None)))
-    links = Links(frozenset({"r1"}), previous=frozenset({"r0"}))
+    links = Links(links_of("r1"), previous=links_of("r0"))
     return State(nodes, links, now, writers=tuple(Writer(job) for job in jobs))
 
 
@@ -217,8 +224,8 @@ def value_of(node: Copies, version: Version) -> str | None:
 def see_links(state: State, version: Version, who: str) -> None:
     """See that the links of a version are where its readers look for them."""
     seen = state.links.staged if version.is_staged else state.links.plain
-    if version.run not in seen:
-        raise ViolationError(f"{who} saw no links of {version.run}")
+    if missing := links_of(version.run) - seen:
+        raise ViolationError(f"{who} did not see the links {set(missing)} of {version.run}")
 
 
 def read_copy(node: Copies, version: Version) -> Copy | None:
@@ -240,9 +247,15 @@ def statements(mistake: Mistake, steps: Sequence[Step]) -> tuple[tuple[str, int]
         Step.SWITCH_TO_PLAIN: ["make plain", *switch],
     }
     of = {step: [(name, 0) for name in listed] for step, listed in names.items()}
-    links = ["forget links", "keep links", "settle links", "remove links"]
+    links = [
+        ("settle links", 0),
+        ("settle links", 1),
+        ("forget links", 0),
+        ("keep links", 0),
+        ("keep links", 1),
+    ]
     of[Step.STAGE] = [*(("stage", node) for node in NODES), ("stage links", 0)]
-    of[Step.SETTLE] = [*(("settle", node) for node in NODES), *((name, 0) for name in links)]
+    of[Step.SETTLE] = [*(("settle", node) for node in NODES), *links]
     of[Step.UNSTAGE] = [("drop", 0), *(("unstage", node) for node in NODES), ("unstage links", 0), ("end", 0)]
     return tuple(statement for step in steps for statement in of[step])
 
@@ -333,7 +346,7 @@ def changed(state: State, writer: Writer, name: str, node: int) -> tuple[State, 
         return state._replace(holder=None), writer
     assert coming is not None
     if "links" in name:
-        return state._replace(links=changed_links(state.links, coming, writer.job, name)), writer
+        return state._replace(links=changed_links(state.links, coming, writer.job, name, node)), writer
     match name:
         case "stage":
             here = here._replace(staged=staged_copy(here, coming, writer.job, node))
@@ -367,21 +380,24 @@ def changed(state: State, writer: Writer, name: str, node: int) -> tuple[State, 
     return state._replace(nodes=nodes), writer
 
 
-def changed_links(links: Links, coming: Version, job: str, name: str) -> Links:
-    """Return what a statement makes of the predicted links."""
-    run, before = frozenset({coming.run}), frozenset({coming.before.run} if coming.before else ())
+def changed_links(links: Links, coming: Version, job: str, name: str, batch: int) -> Links:
+    """Return what a statement makes of the predicted links; they are settled and kept in two batches."""
+    run, before = links_of(coming.run), links_of(coming.before.run) if coming.before else frozenset()
     plain, staged, previous = links
     match name:
         case "stage links":
             return links._replace(staged=staged | (previous & run if job == "rollback" else run))
+        case "settle links":
+            coming_links = {link for link in staged & run if link[1] % 2 == batch} - plain
+            changed_pairs = {pair for _, pair in coming_links}
+            replaced = {link for link in plain & before if link[1] in changed_pairs}
+            previous = {link for link in previous if link[1] not in {pair for _, pair in replaced}} | replaced
+            return links._replace(plain=plain - replaced | coming_links, previous=frozenset(previous))
         case "forget links":
             return links._replace(previous=previous & before)
         case "keep links":
-            return links._replace(previous=previous | (plain & before))
-        case "settle links":
-            return links._replace(plain=plain | (staged & run))
-        case "remove links":
-            return links._replace(plain=plain - before)
+            left = {link for link in plain & before if link[1] % 2 == batch}
+            return links._replace(plain=plain - left, previous=previous | left)
         case _:
             return links._replace(staged=frozenset())
 
@@ -407,14 +423,30 @@ def check(state: State) -> None:
         if plain not in known:
             raise ViolationError(f"a plain reader saw {plain} on node {node} of {published.run}")
     see_links(state, published, "a reader now")
-    if not published.is_staged and state.links.plain != {published.run}:
-        raise ViolationError(f"a plain reader saw links of {set(state.links.plain)}")
-    if not state.links.plain:
-        raise ViolationError("a plain reader saw no links")
+    check_plain_links(state)
     if not set(published.indexes) <= state.indexes:
         raise ViolationError(f"an index of {published.run} is missing")
     if state.staging is None:
         check_rest(state)
+
+
+def check_plain_links(state: State) -> None:
+    """See that a plain reader reads the links of the published version.
+
+    While it lies staged they are of that or of the one before, and of a pair of both there always is one.
+    """
+    published, plain = state.published, state.links.plain
+    links = links_of(published.run)
+    if not published.is_staged:
+        if plain != links:
+            raise ViolationError(f"a plain reader saw the links {set(plain)}")
+        return
+    before = links_of(published.before.run) if published.before is not None else frozenset()
+    pairs = [pair for _, pair in plain]
+    if not plain <= links | before or len(pairs) > len(set(pairs)):
+        raise ViolationError(f"a plain reader saw the links {set(plain)}")
+    if missing := {pair for _, pair in links} & {pair for _, pair in before} - set(pairs):
+        raise ViolationError(f"a plain reader saw no link between the pairs {missing}")
 
 
 def check_rest(state: State) -> None:
@@ -428,7 +460,7 @@ def check_rest(state: State) -> None:
     before = published.before
     if before is None:
         return
-    if state.links.previous != {before.run}:
+    if state.links.previous != links_of(before.run):
         raise ViolationError(f"links of {before.run}, to be rolled back to, are lost")
     for node, here in enumerate(state.nodes):
         is_kept = here.previous is not None and here.previous[0] == before.run

@@ -37,8 +37,8 @@ def clear(
     """Remove what runs have written, and only that.
 
     Coordinates, radii, run ids, predicted links and the run nodes go; a published run is first taken out of
-    publication, and with it the version before, where a local refresh left nodes that both share. Nodes,
-    relationships and properties of your own stay.
+    publication, and with it the version before, where a local refresh left nodes that both share: `heat
+    rollback` before keeps that. Nodes, relationships and properties of your own stay.
     """
     if (run_id is not None) + (of_model is not None) + everything != 1:
         raise click.UsageError("give one of --run, --model and --all")
@@ -70,4 +70,6 @@ def _can_ask() -> bool:
 
 def _summary(report: ClearReport) -> str:
     runs, links = plural(len(report.runs), "run"), plural(report.links, "predicted link")
-    return f"{runs}, coordinates of {plural(report.nodes, 'node')}, {links}"
+    others = f", and with that the version of run {' and '.join(report.others)}, which shares it"
+    values = f"{runs}, coordinates of {plural(report.nodes, 'node')}, {links}"
+    return values + (others if report.others else "")

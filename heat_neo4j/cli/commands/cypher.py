@@ -10,13 +10,22 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import Decorator, common_options, database_options, option, output_options, stack
+from heat_neo4j.cli.options import (
+    Decorator,
+    common_options,
+    database_options,
+    option,
+    output_options,
+    setting_options,
+    stack,
+)
 from heat_neo4j.cli.output import plural, print_line, print_lines, printed_as_json, table
 
 __all__ = ["cypher"]
 
 SHOW_EXAMPLE = """
 heat cypher show nearest --label Paper --property id
+heat cypher show links_of --label Paper --property id --model papers
 """
 RUN_EXAMPLE = """
 heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
@@ -57,12 +66,23 @@ def list_() -> None:
 @cypher.command(cls=HeatCommand, example=SHOW_EXAMPLE)
 @click.argument("name", metavar="NAME")
 @name_options
+@option(
+    "--model",
+    metavar="NAME",
+    help="Write the names that this model has in the database.  [default: those of the file]",
+)
+@setting_options("connection")
 @common_options
-def show(name: str, label: str | None, key: str | None) -> None:
-    """Print a query, to copy it."""
+def show(name: str, label: str | None, key: str | None, model: str | None, **options: Any) -> None:
+    """Print a query, to copy it. Only with --model is a database needed."""
     from heat_neo4j.database.query_files import load_query
 
-    print_lines(load_query(name).copy(_names(label, key)))
+    names = _names(label, key)
+    text = load_query(name).copy(names)  # refuses before a connection is made
+    if model is not None:
+        with open_store(options) as store:
+            text = store.copy_query(name, model, **names)
+    print_lines(text)
 
 
 @cypher.command(cls=HeatCommand, example=RUN_EXAMPLE)

@@ -33,22 +33,23 @@ heat estimate --label Paper --relationship CITES --attribute words --n-component
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@setting_options("projection", "heat", "links")
+@setting_options("projection", "heat", "links", "write.model")
 @database_options
-def estimate(links: bool, **options: Any) -> None:
+def estimate(links: bool, model: str, **options: Any) -> None:
     """Say what a run would need: memory, time, bytes written.
 
     Takes the options of `heat embed`. Only counts are asked of the database, and a sample of a thousand
     nodes for the width of the attributes. Memory is that of this process at its peak. Time is for a server on
-    the same machine, and as fast as a small training finds the machine just now, as busy as it is.
+    the same machine, and as fast as a small training finds the machine just now, as busy as it is. Where a
+    version of --model is published already, that is kept for a rollback, which takes time.
     """
     from heat_neo4j.pipeline.estimate import estimate as estimate_run
     from heat_neo4j.pipeline.estimate import rates_here, run_size
 
-    projection, model = projection_from(options), heat_from(options)
+    projection, estimator = projection_from(options), heat_from(options)
     link_options = links_from(options) if links else None
     with open_store(options) as store:
-        size = run_size(store, projection, model, link_options)
+        size = run_size(store, projection, estimator, link_options, model)
     with Reporter() as progress:
         needed = estimate_run(size, rates_here(size.threads, progress))
     if not printed_as_json({"size": vars(size), **needed.to_dict()}):

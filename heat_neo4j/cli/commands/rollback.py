@@ -9,7 +9,7 @@ import click
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import model_options
-from heat_neo4j.cli.output import print_line, printed_as_json
+from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 __all__ = ["rollback"]
 
@@ -23,8 +23,8 @@ def rollback(model: str, **options: Any) -> None:
     index and predicted links. The version that was published is kept in its place, so a second rollback
     undoes the first, until the next run.
     """
-    with open_store(options) as store:
-        run, link_run = store.roll_back(model)
+    with open_store(options) as store, Reporter() as progress:
+        run, link_run = store.roll_back(model, on_progress=progress)
     if not printed_as_json({"model": model, "run": run, "link_run": link_run}):
         links = "" if link_run in (None, run) else f", with the links of run {link_run}"
         print_line(f"model {model!r}: run {run} is published again{links}")

@@ -20,7 +20,7 @@ class Step(Enum):
     INDEX_STAGED = "make vector indexes over the staged coordinates"
     SWITCH_TO_STAGED = "switch readers by version to the staged copy, by changing one number"
     AWAIT_READERS = "wait for transactions that began before the switch"
-    SETTLE = "copy plain to previous, then staged to plain, node by node"
+    SETTLE = "copy plain to previous and staged to plain, node by node and link by link"
     INDEX_PLAIN = "make the plain vector indexes, where the published ones do not serve"
     SWITCH_TO_PLAIN = "switch readers by version to the plain copy"
     UNSTAGE = "drop the staged indexes, and remove the staged copy"

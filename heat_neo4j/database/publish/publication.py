@@ -168,15 +168,15 @@ class Publication:
             )
             self._on_progress("settle", 1, 1)
         if LINKS in self._parts:
-            plain, staged, previous = self._names.links
-            replaced, run = self._before.get("linkRun"), self.version.get("linkRun")
-            self._remove_links(previous, kept=replaced)
-            if replaced is not None:
-                self._write_all("write/links_copy", {"source": plain, "target": previous}, run=replaced)
+            types = self._names.links
+            run, replaced = self.version.get("linkRun"), self._before.get("linkRun")
             if run is not None:
-                self._write_all("write/links_copy", {"source": staged, "target": plain}, run=run)
+                changes = {"run": run, "before": replaced, "run_id": RUN_ID}
+                self._write_all("write/links_settle", types._asdict(), **changes)
+            self._remove_links(types.previous, kept=replaced)
             if replaced is not None:
-                self._remove_links(plain, runs=[replaced])
+                copies = {"plain": types.plain, "previous": types.previous}
+                self._write_all("write/links_keep", copies, run=replaced)
 
     def _index_plain(self) -> None:
         if EMBEDDING not in self._parts:
@@ -235,10 +235,9 @@ class Publication:
     def _switch(self, version: Version, **options: Any) -> Mapping[str, Any]:
         return switch_version(self._lease, version, doing="publishing", **options)
 
-    def _remove_links(
-        self, link_type: str, *, runs: Sequence[str] | None = None, kept: str | None = None
-    ) -> None:
-        self._write_all("write/links_remove", {"type": link_type}, runs=runs, kept=kept, run_id=RUN_ID)
+    def _remove_links(self, link_type: str, *, kept: str | None = None) -> None:
+        """Remove the links of a type that runs of ours wrote, but for those of one run."""
+        self._write_all("write/links_remove", {"type": link_type}, runs=None, kept=kept, run_id=RUN_ID)
 
     def _write_all(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> None:
         self._lease.write_all(name, doing="publishing", identifiers=identifiers, **parameters)

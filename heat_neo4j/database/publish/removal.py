@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ class ClearReport:
         Nodes that lost coordinates, once for each version of them, and predicted links deleted.
     dry_run : bool
         Whether nothing was removed.
+    others : tuple of str
+        Ids of other runs whose version goes too, published or kept for a rollback: it shares what is cleared.
     """
 
     runs: tuple[str, ...]
@@ -42,6 +44,7 @@ class ClearReport:
     nodes: int
     links: int
     dry_run: bool
+    others: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -81,8 +84,16 @@ def clear(
     return _report(chosen, gone, counts, dry_run=False)
 
 
-def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -> tuple[int, int]:
-    """Remove what the chosen runs of the lease's model wrote; return how many nodes and links lost it."""
+class _Removed(NamedTuple):
+    """How many nodes, once for each copy, and links lost something; and the other runs that went."""
+
+    nodes: int
+    links: int
+    others: tuple[str, ...]
+
+
+def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -> _Removed:
+    """Remove what the chosen runs of the lease's model wrote."""
     book = read_bookkeeping(lease.connection, history=True)
     runs = [run.run_id for run in chosen if run.model == lease.model]
     version = book.published(lease.model)
@@ -100,7 +111,18 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
         nodes, links = (nodes + written, links) if copy.kind == "coordinates" else (nodes, links + written)
     lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)
-    return nodes, links
+    return _Removed(nodes, links, _others_lost(version, after, runs))
+
+
+def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
+    """Return the runs other than `runs` of which `version` has a part, or keeps it, and `after` not."""
+    lost = _parts_of(version) - _parts_of(after)
+    return tuple(sorted({run for _, run in lost if run is not None and run not in runs}))
+
+
+def _parts_of(version: Version) -> set[tuple[int, str | None]]:
+    """Return the parts, by number, and their runs of a version and of what it is rolled back to."""
+    return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
 
 
 def prune(
@@ -166,25 +188,27 @@ def _names(book: Bookkeeping, model: str) -> WriteNames:
     return book.names(model) if is_published or not runs else runs[0].names
 
 
-def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[RunRecord]) -> tuple[int, int]:
-    """Return how many nodes, once for each copy, and how many links would lose what the chosen runs wrote."""
-    after = without_runs(book.published(model), [run.run_id for run in chosen])
+def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[RunRecord]) -> _Removed:
+    """Return what a model would lose with the chosen runs."""
+    version, runs = book.published(model), [run.run_id for run in chosen]
+    after = without_runs(version, runs)
     nodes = links = 0
     for copy in _unread_copies(book, model, after):
         identifiers = {name: copy.identifiers[name] for name in ("run", "type") if name in copy.identifiers}
         statement = load_statement(f"read/{copy.kind}_count", **identifiers)
         found = connection.read(statement, copy.parameters, doing="counting what a run wrote")[0]["found"]
         nodes, links = (nodes + found, links) if copy.kind == "coordinates" else (nodes, links + found)
-    return nodes, links
+    return _Removed(nodes, links, _others_lost(version, after, runs))
 
 
 def _report(
-    chosen: list[RunRecord], models: set[str], counts: list[tuple[int, int]], *, dry_run: bool
+    chosen: list[RunRecord], models: set[str], removed: list[_Removed], *, dry_run: bool
 ) -> ClearReport:
     return ClearReport(
         tuple(run.run_id for run in chosen),
         tuple(sorted(models)),
-        sum(nodes for nodes, _ in counts),
-        sum(links for _, links in counts),
+        sum(each.nodes for each in removed),
+        sum(each.links for each in removed),
         dry_run,
+        tuple(run for each in removed for run in each.others),
     )

@@ -98,7 +98,7 @@ def _run_task(
     if action == "prune":
         count = store.prune(job.names.model, records=job.records, on_progress=on_progress)
         return Answer(DONE, "pruned", f"{count} records of earlier runs removed")
-    report = refresh(store, job, mode=mode, on_progress=on_progress, say=log)
+    report = refresh(store, job, mode=mode, on_progress=on_progress, log=log)
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:

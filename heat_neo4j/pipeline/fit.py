@@ -26,14 +26,7 @@ from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
 
-__all__ = [
-    "NO_LINK_MODEL",
-    "Clock",
-    "LinkModel",
-    "fit_full",
-    "fit_link_model",
-    "fit_on",
-]
+__all__ = ["NO_LINK_MODEL", "Clock", "LinkModel", "fit_full", "fit_link_model", "fit_on"]
 
 
 class Clock:
@@ -59,7 +52,7 @@ class LinkModel(NamedTuple):
     """What turns pairs into probabilities."""
 
     arguments: Mapping[str, Any]  # for `predict_links`: a probability, a score, or nothing
-    notes: tuple[str, ...] = ()  # why there is nothing, though it was asked for
+    notes: tuple[str, ...] = ()  # why there is nothing, though the options ask for it
     held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,12 +70,8 @@ def fit_full(
 ) -> tuple[Choice | None, dict[str, Any]]:
     """Choose parameters and fit the job's model in full, or take both from the checkpoint.
 
-    Returns
-    -------
-    choice : Choice or None
-        The parameters that were chosen, and why.
-    saved : dict
-        What the checkpoint holds beside the model: "choice", "notes", and an earlier attempt's link model.
+    Return the choice, and what the checkpoint holds beside the model: "choice", "notes", and the link model
+    of an earlier attempt.
     """
     model = job.model
     saved = checkpoint.restore(model, graph, job.choose)

@@ -46,29 +46,17 @@ _KNOWN_EDGES = 20_000
 
 @dataclass(frozen=True)
 class Gate:
-    """What a new version must reach to be published.
+    """What a new version must reach to be published; limits on drift hold for versions of the same settings.
 
     A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
-    `CHANCE` standard errors of their difference is none.
-
-    Parameters
-    ----------
-    max_auroc_drop : float
-        How much lower than the last published run's its held-out AUROC may be, [0, 1]. The same holds for how
-        well the published and the new coordinates tell the graph's present edges from other pairs.
-    max_below_degree : float
-        How much lower than that of the product of degrees it may be, [0, 1].
-    min_overlap : float
-        Share of the 10 nearest nodes that must have stayed the same, [0, 1]. Like `max_move` it is asked only
-        where the same was computed before.
-    max_move : float, optional
-        Mean hyperbolic distance by which nodes may have moved; no limit when None.
+    `CHANCE` standard errors of their difference is none. `max_auroc_drop` also limits how much worse than the
+    published coordinates the new ones may tell the graph's present edges from other pairs.
     """
 
-    max_auroc_drop: float = 0.02
-    max_below_degree: float = 0.1
-    min_overlap: float = 0.05
-    max_move: float | None = None
+    max_auroc_drop: float = 0.02  # of held-out edges, below the last published run's, [0, 1]
+    max_below_degree: float = 0.1  # the same, below that of the product of degrees, [0, 1]
+    min_overlap: float = 0.05  # share of the 10 nearest nodes that must have stayed the same, [0, 1]
+    max_move: float | None = None  # mean hyperbolic distance by which nodes may have moved; None for any
 
     def __post_init__(self) -> None:
         for name in ("max_auroc_drop", "max_below_degree", "min_overlap"):
@@ -111,33 +99,20 @@ class Gate:
 class Quality:
     """How well a version predicts.
 
-    Parameters
-    ----------
-    auroc, degree_auroc : float or None
-        How well distance, and the product of degrees, tell held-out edges from other pairs; None if too few
-        edges can be held out.
-    held_out_edges : int
-        How many were.
-    error : float
-        Standard error of `auroc` (Hanley and McNeil, Radiology 143, 1982).
-    last_auroc, last_error : float or None
-        Of the last published run; an error that is not known is taken to be `error`.
-    known, known_before : float or None
-        How well the new and the published coordinates tell the graph's present edges between nodes that have
-        both from other pairs. (Training has seen them.) Only edges of nodes that were trained.
-    known_error : float
-        Standard error of `known_before`.
+    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. `known` and
+    `known_before` are of present edges, which training has seen, between nodes that have new and published
+    coordinates, one of the two trained.
     """
 
-    auroc: float | None = None
-    degree_auroc: float | None = None
+    auroc: float | None = None  # of the distance
+    degree_auroc: float | None = None  # of the product of degrees
     held_out_edges: int = 0
-    error: float = 0.0
-    last_auroc: float | None = None
-    last_error: float | None = None
-    known: float | None = None
-    known_before: float | None = None
-    known_error: float = 0.0
+    error: float = 0.0  # standard error of `auroc`
+    last_auroc: float | None = None  # of the last published run
+    last_error: float | None = None  # taken to be `error` if it is not recorded
+    known: float | None = None  # of the new coordinates
+    known_before: float | None = None  # of the published coordinates
+    known_error: float = 0.0  # standard error of `known_before`
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quality as JSON data."""
@@ -170,9 +145,8 @@ def held_out_quality(
     the edges that are held out.)
     """
     if held_out is None:
-        copy = clone(model).set_params(random_state=model.seed_)
-        if short:
-            copy.set_params(**short_schedule(model))
+        schedule = short_schedule(model) if short else {}
+        copy = clone(model).set_params(random_state=model.seed_, **schedule)
         try:
             held_out = embed_without(copy, graph, on_progress=prefixed(on_progress, "check: "))
         except CalibrationError:
@@ -248,7 +222,7 @@ def _quality(split: EdgeSplit, points: Array) -> Quality:
 
 
 def standard_error(area: float, edges: int, others: int) -> float:
-    """Return the standard error of an AUROC, Hanley and McNeil's for exponential scores."""
+    """Return the standard error of an AUROC, for exponential scores (Hanley, McNeil, Radiology 143, 1982)."""
     one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)
     return float(np.sqrt(max(spread, 0.0) / (edges * others)))

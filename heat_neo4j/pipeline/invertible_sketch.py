@@ -28,6 +28,7 @@ _PRIME = np.uint64(2**31 - 1)
 _TABLES, _CELLS = 3, 640  # in each table; some 1,500 differences can be found in all
 _FIELDS = 6
 _31 = np.uint64(31)
+_NO_KEYS = np.zeros(0, dtype=np.uint64)
 
 
 def mixed(values: Hashes) -> Hashes:
@@ -45,26 +46,15 @@ def shortened(hashes: Hashes) -> Hashes:
 
 @dataclass(frozen=True, eq=False)
 class InvertibleSketch:
-    """A set of keys with values.
+    """A set of keys with values."""
 
-    Parameters
-    ----------
-    cells : uint64 array of shape (6, 1920)
-        Sums modulo 2^31 - 1.
-    """
-
-    cells: NDArray[np.uint64]
+    cells: NDArray[np.uint64]  # sums modulo 2^31 - 1, shape (6, 1920)
 
     @classmethod
     def of(cls, first: Hashes, second: Hashes, values: Hashes) -> Self:
-        """Return the sketch of keys with values.
+        """Return the sketch of keys with hashes of values, all of shape (n,).
 
-        Parameters
-        ----------
-        first, second : uint64 arrays of shape (n,)
-            The keys, from `shortened`, each at most once.
-        values : uint64 array of shape (n,)
-            Hashes of the values.
+        A key is its two halves, from `shortened`; each is there at most once.
         """
         places, fields = _entries(first, second, values % (_PRIME - np.uint64(1)) + np.uint64(1))
         return cls(_summed(places, fields) % _PRIME)
@@ -72,7 +62,7 @@ class InvertibleSketch:
     def differences(self, other: Self) -> tuple[Hashes, Hashes] | None:
         """Return the keys whose values differ, or that only one of the two has; None if they are too many."""
         left = (self.cells + _PRIME - other.cells) % _PRIME
-        firsts, seconds = [_NONE], [_NONE]
+        firsts, seconds = [_NO_KEYS], [_NO_KEYS]
         for _ in range(_TABLES * _CELLS):
             filled = np.flatnonzero(left.any(axis=0))
             if not filled.size:
@@ -98,20 +88,11 @@ class InvertibleSketch:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the sketch that `to_text` described.
-
-        Raises
-        ------
-        TypeError, ValueError, zlib.error
-            If it is damaged.
-        """
+        """Return the sketch that `to_text` described; TypeError, ValueError or zlib.error if it is damaged."""
         cells = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<u4").astype(np.uint64)
         if cells.shape != (_FIELDS * _TABLES * _CELLS,) or (cells >= _PRIME).any():
             raise ValueError(f"{len(cells)} cells, or such as cannot be")
         return cls(cells.reshape(_FIELDS, -1))
-
-
-_NONE = np.zeros(0, dtype=np.uint64)
 
 
 def _entries(first: Hashes, second: Hashes, values: Hashes) -> tuple[NDArray[np.int64], Hashes]:
@@ -128,13 +109,12 @@ def _entries(first: Hashes, second: Hashes, values: Hashes) -> tuple[NDArray[np.
 
 def _summed(places: NDArray[np.int64], fields: Hashes) -> Hashes:
     """Return the sums of the fields in each cell, shape (6, 1920); exact, as each is far below 2^53."""
-    sums = [
-        sum(
-            np.bincount(each, weights=field.astype(np.float64), minlength=_TABLES * _CELLS) for each in places
-        )
-        for field in fields
-    ]
-    return np.asarray(sums).astype(np.uint64)
+    sums = np.zeros((_FIELDS, _TABLES * _CELLS))
+    for row, field in enumerate(fields):
+        weights = field.astype(np.float64)
+        for cells in places:
+            sums[row] += np.bincount(cells, weights=weights, minlength=_TABLES * _CELLS)
+    return sums.astype(np.uint64)
 
 
 def _inverse(values: Hashes) -> Hashes:

@@ -16,7 +16,7 @@ from heat_neo4j.embedding.warm_start import short_schedule
 from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
-from heat_neo4j.pipeline.fingerprint import Change, Fingerprint, Touched, changes, fingerprint, touched
+from heat_neo4j.pipeline.fingerprint import Fingerprint, Touched, changes, fingerprint, touched
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 
 __all__ = [
@@ -47,20 +47,14 @@ Array = NDArray[np.float64]
 class Plan:
     """What a job does.
 
-    Parameters
-    ----------
-    mode : {"full", "warm", "local", "links", "nothing"}
-        Train all nodes from scratch, train all on from the published coordinates, train new and changed nodes
-        only, predict links from the published coordinates, or nothing.
-    reason : str
-        Why, in one line.
-    stages : mapping of str to str
-        What each stage does, in one line of English, in the order of the work.
+    By its mode it trains all nodes from scratch ("full"), all on from the published coordinates ("warm"), new
+    and changed nodes only ("local"), predicts links from the published coordinates ("links"), or does nothing
+    ("nothing").
     """
 
     mode: str
-    reason: str
-    stages: Mapping[str, str] = field(default_factory=dict)
+    reason: str  # for the mode, in one line
+    stages: Mapping[str, str] = field(default_factory=dict)  # a line on each, in the order of the work
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data."""
@@ -72,32 +66,19 @@ class Plan:
 class GraphDiff:
     """What differs from the graph of the published run.
 
-    Parameters
-    ----------
-    nodes_new, nodes_gone : int
-        Nodes without published coordinates, and nodes of the published run that are not in the graph.
-    edges, attributes : float
-        About how many edges and attribute rows differ, one that was replaced counting twice; those of new
-        nodes too.
-    old_changed : bool
-        Whether anything differs beside new nodes with their edges and attributes.
-    share : float
-        Largest share of nodes, edges or attribute rows that differ.
-    local : int or None
-        Nodes that are new, or at changed edges or attributes, and those that were since the last training of
-        the whole; None if too much has changed to tell which they are.
-    since_full : float
-        `share`, added up since the last full run.
+    About so many edges and attribute rows differ, those of new nodes too; one that was replaced counts twice.
+    `local` counts nodes that are new, or at changed edges or attributes, and those that were since the last
+    training of the whole; it is None if too much has changed to tell which they are.
     """
 
-    nodes_new: int
-    nodes_gone: int
+    nodes_new: int  # without published coordinates
+    nodes_gone: int  # of the published run, but not in the graph
     edges: float
     attributes: float
-    old_changed: bool
-    share: float
+    old_changed: bool  # whether anything differs beside new nodes with their edges and attributes
+    share: float  # largest share of nodes, edges or attribute rows that differ
     local: int | None
-    since_full: float
+    since_full: float  # `share`, added up since the last full run
 
     def recorded(self, mode: str) -> dict[str, Any]:
         """Return what a run of some mode records, as JSON data: a training starts its counts anew."""
@@ -171,10 +152,10 @@ class GraphState:
         return self.stored.found
 
     def comparable(self, points: Array) -> Array | None:
-        """Return the published points, if `points` can be compared with them.
+        """Return the published points; None if there are none that `points` can be compared with.
 
-        None if there are none, if they are of another dimension, or if one is no point of the hyperboloid, or
-        so far out that distances from it overflow.
+        They cannot be if they are of another dimension, or if one is no point of the hyperboloid, or so far
+        out that distances from it overflow.
         """
         if self.stored is None or not self.old.any():
             return None
@@ -204,12 +185,16 @@ def _compare(state: GraphState) -> tuple[GraphDiff | None, Array | None]:
     shares = _changed_shares(touched(before, among_old, graph), stored, graph, state.alpha)
     earlier = int(run.changes.get("local", 0) or 0)
     new = int((~stored.found).sum())
-    share = _largest_share(whole, before, now)
+    share = max(
+        whole.nodes / max(before.nodes.count, now.nodes.count, 1),
+        whole.edges / max(before.edges.count, now.edges.count, 1),
+        whole.attributes / max(before.attributes.count, now.attributes.count, 1),
+    )
     diff = GraphDiff(
         nodes_new=new,
         nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
-        edges=float(whole.edges),
-        attributes=float(whole.attributes),
+        edges=whole.edges,
+        attributes=whole.attributes,
         old_changed=bool(old.nodes or old.edges or old.attributes),
         share=share,
         local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
@@ -221,14 +206,9 @@ def _compare(state: GraphState) -> tuple[GraphDiff | None, Array | None]:
 def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
     """Return what a job does, which follows from what is asked for, what is published and what has changed.
 
-    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh.
-
-    Raises
-    ------
-    ProjectionError
-        If the graph and what is published do not allow that.
-    QualityRejected
-        If a full run of this very graph and these settings was rejected, and the mode is "auto".
+    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh. What the
+    graph and the published version do not allow is a ProjectionError. "auto" where a full run of this very
+    graph and these settings was rejected is a `QualityRejected`.
     """
     refresh = mode in MODES
     chosen, reason = _refresh_mode(job.limits, mode, state) if refresh else (mode, "asked for")
@@ -245,8 +225,7 @@ def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
 def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, str]:
     """Return the mode of a refresh, and why: by what has changed, or what the user asked for."""
     chosen, reason = _mode_by_changes(limits, state)
-    if mode == AUTO and chosen == FULL and state.was_rejected:
-        assert state.rejected is not None
+    if mode == AUTO and chosen == FULL and state.rejected is not None and state.was_rejected:
         raise QualityRejected(
             f"run {state.rejected.run_id} of this graph was rejected ({state.rejected.error}), and the "
             "graph has not changed since: nothing was computed; --mode full tries again"
@@ -257,10 +236,11 @@ def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, st
         return FULL, "asked for"
     if not state.same_settings or state.stored is None or not state.old.any():
         raise ProjectionError(f"--mode {mode} needs a published version of the same settings: {reason}")
-    if mode == LOCAL and state.shares is None:
-        raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
-    if mode == LOCAL and state.shares is not None and not state.shares.any():
-        return NOTHING, "no node is new or at a change"
+    if mode == LOCAL:
+        if state.shares is None:
+            raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
+        if not state.shares.any():
+            return NOTHING, "no node is new or at a change"
     return mode, "asked for"
 
 
@@ -303,8 +283,8 @@ def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterato
     else:
         yield "train", _training(job, mode, state)
     if links is not None:
-        known = {} if run is None or mode == FULL else run.parameters
-        yield "calibrate", _calibration(links, known)
+        parameters = {} if run is None or mode == FULL else run.parameters
+        yield "calibrate", _calibration(links, parameters)
     if refresh and mode == FULL and run is not None:
         yield "align", "move all nodes by the isometry that brings them nearest to where they are published"
     if refresh:
@@ -366,13 +346,3 @@ def _changed_shares(
     shares = np.where(graph.degrees == 0, 1.0, alpha) * at_nodes.attributes
     shares = np.minimum(shares + np.where(graph.degrees == 0, 1.0, 1.0 - alpha) * by_edges, 1.0)
     return np.where(stored.found, shares, 1.0)
-
-
-def _largest_share(change: Change, before: Fingerprint, now: Fingerprint) -> float:
-    """Return the largest share of nodes, edges or attribute rows that differ."""
-    sizes = [
-        (change.nodes, before.nodes, now.nodes),
-        (change.edges, before.edges, now.edges),
-        (change.attributes, before.attributes, now.attributes),
-    ]
-    return float(np.max([differ / max(was.count, is_now.count, 1) for differ, was, is_now in sizes]))

@@ -65,15 +65,11 @@ class Sketch:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the sketch that `to_dict` described; a ValueError if it is damaged."""
-        try:
-            counters = np.frombuffer(zlib.decompress(b64decode(data["counters"])), dtype="<i8")
-            sketch = cls(int(data["count"]), int(data["total"]), counters.astype(np.int64))
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise ValueError(f"not a sketch: {error}") from error
+        """Return the sketch that `to_dict` described."""
+        counters = np.frombuffer(zlib.decompress(b64decode(data["counters"])), dtype="<i8").astype(np.int64)
         if len(counters) != _BUCKETS:
-            raise ValueError(f"not a sketch: {len(counters)} counters")
-        return sketch
+            raise ValueError(f"a sketch of {len(counters)} counters")
+        return cls(int(data["count"]), int(data["total"]), counters)
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,7 @@ class Fingerprint:
             return cls(nodes, edges, rows, InvertibleSketch.from_text(data["items"]))
         except KeyError as error:
             raise ValueError(f"not a fingerprint: no {error}") from error
-        except (TypeError, zlib.error) as error:
+        except (TypeError, ValueError, zlib.error) as error:
             raise ValueError(f"not a fingerprint: {error}") from error
 
 

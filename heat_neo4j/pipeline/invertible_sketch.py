@@ -88,7 +88,7 @@ class InvertibleSketch:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the sketch that `to_text` described; TypeError, ValueError or zlib.error if it is damaged."""
+        """Return the sketch that `to_text` described; a ValueError or zlib.error if it is damaged."""
         cells = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<u4").astype(np.uint64)
         if cells.shape != (_FIELDS * _TABLES * _CELLS,) or (cells >= _PRIME).any():
             raise ValueError(f"{len(cells)} cells, or such as cannot be")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.embedding.warm_start import short_schedule
@@ -96,7 +97,7 @@ class GraphDiff:
             (round(self.edges), "edge", " changed"),
             (round(self.attributes), "attribute row", " changed"),
         )
-        return ", ".join(f"{_count(number, noun)}{change}" for number, noun, change in parts if number)
+        return ", ".join(f"{plural(number, noun)}{change}" for number, noun, change in parts if number)
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,7 @@ def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterato
     """Yield the stages of a plan, and what each does."""
     graph, run, links = state.graph, state.run, job.links
     sizes = (graph.n_nodes, "node"), (graph.n_edges, "edge"), (graph.n_attributes, "attribute column")
-    yield "read", ", ".join(_count(*size) for size in sizes)
+    yield "read", ", ".join(plural(*size) for size in sizes)
     if refresh:
         yield "compare", "nothing to compare with" if run is None else f"with the graph of run {run.run_id}"
     if mode == NOTHING:
@@ -299,13 +300,13 @@ def _training(job: Job, mode: str, state: GraphState) -> str:
     if mode == LOCAL:
         assert state.shares is not None
         nodes = int(np.count_nonzero(state.shares))
-        return f"{_count(nodes, 'new or changed node')}; all others stay as they are"
+        return f"{plural(nodes, 'new or changed node')}; all others stay as they are"
     if mode == WARM:
         walks = short_schedule(job.model)["walks_per_node"]
-        return f"all nodes, on from the published coordinates: {_count(walks, 'walk')} per node"
+        return f"all nodes, on from the published coordinates: {plural(walks, 'walk')} per node"
     walks = job.model.get_params()["walks_per_node"]
     chosen = f"; {', '.join(job.choose)} chosen for the graph" if job.choose else ""
-    return f"all nodes, from scratch: {_count(walks, 'walk')} per node{chosen}"
+    return f"all nodes, from scratch: {plural(walks, 'walk')} per node{chosen}"
 
 
 def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
@@ -328,10 +329,6 @@ def _search(links: LinkOptions) -> str:
     ends = [label for label in (links.source_label, links.target_label) if label is not None]
     between = f", {'between' if len(ends) == 2 else 'with an end in'} {' and '.join(ends)}" if ends else ""
     return f"predict {' and '.join(most)}{between}, by {links.score or 'distance'}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _changed_shares(

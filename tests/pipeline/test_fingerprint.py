@@ -179,7 +179,7 @@ def test_damaged_data_is_refused():
         {**told, "edges": {**told["edges"], "counters": told["edges"]["counters"][:20]}},
         {**told, "edges": {**told["edges"], "total": "many"}},
     ):
-        with pytest.raises(ValueError, match=r"not a (sketch|fingerprint)"):
+        with pytest.raises(ValueError, match="not a fingerprint"):
             Fingerprint.from_dict(damaged)
 
 

@@ -156,9 +156,7 @@ def run_job(
     recipe = matching_recipe(job.projection, None if new_recipe else run)
     graph, reading_notes = read_by_recipe(store, job.projection, recipe, session.on_progress)
     session.clock.lap("read")
-    state = GraphState(graph, job.settings(), float(job.model.alpha))
-    if mode == LINKS:
-        state = replace(state, run=run)
+    state = GraphState(graph, job.settings(), float(job.model.alpha), run if mode == LINKS else None)
     if refresh:
         state = _with_published(session, state)
     plan = make_plan(job, mode, state)

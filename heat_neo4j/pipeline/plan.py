@@ -118,16 +118,47 @@ class GraphState:
 
     @cached_property
     def _comparison(self) -> tuple[GraphDiff | None, Array | None]:
-        return _compare(self)
+        """What differs from the graph of the published run, and how far each node's steps changed.
+
+        The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no
+        diff if the run did not record its graph, and no shares if too much has changed to tell where.
+        """
+        graph, run, stored = self.graph, self.run, self.stored
+        if run is None or stored is None or not run.fingerprint:
+            return None, None
+        now = self.fingerprint
+        before = Fingerprint.from_dict(run.fingerprint)
+        whole = changes(before, now)
+        among_old = fingerprint(graph, stored.found)
+        old = changes(before, among_old)
+        shares = _changed_shares(touched(before, among_old, graph), stored, graph, self.alpha)
+        earlier = int(run.changes.get("local", 0) or 0)
+        new = int((~stored.found).sum())
+        share = max(
+            whole.nodes / max(before.nodes.count, now.nodes.count, 1),
+            whole.edges / max(before.edges.count, now.edges.count, 1),
+            whole.attributes / max(before.attributes.count, now.attributes.count, 1),
+        )
+        diff = GraphDiff(
+            nodes_new=new,
+            nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
+            edges=whole.edges,
+            attributes=whole.attributes,
+            old_changed=bool(old.nodes or old.edges or old.attributes),
+            share=share,
+            local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
+            since_full=share + float(run.changes.get("since_full", 0.0)),
+        )
+        return diff, shares
 
     @property
     def diff(self) -> GraphDiff | None:
-        """What differs from the graph of the published run, if that is known."""
+        """What differs from the graph of the published run, if the run recorded its graph."""
         return self._comparison[0]
 
     @property
     def shares(self) -> Array | None:
-        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that is known."""
+        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that can be told."""
         return self._comparison[1]
 
     @property
@@ -167,41 +198,6 @@ class GraphState:
             return None
         near = published[:, -1].max() < _FARTHEST
         return published if near and published.shape == points.shape else None
-
-
-def _compare(state: GraphState) -> tuple[GraphDiff | None, Array | None]:
-    """Return what differs from the graph of the published run, and how far each node's steps changed.
-
-    The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no diff
-    if the run did not record its graph, and there are no shares if too much has changed to tell where.
-    """
-    graph, run, stored = state.graph, state.run, state.stored
-    if run is None or stored is None or not run.fingerprint:
-        return None, None
-    now = state.fingerprint
-    before = Fingerprint.from_dict(run.fingerprint)
-    whole = changes(before, now)
-    among_old = fingerprint(graph, stored.found)
-    old = changes(before, among_old)
-    shares = _changed_shares(touched(before, among_old, graph), stored, graph, state.alpha)
-    earlier = int(run.changes.get("local", 0) or 0)
-    new = int((~stored.found).sum())
-    share = max(
-        whole.nodes / max(before.nodes.count, now.nodes.count, 1),
-        whole.edges / max(before.edges.count, now.edges.count, 1),
-        whole.attributes / max(before.attributes.count, now.attributes.count, 1),
-    )
-    diff = GraphDiff(
-        nodes_new=new,
-        nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
-        edges=whole.edges,
-        attributes=whole.attributes,
-        old_changed=bool(old.nodes or old.edges or old.attributes),
-        share=share,
-        local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
-        since_full=share + float(run.changes.get("since_full", 0.0)),
-    )
-    return diff, shares
 
 
 def make_plan(job: Job, mode: str, state: GraphState) -> Plan:

@@ -313,7 +313,7 @@ def _judge(work: Work) -> Work:
         names = [name for name, there in zip(graph.node_ids, rows.tolist(), strict=True) if there]
         drift = measure_drift(before[rows], now[rows], names)
         if same:
-            quality = gate.compared_on_known_edges(
+            quality = gate.compared_on_present_edges(
                 quality, graph, before, now, rows, trained, int(model.seed_)
             )
     auroc, error = gate.last_quality(state.run if same else None)

@@ -27,7 +27,7 @@ __all__ = [
     "CHANCE",
     "Gate",
     "Quality",
-    "compared_on_known_edges",
+    "compared_on_present_edges",
     "held_out_quality",
     "judgement_lines",
     "last_quality",
@@ -41,7 +41,7 @@ _LOCAL_DROP = 0.1  # nodes trained alone predict their links worse, by up to .06
 CHANCE = 3.0
 """Standard errors by which one of two AUROCs must be lower: of equal versions under 1 % are rejected."""
 _FEWEST_EDGES = 10
-_KNOWN_EDGES = 20_000
+_PRESENT_EDGES = 20_000
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Gate:
                 if other is not None and other - quality.auroc > max(limit, chance):
                     now = f"held-out AUROC {quality.auroc:.3f}"
                     yield f"{now} is more than {limit:g} below {whose}, {other:.3f}"
-        old, new = quality.known_before, quality.known
-        limit = max(self.max_auroc_drop, CHANCE * quality.known_error)
+        old, new = quality.present_auroc_before, quality.present_auroc
+        limit = max(self.max_auroc_drop, CHANCE * quality.present_error)
         if old is not None and new is not None and old - new > limit:
             yield (
                 f"it tells present edges from other pairs with AUROC {new:.3f}, the published version "
@@ -99,9 +99,9 @@ class Gate:
 class Quality:
     """How well a version predicts.
 
-    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. `known` and
-    `known_before` are of present edges, which training has seen, between nodes that have new and published
-    coordinates, one of the two trained.
+    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. Those of
+    present edges, which training has seen, are of edges between nodes that have new and published coordinates,
+    one of the two trained.
     """
 
     auroc: float | None = None  # of the distance
@@ -110,9 +110,9 @@ class Quality:
     error: float = 0.0  # standard error of `auroc`
     last_auroc: float | None = None  # of the last published run
     last_error: float | None = None  # taken to be `error` if it is not recorded
-    known: float | None = None  # of the new coordinates
-    known_before: float | None = None  # of the published coordinates
-    known_error: float = 0.0  # standard error of `known_before`
+    present_auroc: float | None = None  # of the new coordinates
+    present_auroc_before: float | None = None  # of the published coordinates
+    present_error: float = 0.0  # standard error of `present_auroc_before`
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quality as JSON data."""
@@ -175,7 +175,7 @@ def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.
     return replace(quality, error=standard_error(quality.auroc, nodes, max(others, 1)))
 
 
-def compared_on_known_edges(
+def compared_on_present_edges(
     quality: Quality,
     graph: Graph,
     old: Array,
@@ -192,7 +192,7 @@ def compared_on_known_edges(
     generator = np.random.default_rng(seed)
     upper = graph.edges
     inside = np.flatnonzero(rows[upper.row] & rows[upper.col] & (trained[upper.row] | trained[upper.col]))
-    chosen = generator.permutation(inside)[:_KNOWN_EDGES]
+    chosen = generator.permutation(inside)[:_PRESENT_EDGES]
     first, second = np.flatnonzero(rows & trained), np.flatnonzero(rows)
     if not chosen.size:
         return quality
@@ -202,23 +202,25 @@ def compared_on_known_edges(
     if not len(others):
         return quality
     edges = np.column_stack((upper.row[chosen], upper.col[chosen])).astype(np.int64)
-    before, after = (
-        auroc(-pair_distances(points, edges), -pair_distances(points, others)) for points in (old, now)
-    )
+    before, after = _distance_auroc(old, edges, others), _distance_auroc(now, edges, others)
     error = standard_error(before, len(edges), len(others))
-    return replace(quality, known=after, known_before=before, known_error=error)
+    return replace(quality, present_auroc=after, present_auroc_before=before, present_error=error)
 
 
 def _quality(split: EdgeSplit, points: Array) -> Quality:
     edges, others = split.test_edges, split.test_non_edges
     degrees = degree_product(split.train)
-    area = auroc(-pair_distances(points, edges), -pair_distances(points, others))
+    area = _distance_auroc(points, edges, others)
     return Quality(
         auroc=area,
         degree_auroc=auroc(degrees.pairs(edges), degrees.pairs(others)),
         held_out_edges=len(edges),
         error=standard_error(area, len(edges), len(others)),
     )
+
+
+def _distance_auroc(points: Array, edges: NDArray[np.int64], others: NDArray[np.int64]) -> float:
+    return auroc(-pair_distances(points, edges), -pair_distances(points, others))
 
 
 def standard_error(area: float, edges: int, others: int) -> float:

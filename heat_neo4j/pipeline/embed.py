@@ -293,13 +293,5 @@ def refresh(
         outcome = "dry run" if dry_run else "nothing"
     else:
         outcome = "rejected" if work.problems else "published"
-    return RefreshReport(
-        outcome,
-        work.plan,
-        work.state.diff,
-        work.quality,
-        work.drift,
-        work.report,
-        session.clock.seconds,
-        work.notes,
-    )
+    diff, seconds = work.state.diff, session.clock.seconds
+    return RefreshReport(outcome, work.plan, diff, work.quality, work.drift, work.report, seconds, work.notes)

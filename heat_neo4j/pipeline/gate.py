@@ -99,9 +99,9 @@ class Gate:
 class Quality:
     """How well a version predicts.
 
-    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. Those of
-    present edges, which training has seen, are of edges between nodes that have new and published coordinates,
-    one of the two trained.
+    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. Present
+    edges, which training has seen, are those between nodes that have new and published coordinates, one of
+    the two trained.
     """
 
     auroc: float | None = None  # of the distance

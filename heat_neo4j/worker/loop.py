@@ -123,7 +123,7 @@ class HealthFile:
         if self._path is None:
             return
         self._written = time.monotonic()
-        content = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
+        content = {"pid": os.getpid(), "written": _now(), **self._state}
         write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")
 
     def now(self, **state: Any) -> None:

@@ -285,7 +285,7 @@ def _align(work: Work) -> Work:
     state, model = work.state, work.model
     published = state.comparable(model.embedding_)
     if published is not None and state.run is not None:
-        rows = state.old
+        rows = state.published_rows
         model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
         model.training_["aligned_to"] = state.run.run_id
         work.session.clock.lap("align")
@@ -300,7 +300,7 @@ def _judge(work: Work) -> Work:
     if mode == LOCAL:
         assert state.stored is not None
         assert state.shares is not None
-        quality = gate.new_nodes_quality(model, graph, state.stored.points(), ~state.old)
+        quality = gate.new_nodes_quality(model, graph, state.stored.points(), ~state.published_rows)
         trained = state.shares > 0
     else:
         held_out = work.link_model.held_out
@@ -309,7 +309,7 @@ def _judge(work: Work) -> Work:
         )
     drift, before = None, state.comparable(now)
     if before is not None:
-        rows = state.old
+        rows = state.published_rows
         names = [name for name, there in zip(graph.node_ids, rows.tolist(), strict=True) if there]
         drift = measure_drift(before[rows], now[rows], names)
         if same:

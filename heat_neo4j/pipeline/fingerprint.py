@@ -25,7 +25,7 @@ from scipy import sparse
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.invertible_sketch import InvertibleSketch, mixed, shortened
 
-__all__ = ["Change", "Fingerprint", "Sketch", "Touched", "changes", "fingerprint", "touched"]
+__all__ = ["Change", "Fingerprint", "NodeChanges", "Sketch", "changes", "fingerprint", "node_changes"]
 
 Hashes = NDArray[np.uint64]
 
@@ -116,7 +116,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Touched:
+class NodeChanges:
     """At which nodes of a graph the changes are; both arrays are of shape (N,)."""
 
     edges: NDArray[np.int64]  # how many edges of each have come, gone, or another weight
@@ -164,22 +164,21 @@ def changes(before: Fingerprint, now: Fingerprint) -> Change:
     )
 
 
-def touched(before: Fingerprint, now: Fingerprint, graph: Graph) -> Touched | None:
+def node_changes(before: Fingerprint, now: Fingerprint, graph: Graph) -> NodeChanges | None:
     """Return at which nodes two graphs differ; None if that is too much to tell (some 1,500 differences).
 
     `graph` is the one of which `now` is. New nodes, with all their edges, are best left out of `now`.
     """
-    differences = before.items.differences(now.items)
-    if differences is None:
+    ends = before.items.differences(now.items)  # of an edge; of a node with its attributes, twice the node
+    if ends is None:
         return None
-    ends = np.stack(differences)  # an edge by its ends, a node with its attributes twice
     nodes = shortened(_node_hashes(graph))
     order = np.argsort(nodes, kind="stable")
     rows = order[np.searchsorted(nodes[order], ends) % max(len(nodes), 1)]
     in_graph, is_edge = nodes[rows] == ends, ends[0] != ends[1]
     attributes = np.zeros(graph.n_nodes, dtype=np.bool_)
     attributes[rows[0][in_graph[0] & ~is_edge]] = True
-    return Touched(np.bincount(rows[in_graph & is_edge], minlength=graph.n_nodes), attributes)
+    return NodeChanges(np.bincount(rows[in_graph & is_edge], minlength=graph.n_nodes), attributes)
 
 
 def _node_hashes(graph: Graph) -> Hashes:

@@ -118,7 +118,7 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     now = job.model
     base = model_of(state.run)
     base.set_params(n_threads=now.n_threads, random_state=now.random_state, time_limit=now.time_limit)
-    points, new = state.stored.points(), ~state.old
+    points, new = state.stored.points(), ~state.published_rows
     try:
         if mode == LOCAL:
             model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)

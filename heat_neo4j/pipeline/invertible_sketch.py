@@ -28,7 +28,6 @@ _PRIME = np.uint64(2**31 - 1)
 _TABLES, _CELLS = 3, 640  # in each table; some 1,500 differences can be found in all
 _FIELDS = 6
 _31 = np.uint64(31)
-_NO_KEYS = np.zeros(0, dtype=np.uint64)
 
 
 def mixed(values: Hashes) -> Hashes:
@@ -59,27 +58,29 @@ class InvertibleSketch:
         places, fields = _entries(first, second, values % (_PRIME - np.uint64(1)) + np.uint64(1))
         return cls(_summed(places, fields) % _PRIME)
 
-    def differences(self, other: Self) -> tuple[Hashes, Hashes] | None:
-        """Return the keys whose values differ, or that only one of the two has; None if they are too many."""
-        left = (self.cells + _PRIME - other.cells) % _PRIME
-        firsts, seconds = [_NO_KEYS], [_NO_KEYS]
+    def differences(self, other: Self) -> Hashes | None:
+        """Return the keys, shape (2, n), whose values differ, or that only one of the two has.
+
+        None if they are too many.
+        """
+        remaining = (self.cells + _PRIME - other.cells) % _PRIME
+        keys = [np.zeros((2, 0), dtype=np.uint64)]
         for _ in range(_TABLES * _CELLS):
-            filled = np.flatnonzero(left.any(axis=0))
+            filled = np.flatnonzero(remaining.any(axis=0))
             if not filled.size:
-                return np.concatenate(firsts), np.concatenate(seconds)
-            value = left[0, filled]
-            key = left[1:5, filled] * _inverse(value) % _PRIME
-            first, second = key[1] << _31 | key[0], key[3] << _31 | key[2]
-            places, fields = _entries(first, second, value)
-            alone = (places == filled).any(axis=0) & (fields == left[:, filled]).all(axis=0)
-            _, once = np.unique(np.stack((first[alone], second[alone])), axis=1, return_index=True)
-            chosen = np.flatnonzero(alone)[once]
+                return np.concatenate(keys, axis=1)
+            values = remaining[0, filled]
+            parts = remaining[1:5, filled] * _inverse(values) % _PRIME
+            candidates = parts[1::2] << _31 | parts[::2]
+            places, fields = _entries(candidates[0], candidates[1], values)
+            alone = (places == filled).any(axis=0) & (fields == remaining[:, filled]).all(axis=0)
+            _, first_places = np.unique(candidates[:, alone], axis=1, return_index=True)
+            chosen = np.flatnonzero(alone)[first_places]
             if not chosen.size:
                 return None
-            taken = _summed(places[:, chosen], fields[:, chosen]) % _PRIME
-            left = (left + _PRIME - taken) % _PRIME
-            firsts.append(first[chosen])
-            seconds.append(second[chosen])
+            removed = _summed(places[:, chosen], fields[:, chosen]) % _PRIME
+            remaining = (remaining + _PRIME - removed) % _PRIME
+            keys.append(candidates[:, chosen])
         return None
 
     def to_text(self) -> str:

@@ -17,7 +17,7 @@ from heat_neo4j.embedding.warm_start import short_schedule
 from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
-from heat_neo4j.pipeline.fingerprint import Fingerprint, Touched, changes, fingerprint, touched
+from heat_neo4j.pipeline.fingerprint import Fingerprint, NodeChanges, changes, fingerprint, node_changes
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 
 __all__ = [
@@ -131,7 +131,7 @@ class GraphState:
         whole = changes(before, now)
         among_old = fingerprint(graph, stored.found)
         old = changes(before, among_old)
-        shares = _changed_shares(touched(before, among_old, graph), stored, graph, self.alpha)
+        shares = _changed_shares(node_changes(before, among_old, graph), stored, graph, self.alpha)
         earlier = int(run.changes.get("local", 0) or 0)
         new = int((~stored.found).sum())
         share = max(
@@ -178,7 +178,7 @@ class GraphState:
         )
 
     @property
-    def old(self) -> NDArray[np.bool_]:
+    def published_rows(self) -> NDArray[np.bool_]:
         """Which rows have published coordinates."""
         assert self.stored is not None
         return self.stored.found
@@ -189,7 +189,7 @@ class GraphState:
         They cannot be if they are of another dimension, or if one is no point of the hyperboloid, or so far
         out that distances from it overflow.
         """
-        if self.stored is None or not self.old.any():
+        if self.stored is None or not self.published_rows.any():
             return None
         try:
             published = self.stored.points()
@@ -231,7 +231,7 @@ def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, st
         return chosen, reason
     if mode == FULL:
         return FULL, "asked for"
-    if not state.same_settings or state.stored is None or not state.old.any():
+    if not state.same_settings or state.stored is None or not state.published_rows.any():
         raise ProjectionError(f"--mode {mode} needs a published version of the same settings: {reason}")
     if mode == LOCAL:
         if state.shares is None:
@@ -328,7 +328,7 @@ def _search(links: LinkOptions) -> str:
 
 
 def _changed_shares(
-    at_nodes: Touched | None, stored: StoredCoordinates, graph: Graph, alpha: float
+    at_nodes: NodeChanges | None, stored: StoredCoordinates, graph: Graph, alpha: float
 ) -> Array | None:
     """Return the share of each node's steps that changes lead elsewhere."""
     if at_nodes is None:

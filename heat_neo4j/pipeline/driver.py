@@ -17,7 +17,7 @@ from heat_neo4j.database.publish.writer import Run, model_facts
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.geometry.drift import Drift, fit_isometry, measure_drift
 from heat_neo4j.linkpred.prediction import LinkProbability, LinkScore, PredictedLinks, predict_links
@@ -252,11 +252,15 @@ def _read_coordinates(work: Work) -> Work:
 def _train(work: Work) -> Work:
     """Fit a model: in full, or from the published points."""
     session, job, graph, mode = work.session, work.job, work.state.graph, work.plan.mode
-    if mode == FULL:
-        choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
-        notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
-        return replace(work, choice=choice, earlier=saved, notes=notes)
-    model = fit_on(job, mode, work.state, session.clock, session.on_progress)
+    try:
+        if mode == FULL:
+            choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
+            notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
+            return replace(work, choice=choice, earlier=saved, notes=notes)
+        model = fit_on(job, mode, work.state, session.clock, session.on_progress)
+    except NothingToLearnError as error:
+        advice = "`heat check` shows what the projection matches"
+        raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
     check_coordinates(model, graph.n_nodes, job.coordinates)
     return replace(work, model=model)
 

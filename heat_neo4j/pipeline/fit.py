@@ -8,9 +8,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from heat_neo4j._utils.progress import Progress, prefixed
-from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
-from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import (
     CalibrationError,
@@ -81,10 +80,7 @@ def fit_full(
         choice, notes = _choose(job, graph, on_progress)
         if job.choose:
             clock.lap("choose")
-        try:
-            model.fit(graph, on_progress=on_progress)
-        except NothingToLearnError as error:
-            raise _nothing_to_learn(error) from error
+        model.fit(graph, on_progress=on_progress)
         share = model.training_["trained_share"]
         if share < 1.0:
             notes += (f"training ended at the time limit, after {share:.1%} of its pairs",)
@@ -119,20 +115,12 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     base = model_of(state.run)
     base.set_params(n_threads=now.n_threads, random_state=now.random_state, time_limit=now.time_limit)
     points, new = state.stored.points(), ~state.published_rows
-    try:
-        if mode == LOCAL:
-            model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)
-        else:
-            model = fit_warm(base, state.graph, points, new, on_progress=on_progress)
-    except NothingToLearnError as error:
-        raise _nothing_to_learn(error) from error
+    if mode == LOCAL:
+        model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)
+    else:
+        model = fit_warm(base, state.graph, points, new, on_progress=on_progress)
     clock.laps(model.training_["seconds"])
     return model
-
-
-def _nothing_to_learn(error: NothingToLearnError) -> ProjectionError:
-    advice = "`heat check` shows what the projection matches"
-    return ProjectionError(f"the projection cannot be embedded: {error}: {advice}")
 
 
 def fit_link_model(

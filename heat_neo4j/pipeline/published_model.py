@@ -26,7 +26,7 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.linkpred.splits import split_edges
 
 __all__ = [
-    "HeldOut",
+    "HeldOutDistances",
     "PublishedModel",
     "Recipe",
     "embed_in_plane",
@@ -123,7 +123,7 @@ class PublishedModel:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutDistances:
     """Pairs that a training did not see, and the probability fitted without them."""
 
     edges: Array  # hyperbolic distances of held-out edges
@@ -203,7 +203,7 @@ def embed_in_plane(
 
 def hold_out(
     published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
-) -> HeldOut:
+) -> HeldOutDistances:
     """Train a copy of a model, with the run's parameters and seed, without a share of the edges.
 
     These are measured against non-edges. The probability comes from a second copy, trained without another
@@ -227,7 +227,7 @@ def hold_out(
     if "link_score" in published.run.parameters:
         notes.append("the combined score ranks this model's links; the picture is of its distances")
     edges, others = (pair_distances(points, pairs) for pairs in (split.test_edges, split.test_non_edges))
-    return HeldOut(edges, others, probability, tuple(notes))
+    return HeldOutDistances(edges, others, probability, tuple(notes))
 
 
 def label_groups(graph: Graph) -> list[str | None]:

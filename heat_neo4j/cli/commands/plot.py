@@ -25,7 +25,7 @@ from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
-    from heat_neo4j.pipeline.published_model import HeldOut
+    from heat_neo4j.pipeline.published_model import HeldOutDistances
 
 __all__ = ["plot"]
 
@@ -191,7 +191,7 @@ def degree(model: str, **options: Any) -> None:
     _finish(axes, options, published.run, published.notes, f"Hierarchy in model {model!r}")
 
 
-def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOut, list[str]]:
+def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOutDistances, list[str]]:
     """Read a model and train its copies on a part of the edges; the notes say so."""
     from heat_neo4j.pipeline import published_model
 

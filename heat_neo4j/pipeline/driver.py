@@ -45,6 +45,8 @@ __all__ = ["Log", "RunReport", "Session", "Work", "open_session", "run_job"]
 
 Log = Callable[[str], None]
 
+_JUDGED = ("complete", "rejected")  # states of a run that says whether its version was good enough
+
 
 @dataclass(frozen=True)
 class Session:
@@ -184,11 +186,7 @@ def _with_published(session: Session, state: GraphState) -> GraphState:
     if run is None or stored is None or stored.run != run.run_id:
         run = stored = None
     published_id = None if run is None else run.run_id
-    judged = (
-        each
-        for each in session.runs
-        if each.status in {"complete", "rejected"} or each.run_id == published_id
-    )
+    judged = (each for each in session.runs if each.status in _JUDGED or each.run_id == published_id)
     latest = next(judged, None)
     rejected = latest if latest is not None and latest.status == "rejected" else None
     return replace(state, run=run, stored=stored, rejected=rejected)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["did_you_mean", "display_text", "format_bytes", "printable", "printable_json"]
+__all__ = ["did_you_mean", "display_text", "format_bytes", "plural", "printable", "printable_json"]
 
 _LONGEST_LIST = 12
 
@@ -88,6 +88,11 @@ def format_bytes(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``"1 node"``, ``"2,995 nodes"``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _cut(text: str, longest: int) -> str:

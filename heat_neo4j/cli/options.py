@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from heat_neo4j._utils.output_file import check_output
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.cli.group import Option
 from heat_neo4j.cli.output import AS_JSON, VERBOSITY
@@ -18,6 +19,7 @@ __all__ = [
     "FILE_IN",
     "FILE_OUT",
     "Decorator",
+    "checked_picture",
     "common_options",
     "database_options",
     "dry_run_option",
@@ -105,6 +107,19 @@ def _into_meta(key: str) -> Callable[[click.Context, click.Parameter, int], None
         context.meta[key] = value
 
     return callback
+
+
+def checked_picture(_: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Find out now what would otherwise go wrong with a picture and its file at the end."""
+    if path is not None:
+        from heat_neo4j.plots import FORMATS, check_installed
+
+        check_installed()
+        flag = parameter.opts[0]
+        if path.suffix.lower() not in FORMATS:
+            raise click.UsageError(f"{flag} must end in {', '.join(FORMATS)}, got {path.name!r}")
+        check_output(path, flag)
+    return path
 
 
 common_options: Decorator[Any] = stack(

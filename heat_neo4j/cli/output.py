@@ -11,14 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from heat_neo4j._utils.display import printable, printable_json
-from heat_neo4j._utils.output_file import check_output
+from heat_neo4j._utils.display import plural, printable, printable_json
 from heat_neo4j.errors import OutputFailed
 
 if TYPE_CHECKING:
@@ -26,12 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_JSON",
-    "FORMATS",
     "VERBOSITY",
     "Reporter",
     "as_json",
     "check_interrupt",
-    "check_picture",
     "facts",
     "format_seconds",
     "free_memory",
@@ -54,7 +50,6 @@ AS_JSON = "heat.as_json"
 VERBOSITY = "heat.verbosity"
 """Key of the count of ``-v`` there."""
 
-FORMATS = (".png", ".svg", ".pdf")
 LINE_INTERVAL = 5.0
 """Least seconds between two plain progress lines of one stage."""
 
@@ -208,11 +203,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print_line("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def plural(count: int, noun: str) -> str:
-    """Return ``"1 node"``, ``"2,995 nodes"``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def format_seconds(seconds: float) -> str:
     """Return a duration for people: ``"0.4 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
     if seconds < 59.95:
@@ -270,13 +260,6 @@ def log_lines(write_line: Callable[[str], None] = print_log_line) -> Iterator[No
     finally:
         _LOGGER.handlers = before
         _LOGGER.setLevel(level)
-
-
-def check_picture(path: Path, option: str) -> None:
-    """Find out now what would otherwise go wrong with the file of a picture at the end."""
-    if path.suffix.lower() not in FORMATS:
-        raise click.UsageError(f"{option} must end in {', '.join(FORMATS)}, got {path.name!r}")
-    check_output(path, option)
 
 
 @contextmanager

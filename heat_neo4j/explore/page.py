@@ -96,10 +96,19 @@ def build_page(
     the title. Another embedding, or lengths that disagree, are a ValueError; a drawing library that is
     missing or changed is a `ConfigError`.
     """
-    properties = properties or {}
-    _check(embedding, graph, {"names": names, "groups": groups, **properties}, neighbours, predicted)
+    properties, n = properties or {}, graph.n_nodes
+    check_points(embedding)
+    if embedding.shape != (n, 3):
+        raise ValueError(f"embedding must have shape ({n}, 3), got {embedding.shape}")
+    for name, values in {"names": names, "groups": groups, **properties}.items():
+        if len(values) != n and (len(values) or name not in ("names", "groups")):
+            raise ValueError(f"{name} must have one entry per node: {len(values)} for {n}")
+    if neighbours is not None and len(neighbours.partner) != n:
+        raise ValueError(f"neighbours must have one row per node: {len(neighbours.partner)} for {n}")
+    if predicted is not None and len(predicted) and int(predicted.target.max()) >= n:
+        raise ValueError(f"predicted links lead to row {int(predicted.target.max())} of {n}")
     check_library()
-    names = names or [f"node {row}" for row in range(graph.n_nodes)]
+    names = names or [f"node {row}" for row in range(n)]
     data = payload(embedding, graph, names, groups, properties, neighbours, predicted)
     data |= {"title": printable(title) or "Hyperbolic embedding", "note": printable(note)}
     style = _asset("page.css")
@@ -115,26 +124,6 @@ def build_page(
         "data": html_safe_json(data),
     }
     return _PLACEHOLDER.sub(lambda match: pieces[match[1]], _asset("page.html"))
-
-
-def _check(
-    embedding: NDArray[np.float64],
-    graph: Graph,
-    columns: Mapping[str, Sequence[Any]],
-    neighbours: Neighbours | None,
-    predicted: PredictedLinks | None,
-) -> None:
-    check_points(embedding)
-    n = graph.n_nodes
-    if embedding.shape != (n, 3):
-        raise ValueError(f"embedding must have shape ({n}, 3), got {embedding.shape}")
-    for name, values in columns.items():
-        if len(values) != n and (len(values) or name not in ("names", "groups")):
-            raise ValueError(f"{name} must have one entry per node: {len(values)} for {n}")
-    if neighbours is not None and len(neighbours.partner) != n:
-        raise ValueError(f"neighbours must have one row per node: {len(neighbours.partner)} for {n}")
-    if predicted is not None and len(predicted) and int(predicted.target.max()) >= n:
-        raise ValueError(f"predicted links lead to row {int(predicted.target.max())} of {n}")
 
 
 def _inline(script: str) -> str:

@@ -28,17 +28,9 @@ _NO_BITS = ("n_threads",)  # parameters that change no bit
 
 
 class Checkpoint:
-    """A trained model in a file.
+    """A trained model in a file; without a path nothing is saved.
 
-    Parameters
-    ----------
-    path : Path, optional
-        The file; None keeps nothing.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be written there, or there is one that is no checkpoint.
+    A file that cannot be written, or one there that is no checkpoint, is a ConfigError.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -53,15 +45,10 @@ class Checkpoint:
             raise ConfigError(f"checkpoint {path} is another kind of file: choose another name")
 
     def restore(self, model: HEAT, graph: Graph, chosen: Sequence[str]) -> dict[str, Any] | None:
-        """Fit `model` from the file if it is of the same graph and parameters.
+        """Fit `model` from the file if it is of the same graph and parameters; return the `extra` of `save`.
 
-        Parameters that are to be `chosen` are taken as they were chosen then. Return what `save` was given to
-        keep with it; None if there is nothing of use.
-
-        Raises
-        ------
-        ConfigError
-            If the file is of the same graph and parameters, and has been changed since.
+        Parameters that are to be `chosen` are taken as they were chosen then. None if there is nothing of
+        use; a ConfigError if the file is of the same graph and parameters, and has been changed since.
         """
         if self._path is None:
             return None

@@ -1,10 +1,10 @@
-"""The driver of every job: read the graph, plan, and carry out the stages of the plan."""
+"""The driver of every job: read the graph, plan, carry out the stages of the plan, publish the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
+from heat_neo4j.database.publish.writer import Run, model_facts
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.database.write.payload import check_coordinates
-from heat_neo4j.embedding.estimator import HEAT
-from heat_neo4j.errors import WriteRefused
+from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
+from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.geometry.drift import Drift, fit_isometry, measure_drift
-from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.linkpred.prediction import LinkProbability, LinkScore, PredictedLinks, predict_links
 from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.checkpoint import Checkpoint
@@ -39,11 +40,12 @@ from heat_neo4j.pipeline.plan import (
     plan_in_full,
 )
 from heat_neo4j.pipeline.published_model import matching_recipe, read_by_recipe
-from heat_neo4j.pipeline.publishing import Result, RunReport, Target
 
-__all__ = ["Log", "Session", "Work", "open_session", "run_job"]
+__all__ = ["Log", "RunReport", "Session", "Work", "open_session", "run_job"]
 
 Log = Callable[[str], None]
+
+_JUDGED = ("complete", "rejected")  # states of a run that says whether its version was good enough
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,27 @@ def open_session(
 
 
 @dataclass(frozen=True)
+class RunReport:
+    """What a run did, or would do."""
+
+    run: RunRecord  # as the graph has it; with status "dry run" if nothing was written
+    calibration: LinkProbability | None = None  # what turned distances into probabilities
+    score: LinkScore | None = None  # what ranked the links in place of the distance
+    choice: Choice | None = None  # the parameters that were chosen, and why
+    notes: tuple[str, ...] = ()  # what went otherwise than asked, one line each
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {
+            **self.run.to_dict(),
+            "calibration": None if self.calibration is None else asdict(self.calibration),
+            "link_score": None if self.score is None else self.score.to_dict(),
+            "choice": None if self.choice is None else self.choice.to_dict(),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True)
 class Work:
     """What a job has so far; each stage returns it with its own results."""
 
@@ -97,7 +120,6 @@ class Work:
     state: GraphState
     plan: Plan
     checkpoint: Checkpoint
-    target: Target
     model: HEAT  # fitted, once it is trained
     notes: tuple[str, ...]  # for the user, one line each
     choice: Choice | None = None
@@ -136,26 +158,19 @@ def run_job(
     recipe = matching_recipe(job.projection, None if new_recipe else run)
     graph, reading_notes = read_by_recipe(store, job.projection, recipe, session.on_progress)
     session.clock.lap("read")
-    state = GraphState(graph, job.settings(), float(job.model.alpha))
-    if mode == LINKS:
-        state = replace(state, run=run)
+    state = GraphState(graph, job.settings(), float(job.model.alpha), run if mode == LINKS else None)
     if refresh:
         state = _with_published(session, state)
     plan = make_plan(job, mode, state)
     if refresh:
         session.clock.lap("compare")
     session.log(f"{plan.mode}: {plan.reason}")
-    parts = (*(() if mode == LINKS else ("embedding",)), *(() if links is None else ("links",)))
-    target = Target(
-        store, graph, parts, job.names, job.overwrite, job.index, session.lease, session.on_progress
-    )
     checkpoint = checkpoint or Checkpoint(None)
-    work = Work(session, job, state, plan, checkpoint, target, job.model, (*reading_notes, *notes))
+    work = Work(session, job, state, plan, checkpoint, job.model, (*reading_notes, *notes))
     if plan_only:
         return work
     if plan.mode != NOTHING:
-        # A model that is published under its names will find them free again.
-        target.check(links, anew=run is None or run.names != job.names)
+        _check_target(work)
         work = _carry_out(work)
     if refresh and work.report is not None and not work.problems:
         store.prune(job.names.model, records=job.records, lease=session.lease)
@@ -170,14 +185,41 @@ def _with_published(session: Session, state: GraphState) -> GraphState:
     stored = session.store.read_stored(state.graph, session.model, version)
     if run is None or stored is None or stored.run != run.run_id:
         run = stored = None
-    judged = (each for each in session.runs if each.status in {"complete", "rejected"} or _same(each, run))
+    published_id = None if run is None else run.run_id
+    judged = (each for each in session.runs if each.status in _JUDGED or each.run_id == published_id)
     latest = next(judged, None)
     rejected = latest if latest is not None and latest.status == "rejected" else None
     return replace(state, run=run, stored=stored, rejected=rejected)
 
 
-def _same(run: RunRecord, other: RunRecord | None) -> bool:
-    return other is not None and run.run_id == other.run_id
+def _check_target(work: Work) -> None:
+    """Find out before the long work if a label is unknown, or if writing would be refused."""
+    links, labels, published = work.job.links, work.state.graph.labels, work.session.published
+    for label in () if links is None else (links.source_label, links.target_label):
+        if label is not None and label not in labels:
+            names = ", ".join(map(repr, sorted(labels))) or "none"
+            raise ProjectionError(f"no node of the projection has the label {label!r}; it has {names}")
+    run = _start_run(work, {}, {})
+    # A model that is published under its names will find them free again.
+    if published is None or published.names != work.job.names:
+        run.plan()
+
+
+def _start_run(work: Work, parameters: Mapping[str, Any], facts: Mapping[str, Any]) -> Run:
+    session, job = work.session, work.job
+    parts = [] if work.plan.mode == LINKS else ["embedding"]
+    return session.store.start_run(
+        work.state.graph,
+        parts=parts if job.links is None else [*parts, "links"],
+        names=job.names,
+        parameters=parameters,
+        stage_seconds=session.clock.seconds,
+        facts=facts,
+        overwrite=job.overwrite,
+        index=job.index,
+        lease=session.lease,
+        on_progress=session.on_progress,
+    )
 
 
 def _carry_out(work: Work) -> Work:
@@ -208,11 +250,15 @@ def _read_coordinates(work: Work) -> Work:
 def _train(work: Work) -> Work:
     """Fit a model: in full, or from the published points."""
     session, job, graph, mode = work.session, work.job, work.state.graph, work.plan.mode
-    if mode == FULL:
-        choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
-        notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
-        return replace(work, choice=choice, earlier=saved, notes=notes)
-    model = fit_on(job, mode, work.state, session.clock, session.on_progress)
+    try:
+        if mode == FULL:
+            choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
+            notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
+            return replace(work, choice=choice, earlier=saved, notes=notes)
+        model = fit_on(job, mode, work.state, session.clock, session.on_progress)
+    except NothingToLearnError as error:
+        advice = "`heat check` shows what the projection matches"
+        raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
     check_coordinates(model, graph.n_nodes, job.coordinates)
     return replace(work, model=model)
 
@@ -241,7 +287,7 @@ def _align(work: Work) -> Work:
     state, model = work.state, work.model
     published = state.comparable(model.embedding_)
     if published is not None and state.run is not None:
-        rows = state.old
+        rows = state.published_rows
         model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
         model.training_["aligned_to"] = state.run.run_id
         work.session.clock.lap("align")
@@ -256,7 +302,7 @@ def _judge(work: Work) -> Work:
     if mode == LOCAL:
         assert state.stored is not None
         assert state.shares is not None
-        quality = gate.new_nodes_quality(model, graph, state.stored.points(), ~state.old)
+        quality = gate.new_nodes_quality(model, graph, state.stored.points(), ~state.published_rows)
         trained = state.shares > 0
     else:
         held_out = work.link_model.held_out
@@ -265,11 +311,11 @@ def _judge(work: Work) -> Work:
         )
     drift, before = None, state.comparable(now)
     if before is not None:
-        rows = state.old
+        rows = state.published_rows
         names = [name for name, there in zip(graph.node_ids, rows.tolist(), strict=True) if there]
         drift = measure_drift(before[rows], now[rows], names)
         if same:
-            quality = gate.compared_on_known_edges(
+            quality = gate.compared_on_present_edges(
                 quality, graph, before, now, rows, trained, int(model.seed_)
             )
     auroc, error = gate.last_quality(state.run if same else None)
@@ -306,22 +352,25 @@ def _predict(work: Work) -> Work:
 
 def _publish(work: Work) -> Work:
     """Publish the results, or record that they were rejected."""
-    session, result = work.session, _result(work)
+    session, links = work.session, work.links
+    run = _start_run(work, *_recorded(work))
     if work.problems:
         if session.lease is not None:
             session.lease.check()
         session.log(f"rejected: {work.problems}")
-        report = work.target.reject(result, session.clock.seconds, work.problems)
+        record = run.reject(model_facts(work.model), work.problems)
+    elif session.lease is None:
+        record = _planned_record(work, run)
     else:
-        report = work.target.write(result, session.clock.seconds)
-        if session.lease is not None:
-            work.checkpoint.remove()
-    return replace(work, report=report)
+        record = _write(work, run)
+        work.checkpoint.remove()
+    calibration, score = (None, None) if links is None else (links.calibration, links.score)
+    return replace(work, report=RunReport(record, calibration, score, work.choice, work.notes))
 
 
-def _result(work: Work) -> Result:
-    """Return what is written and recorded."""
-    job, state, plan = work.job, work.state, work.plan
+def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters to record beside the model's own, and further fields of the run's record."""
+    job, state, plan, quality, drift = work.job, work.state, work.plan, work.quality, work.drift
     parameters: dict[str, Any] = {} if work.choice is None else {"choice": work.choice.to_dict()}
     if job.links is not None and work.links is not None:
         shortlisted = {} if work.links.score is None else {"shortlisted": work.links.shortlisted}
@@ -329,27 +378,66 @@ def _result(work: Work) -> Result:
     facts: dict[str, Any] = {"plan": plan.to_dict()}
     if plan.mode == LINKS:
         assert state.run is not None
-        parameters["embedding_run"] = state.run.run_id
-        return Result(links=work.links, parameters=parameters, notes=work.notes, facts=facts)
+        return {**parameters, "embedding_run": state.run.run_id}, facts
     facts |= {"decision": plan.mode, "reason": plan.reason, "settings": state.settings}
     facts["fingerprint"] = state.fingerprint.to_dict()
-    if work.quality is not None:
-        drift = work.drift
+    if quality is not None:
         facts |= {
             "changes": {} if state.diff is None else state.diff.recorded(plan.mode),
-            "quality": work.quality.to_dict(),
+            "quality": quality.to_dict(),
             "drift": {} if drift is None else drift.to_dict(),
-            "auroc": work.quality.auroc,
+            "auroc": quality.auroc,
             "overlap": None if drift is None else drift.overlap,
             "mean_move": None if drift is None else drift.mean,
         }
-    unchanged = None
-    if plan.mode == LOCAL:
-        assert state.stored is not None
-        unchanged = replace(state.stored, found=state.stored.found & (state.shares == 0.0))
-    return Result(
-        work.model, job.coordinates, work.links, parameters, work.choice, work.notes, facts, unchanged
-    )
+    return parameters, facts
+
+
+def _coordinates(work: Work) -> tuple[Coordinates, NDArray[np.bool_] | None]:
+    """Return the coordinates to write, and which rows change, None for all.
+
+    Nodes that a local refresh did not train keep their published coordinates to the bit.
+    """
+    state = work.state
+    coordinates = check_coordinates(work.model, state.graph.n_nodes, work.job.coordinates)
+    if work.plan.mode != LOCAL:
+        return coordinates, None
+    assert state.stored is not None
+    unchanged = replace(state.stored, found=state.stored.found & (state.shares == 0.0))
+    return unchanged.kept_in(coordinates), ~unchanged.found
+
+
+def _planned_record(work: Work, run: Run) -> RunRecord:
+    """Return the record that a dry run stops at."""
+    links = None if work.links is None else check_links(work.links, work.state.graph.n_nodes)
+    if work.plan.mode == LINKS:
+        return run.plan(links=links)
+    record = run.plan(_coordinates(work)[0], links)
+    facts = model_facts(work.model)
+    return replace(record, **{**facts, "parameters": {**record.parameters, **facts["parameters"]}})
+
+
+def _write(work: Work, run: Run) -> RunRecord:
+    """Write and publish; let Ctrl-C say what is in the graph now."""
+    try:
+        with run:
+            if work.plan.mode != LINKS:
+                coordinates, changed = _coordinates(work)
+                run.send_coordinates(coordinates, model_facts(work.model), changed)
+            if work.links is not None:
+                run.write_links(work.links)
+            return run.publish()
+    except KeyboardInterrupt as stop:
+        run_id = run.record.run_id
+        if run.record.status == "complete":
+            raise KeyboardInterrupt(
+                f"run {run_id} is published; plain names hold all of it once the next command that writes is "
+                "over, `heat prune` for one"
+            ) from stop
+        raise KeyboardInterrupt(
+            f"run {run_id} is incomplete and what was published before is untouched: "
+            f"repeat, or remove the rest with `heat clear --run {run_id}`"
+        ) from stop
 
 
 _STAGES: dict[str, Callable[[Work], Work]] = {

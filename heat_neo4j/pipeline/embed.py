@@ -22,14 +22,13 @@ from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.pipeline.checkpoint import Checkpoint
-from heat_neo4j.pipeline.driver import Log, Work, open_session, run_job
+from heat_neo4j.pipeline.driver import Log, RunReport, open_session, run_job
 from heat_neo4j.pipeline.gate import Quality
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
 from heat_neo4j.pipeline.published_model import model_of
-from heat_neo4j.pipeline.publishing import RunReport
 
-__all__ = ["LinkOptions", "RefreshReport", "RunReport", "embed", "model_of", "predict", "refresh"]
+__all__ = ["RefreshReport", "RunReport", "embed", "predict", "refresh"]
 
 _DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()
@@ -120,8 +119,9 @@ def embed(
         projection, model, names, coordinates, links, choose, choose_seconds, memory_limit, overwrite, index
     )
     with open_session(store, names.model, on_progress, dry_run=dry_run) as session:
-        work = run_job(session, job, EMBED, checkpoint=training, new_recipe=new_recipe)
-    return _run_of(work)
+        report = run_job(session, job, EMBED, checkpoint=training, new_recipe=new_recipe).report
+    assert report is not None  # only a refresh may have nothing to do
+    return report
 
 
 def predict(
@@ -194,46 +194,23 @@ def predict(
             overwrite=overwrite,
             index=False,
         )
-        return _run_of(run_job(session, job, LINKS, notes=notes))
-
-
-def _run_of(work: Work) -> RunReport:
-    assert work.report is not None, "every plan but that of nothing ends with a run"
-    return work.report
+        report = run_job(session, job, LINKS, notes=notes).report
+    assert report is not None  # only a refresh may have nothing to do
+    return report
 
 
 @dataclass(frozen=True)
 class RefreshReport:
-    """What a refresh did.
+    """What a refresh did."""
 
-    Parameters
-    ----------
-    outcome : str
-        "published", "nothing" or "rejected"; "dry run" if only the plan was asked for.
-    plan : Plan
-        What it did, or would do, and why.
-    changed : GraphDiff or None
-        What differs from the graph of the run before.
-    quality : Quality or None
-        Of the new version.
-    drift : Drift or None
-        From the version before.
-    report : RunReport or None
-        The run, if there was one.
-    seconds : mapping of str to float
-        Of each stage before writing.
-    notes : tuple of str
-        What went otherwise than asked.
-    """
-
-    outcome: str
-    plan: Plan
-    changed: GraphDiff | None
-    quality: Quality | None
-    drift: Drift | None
-    report: RunReport | None
-    seconds: Mapping[str, float]
-    notes: tuple[str, ...]
+    outcome: str  # "published", "nothing" or "rejected"; "dry run" if only the plan was asked for
+    plan: Plan  # what it did, or would do, and why
+    changed: GraphDiff | None  # from the graph of the run before
+    quality: Quality | None  # of the new version
+    drift: Drift | None  # from the version before
+    report: RunReport | None  # the run, if there was one
+    seconds: Mapping[str, float]  # of each stage before writing
+    notes: tuple[str, ...]  # what went otherwise than asked
 
     @property
     def decision(self) -> str:
@@ -242,7 +219,7 @@ class RefreshReport:
 
     @property
     def reason(self) -> str:
-        """Why that."""
+        """The reason for that mode, in one line."""
         return self.plan.reason
 
     def to_dict(self) -> dict[str, Any]:
@@ -268,7 +245,7 @@ def refresh(
     mode: str = AUTO,
     dry_run: bool = False,
     on_progress: Progress = no_progress,
-    say: Log = lambda line: None,
+    log: Log = lambda line: None,
 ) -> RefreshReport:
     """Bring a model up to date: decide, compute, check, publish, record. Twice is the same as once.
 
@@ -285,8 +262,8 @@ def refresh(
         Only read and decide.
     on_progress : callable
         Told about the stages.
-    say : callable
-        Told, in one line each, what was decided and found.
+    log : callable
+        Called with one line each of what was decided and measured.
 
     Returns
     -------
@@ -309,20 +286,12 @@ def refresh(
         begin_compiling()
     job = replace(job, model=clone(job.model))
     with open_session(
-        store, job.names.model, on_progress, dry_run=dry_run, lease_seconds=job.lease_seconds, log=say
+        store, job.names.model, on_progress, dry_run=dry_run, lease_seconds=job.lease_seconds, log=log
     ) as session:
         work = run_job(session, job, mode, plan_only=dry_run)
     if work.report is None:
         outcome = "dry run" if dry_run else "nothing"
     else:
         outcome = "rejected" if work.problems else "published"
-    return RefreshReport(
-        outcome,
-        work.plan,
-        work.state.diff,
-        work.quality,
-        work.drift,
-        work.report,
-        session.clock.seconds,
-        work.notes,
-    )
+    diff, seconds = work.state.diff, session.clock.seconds
+    return RefreshReport(outcome, work.plan, diff, work.quality, work.drift, work.report, seconds, work.notes)

@@ -25,7 +25,7 @@ from scipy import sparse
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.invertible_sketch import InvertibleSketch, mixed, shortened
 
-__all__ = ["Change", "Fingerprint", "Sketch", "Touched", "changes", "fingerprint", "touched"]
+__all__ = ["Change", "Fingerprint", "NodeChanges", "Sketch", "changes", "fingerprint", "node_changes"]
 
 Hashes = NDArray[np.uint64]
 
@@ -65,21 +65,11 @@ class Sketch:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the sketch that `to_dict` described.
-
-        Raises
-        ------
-        ValueError
-            If it is damaged.
-        """
-        try:
-            counters = np.frombuffer(zlib.decompress(b64decode(data["counters"])), dtype="<i8")
-            sketch = cls(int(data["count"]), int(data["total"]), counters.astype(np.int64))
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise ValueError(f"not a sketch: {error}") from error
+        """Return the sketch that `to_dict` described."""
+        counters = np.frombuffer(zlib.decompress(b64decode(data["counters"])), dtype="<i8").astype(np.int64)
         if len(counters) != _BUCKETS:
-            raise ValueError(f"not a sketch: {len(counters)} counters")
-        return sketch
+            raise ValueError(f"a sketch of {len(counters)} counters")
+        return cls(int(data["count"]), int(data["total"]), counters)
 
 
 @dataclass(frozen=True)
@@ -102,19 +92,13 @@ class Fingerprint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the fingerprint that `to_dict` described.
-
-        Raises
-        ------
-        ValueError
-            If it is damaged.
-        """
+        """Return the fingerprint that `to_dict` described; a ValueError if it is damaged."""
         try:
             nodes, edges, rows = (Sketch.from_dict(data[name]) for name in ("nodes", "edges", "attributes"))
             return cls(nodes, edges, rows, InvertibleSketch.from_text(data["items"]))
         except KeyError as error:
             raise ValueError(f"not a fingerprint: no {error}") from error
-        except (TypeError, zlib.error) as error:
+        except (TypeError, ValueError, zlib.error) as error:
             raise ValueError(f"not a fingerprint: {error}") from error
 
 
@@ -132,7 +116,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Touched:
+class NodeChanges:
     """At which nodes of a graph the changes are; both arrays are of shape (N,)."""
 
     edges: NDArray[np.int64]  # how many edges of each have come, gone, or another weight
@@ -142,35 +126,31 @@ class Touched:
 def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerprint:
     """Return the fingerprint of a graph, or of the part of it between the nodes in the mask `rows`.
 
-    It does not depend on the order of the rows, nor on how the attributes are stored.
-
-    Raises
-    ------
-    ValueError
-        If the graph has no node ids.
+    It does not depend on the order of the rows, nor on how the attributes are stored. A graph without node
+    ids is a ValueError.
     """
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has a fingerprint: this one has no node_ids")
-    keep = np.ones(graph.n_nodes, dtype=np.bool_) if rows is None else np.asarray(rows, dtype=np.bool_)
+    chosen = np.ones(graph.n_nodes, dtype=np.bool_) if rows is None else np.asarray(rows, dtype=np.bool_)
     nodes = _node_hashes(graph)
     edges = graph.edges
-    inside = keep[edges.row] & keep[edges.col]
+    inside = chosen[edges.row] & chosen[edges.col]
     u, v = nodes[edges.row[inside]], nodes[edges.col[inside]]
     weights = mixed(np.ascontiguousarray(edges.data[inside]).view(np.uint64) ^ _EDGE)
     ends = mixed(u + v) ^ mixed(u ^ v)  # the same for both directions
-    rows_of = _attribute_hashes(graph)
-    filled = keep & (rows_of != 0)
+    attributes = _attribute_hashes(graph)
+    filled = chosen & (attributes != 0)
     short = shortened(nodes)
     first, second = short[edges.row[inside]], short[edges.col[inside]]
     items = InvertibleSketch.of(
-        np.concatenate((short[keep], np.minimum(first, second))),
-        np.concatenate((short[keep], np.maximum(first, second))),
-        np.concatenate((mixed(rows_of[keep]), weights)),
+        np.concatenate((short[chosen], np.minimum(first, second))),
+        np.concatenate((short[chosen], np.maximum(first, second))),
+        np.concatenate((mixed(attributes[chosen]), weights)),
     )
     return Fingerprint(
-        nodes=Sketch.of(nodes[keep]),
+        nodes=Sketch.of(nodes[chosen]),
         edges=Sketch.of(mixed(ends + weights)),
-        attributes=Sketch.of(mixed((nodes[filled] ^ _ATTRIBUTE) + rows_of[filled])),
+        attributes=Sketch.of(mixed((nodes[filled] ^ _ATTRIBUTE) + attributes[filled])),
         items=items,
     )
 
@@ -184,23 +164,21 @@ def changes(before: Fingerprint, now: Fingerprint) -> Change:
     )
 
 
-def touched(before: Fingerprint, now: Fingerprint, graph: Graph) -> Touched | None:
+def node_changes(before: Fingerprint, now: Fingerprint, graph: Graph) -> NodeChanges | None:
     """Return at which nodes two graphs differ; None if that is too much to tell (some 1,500 differences).
 
     `graph` is the one of which `now` is. New nodes, with all their edges, are best left out of `now`.
     """
-    keys = before.items.differences(now.items)
-    if keys is None:
+    ends = before.items.differences(now.items)  # of an edge; of a node with its attributes, twice the node
+    if ends is None:
         return None
     nodes = shortened(_node_hashes(graph))
     order = np.argsort(nodes, kind="stable")
-    rows = np.stack([order[np.searchsorted(nodes[order], ends) % max(len(nodes), 1)] for ends in keys])
-    there = np.stack([nodes[row] == ends for row, ends in zip(rows, keys, strict=True)])
-    edge = keys[0] != keys[1]
-    ends = np.concatenate([row[is_there & edge] for row, is_there in zip(rows, there, strict=True)])
+    rows = order[np.searchsorted(nodes[order], ends) % max(len(nodes), 1)]
+    in_graph, is_edge = nodes[rows] == ends, ends[0] != ends[1]
     attributes = np.zeros(graph.n_nodes, dtype=np.bool_)
-    attributes[rows[0][there[0] & ~edge]] = True
-    return Touched(np.bincount(ends, minlength=graph.n_nodes), attributes)
+    attributes[rows[0][in_graph[0] & ~is_edge]] = True
+    return NodeChanges(np.bincount(rows[in_graph & is_edge], minlength=graph.n_nodes), attributes)
 
 
 def _node_hashes(graph: Graph) -> Hashes:

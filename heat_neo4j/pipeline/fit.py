@@ -8,9 +8,8 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from heat_neo4j._utils.progress import Progress, prefixed
-from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
-from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import (
     CalibrationError,
@@ -26,14 +25,7 @@ from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
 
-__all__ = [
-    "NO_LINK_MODEL",
-    "Clock",
-    "LinkModel",
-    "fit_full",
-    "fit_link_model",
-    "fit_on",
-]
+__all__ = ["NO_LINK_MODEL", "Clock", "LinkModel", "fit_full", "fit_link_model", "fit_on"]
 
 
 class Clock:
@@ -59,7 +51,7 @@ class LinkModel(NamedTuple):
     """What turns pairs into probabilities."""
 
     arguments: Mapping[str, Any]  # for `predict_links`: a probability, a score, or nothing
-    notes: tuple[str, ...] = ()  # why there is nothing, though it was asked for
+    notes: tuple[str, ...] = ()  # why there is nothing, though the options ask for it
     held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,12 +69,8 @@ def fit_full(
 ) -> tuple[Choice | None, dict[str, Any]]:
     """Choose parameters and fit the job's model in full, or take both from the checkpoint.
 
-    Returns
-    -------
-    choice : Choice or None
-        The parameters that were chosen, and why.
-    saved : dict
-        What the checkpoint holds beside the model: "choice", "notes", and an earlier attempt's link model.
+    Return the choice, and what the checkpoint holds beside the model: "choice", "notes", and the link model
+    of an earlier attempt.
     """
     model = job.model
     saved = checkpoint.restore(model, graph, job.choose)
@@ -92,10 +80,7 @@ def fit_full(
         choice, notes = _choose(job, graph, on_progress)
         if job.choose:
             clock.lap("choose")
-        try:
-            model.fit(graph, on_progress=on_progress)
-        except NothingToLearnError as error:
-            raise _nothing_to_learn(error) from error
+        model.fit(graph, on_progress=on_progress)
         share = model.training_["trained_share"]
         if share < 1.0:
             notes += (f"training ended at the time limit, after {share:.1%} of its pairs",)
@@ -129,21 +114,13 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     now = job.model
     base = model_of(state.run)
     base.set_params(n_threads=now.n_threads, random_state=now.random_state, time_limit=now.time_limit)
-    points, new = state.stored.points(), ~state.old
-    try:
-        if mode == LOCAL:
-            model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)
-        else:
-            model = fit_warm(base, state.graph, points, new, on_progress=on_progress)
-    except NothingToLearnError as error:
-        raise _nothing_to_learn(error) from error
+    points, new = state.stored.points(), ~state.published_rows
+    if mode == LOCAL:
+        model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)
+    else:
+        model = fit_warm(base, state.graph, points, new, on_progress=on_progress)
     clock.laps(model.training_["seconds"])
     return model
-
-
-def _nothing_to_learn(error: NothingToLearnError) -> ProjectionError:
-    advice = "`heat check` shows what the projection matches"
-    return ProjectionError(f"the projection cannot be embedded: {error}: {advice}")
 
 
 def fit_link_model(

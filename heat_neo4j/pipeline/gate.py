@@ -27,7 +27,7 @@ __all__ = [
     "CHANCE",
     "Gate",
     "Quality",
-    "compared_on_known_edges",
+    "compared_on_present_edges",
     "held_out_quality",
     "judgement_lines",
     "last_quality",
@@ -41,34 +41,22 @@ _LOCAL_DROP = 0.1  # nodes trained alone predict their links worse, by up to .06
 CHANCE = 3.0
 """Standard errors by which one of two AUROCs must be lower: of equal versions under 1 % are rejected."""
 _FEWEST_EDGES = 10
-_KNOWN_EDGES = 20_000
+_PRESENT_EDGES = 20_000
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What a new version must reach to be published.
+    """What a new version must reach to be published; limits on drift hold for versions of the same settings.
 
     A fall counts only where chance does not explain it: both AUROCs are of samples, and a fall of less than
-    `CHANCE` standard errors of their difference is none.
-
-    Parameters
-    ----------
-    max_auroc_drop : float
-        How much lower than the last published run's its held-out AUROC may be, [0, 1]. The same holds for how
-        well the published and the new coordinates tell the graph's present edges from other pairs.
-    max_below_degree : float
-        How much lower than that of the product of degrees it may be, [0, 1].
-    min_overlap : float
-        Share of the 10 nearest nodes that must have stayed the same, [0, 1]. Like `max_move` it is asked only
-        where the same was computed before.
-    max_move : float, optional
-        Mean hyperbolic distance by which nodes may have moved; no limit when None.
+    `CHANCE` standard errors of their difference is none. `max_auroc_drop` also limits how much worse than the
+    published coordinates the new ones may tell the graph's present edges from other pairs.
     """
 
-    max_auroc_drop: float = 0.02
-    max_below_degree: float = 0.1
-    min_overlap: float = 0.05
-    max_move: float | None = None
+    max_auroc_drop: float = 0.02  # of held-out edges, below the last published run's, [0, 1]
+    max_below_degree: float = 0.1  # the same, below that of the product of degrees, [0, 1]
+    min_overlap: float = 0.05  # share of the 10 nearest nodes that must have stayed the same, [0, 1]
+    max_move: float | None = None  # mean hyperbolic distance by which nodes may have moved; None for any
 
     def __post_init__(self) -> None:
         for name in ("max_auroc_drop", "max_below_degree", "min_overlap"):
@@ -92,8 +80,8 @@ class Gate:
                 if other is not None and other - quality.auroc > max(limit, chance):
                     now = f"held-out AUROC {quality.auroc:.3f}"
                     yield f"{now} is more than {limit:g} below {whose}, {other:.3f}"
-        old, new = quality.known_before, quality.known
-        limit = max(self.max_auroc_drop, CHANCE * quality.known_error)
+        old, new = quality.present_auroc_before, quality.present_auroc
+        limit = max(self.max_auroc_drop, CHANCE * quality.present_error)
         if old is not None and new is not None and old - new > limit:
             yield (
                 f"it tells present edges from other pairs with AUROC {new:.3f}, the published version "
@@ -111,33 +99,20 @@ class Gate:
 class Quality:
     """How well a version predicts.
 
-    Parameters
-    ----------
-    auroc, degree_auroc : float or None
-        How well distance, and the product of degrees, tell held-out edges from other pairs; None if too few
-        edges can be held out.
-    held_out_edges : int
-        How many were.
-    error : float
-        Standard error of `auroc` (Hanley and McNeil, Radiology 143, 1982).
-    last_auroc, last_error : float or None
-        Of the last published run; an error that is not known is taken to be `error`.
-    known, known_before : float or None
-        How well the new and the published coordinates tell the graph's present edges between nodes that have
-        both from other pairs. (Training has seen them.) Only edges of nodes that were trained.
-    known_error : float
-        Standard error of `known_before`.
+    The first AUROCs are of held-out edges against other pairs, None if too few can be held out. Present
+    edges, which training has seen, are those between nodes that have new and published coordinates, one of
+    the two trained.
     """
 
-    auroc: float | None = None
-    degree_auroc: float | None = None
+    auroc: float | None = None  # of the distance
+    degree_auroc: float | None = None  # of the product of degrees
     held_out_edges: int = 0
-    error: float = 0.0
-    last_auroc: float | None = None
-    last_error: float | None = None
-    known: float | None = None
-    known_before: float | None = None
-    known_error: float = 0.0
+    error: float = 0.0  # standard error of `auroc`
+    last_auroc: float | None = None  # of the last published run
+    last_error: float | None = None  # taken to be `error` if it is not recorded
+    present_auroc: float | None = None  # of the new coordinates
+    present_auroc_before: float | None = None  # of the published coordinates
+    present_error: float = 0.0  # standard error of `present_auroc_before`
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quality as JSON data."""
@@ -170,9 +145,8 @@ def held_out_quality(
     the edges that are held out.)
     """
     if held_out is None:
-        copy = clone(model).set_params(random_state=model.seed_)
-        if short:
-            copy.set_params(**short_schedule(model))
+        schedule = short_schedule(model) if short else {}
+        copy = clone(model).set_params(random_state=model.seed_, **schedule)
         try:
             held_out = embed_without(copy, graph, on_progress=prefixed(on_progress, "check: "))
         except CalibrationError:
@@ -201,7 +175,7 @@ def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.
     return replace(quality, error=standard_error(quality.auroc, nodes, max(others, 1)))
 
 
-def compared_on_known_edges(
+def compared_on_present_edges(
     quality: Quality,
     graph: Graph,
     old: Array,
@@ -218,7 +192,7 @@ def compared_on_known_edges(
     generator = np.random.default_rng(seed)
     upper = graph.edges
     inside = np.flatnonzero(rows[upper.row] & rows[upper.col] & (trained[upper.row] | trained[upper.col]))
-    chosen = generator.permutation(inside)[:_KNOWN_EDGES]
+    chosen = generator.permutation(inside)[:_PRESENT_EDGES]
     first, second = np.flatnonzero(rows & trained), np.flatnonzero(rows)
     if not chosen.size:
         return quality
@@ -228,17 +202,15 @@ def compared_on_known_edges(
     if not len(others):
         return quality
     edges = np.column_stack((upper.row[chosen], upper.col[chosen])).astype(np.int64)
-    before, after = (
-        auroc(-pair_distances(points, edges), -pair_distances(points, others)) for points in (old, now)
-    )
+    before, after = _distance_auroc(old, edges, others), _distance_auroc(now, edges, others)
     error = standard_error(before, len(edges), len(others))
-    return replace(quality, known=after, known_before=before, known_error=error)
+    return replace(quality, present_auroc=after, present_auroc_before=before, present_error=error)
 
 
 def _quality(split: EdgeSplit, points: Array) -> Quality:
     edges, others = split.test_edges, split.test_non_edges
     degrees = degree_product(split.train)
-    area = auroc(-pair_distances(points, edges), -pair_distances(points, others))
+    area = _distance_auroc(points, edges, others)
     return Quality(
         auroc=area,
         degree_auroc=auroc(degrees.pairs(edges), degrees.pairs(others)),
@@ -247,8 +219,12 @@ def _quality(split: EdgeSplit, points: Array) -> Quality:
     )
 
 
+def _distance_auroc(points: Array, edges: NDArray[np.int64], others: NDArray[np.int64]) -> float:
+    return auroc(-pair_distances(points, edges), -pair_distances(points, others))
+
+
 def standard_error(area: float, edges: int, others: int) -> float:
-    """Return the standard error of an AUROC, Hanley and McNeil's for exponential scores."""
+    """Return the standard error of an AUROC, for exponential scores (Hanley, McNeil, Radiology 143, 1982)."""
     one, two = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     spread = area * (1.0 - area) + (edges - 1) * (one - area**2) + (others - 1) * (two - area**2)
     return float(np.sqrt(max(spread, 0.0) / (edges * others)))

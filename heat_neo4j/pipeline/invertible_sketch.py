@@ -45,51 +45,42 @@ def shortened(hashes: Hashes) -> Hashes:
 
 @dataclass(frozen=True, eq=False)
 class InvertibleSketch:
-    """A set of keys with values.
+    """A set of keys with values."""
 
-    Parameters
-    ----------
-    cells : uint64 array of shape (6, 1920)
-        Sums modulo 2^31 - 1.
-    """
-
-    cells: NDArray[np.uint64]
+    cells: NDArray[np.uint64]  # sums modulo 2^31 - 1, shape (6, 1920)
 
     @classmethod
     def of(cls, first: Hashes, second: Hashes, values: Hashes) -> Self:
-        """Return the sketch of keys with values.
+        """Return the sketch of keys with hashes of values, all of shape (n,).
 
-        Parameters
-        ----------
-        first, second : uint64 arrays of shape (n,)
-            The keys, from `shortened`, each at most once.
-        values : uint64 array of shape (n,)
-            Hashes of the values.
+        A key is its two halves, from `shortened`; each is there at most once.
         """
         places, fields = _entries(first, second, values % (_PRIME - np.uint64(1)) + np.uint64(1))
         return cls(_summed(places, fields) % _PRIME)
 
-    def differences(self, other: Self) -> tuple[Hashes, Hashes] | None:
-        """Return the keys whose values differ, or that only one of the two has; None if they are too many."""
-        left = (self.cells + _PRIME - other.cells) % _PRIME
-        firsts, seconds = [_NONE], [_NONE]
+    def differences(self, other: Self) -> Hashes | None:
+        """Return the keys, shape (2, n), whose values differ, or that only one of the two has.
+
+        None if they are too many.
+        """
+        remaining = (self.cells + _PRIME - other.cells) % _PRIME
+        keys = [np.zeros((2, 0), dtype=np.uint64)]
         for _ in range(_TABLES * _CELLS):
-            filled = np.flatnonzero(left.any(axis=0))
+            filled = np.flatnonzero(remaining.any(axis=0))
             if not filled.size:
-                return np.concatenate(firsts), np.concatenate(seconds)
-            value = left[0, filled]
-            key = left[1:5, filled] * _inverse(value) % _PRIME
-            first, second = key[1] << _31 | key[0], key[3] << _31 | key[2]
-            places, fields = _entries(first, second, value)
-            alone = (places == filled).any(axis=0) & (fields == left[:, filled]).all(axis=0)
-            _, once = np.unique(np.stack((first[alone], second[alone])), axis=1, return_index=True)
-            chosen = np.flatnonzero(alone)[once]
+                return np.concatenate(keys, axis=1)
+            values = remaining[0, filled]
+            parts = remaining[1:5, filled] * _inverse(values) % _PRIME
+            candidates = parts[1::2] << _31 | parts[::2]
+            places, fields = _entries(candidates[0], candidates[1], values)
+            alone = (places == filled).any(axis=0) & (fields == remaining[:, filled]).all(axis=0)
+            _, first_places = np.unique(candidates[:, alone], axis=1, return_index=True)
+            chosen = np.flatnonzero(alone)[first_places]
             if not chosen.size:
                 return None
-            taken = _summed(places[:, chosen], fields[:, chosen]) % _PRIME
-            left = (left + _PRIME - taken) % _PRIME
-            firsts.append(first[chosen])
-            seconds.append(second[chosen])
+            removed = _summed(places[:, chosen], fields[:, chosen]) % _PRIME
+            remaining = (remaining + _PRIME - removed) % _PRIME
+            keys.append(candidates[:, chosen])
         return None
 
     def to_text(self) -> str:
@@ -98,20 +89,11 @@ class InvertibleSketch:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the sketch that `to_text` described.
-
-        Raises
-        ------
-        TypeError, ValueError, zlib.error
-            If it is damaged.
-        """
+        """Return the sketch that `to_text` described; a ValueError or zlib.error if it is damaged."""
         cells = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<u4").astype(np.uint64)
         if cells.shape != (_FIELDS * _TABLES * _CELLS,) or (cells >= _PRIME).any():
             raise ValueError(f"{len(cells)} cells, or such as cannot be")
         return cls(cells.reshape(_FIELDS, -1))
-
-
-_NONE = np.zeros(0, dtype=np.uint64)
 
 
 def _entries(first: Hashes, second: Hashes, values: Hashes) -> tuple[NDArray[np.int64], Hashes]:
@@ -128,13 +110,12 @@ def _entries(first: Hashes, second: Hashes, values: Hashes) -> tuple[NDArray[np.
 
 def _summed(places: NDArray[np.int64], fields: Hashes) -> Hashes:
     """Return the sums of the fields in each cell, shape (6, 1920); exact, as each is far below 2^53."""
-    sums = [
-        sum(
-            np.bincount(each, weights=field.astype(np.float64), minlength=_TABLES * _CELLS) for each in places
-        )
-        for field in fields
-    ]
-    return np.asarray(sums).astype(np.uint64)
+    sums = np.zeros((_FIELDS, _TABLES * _CELLS))
+    for row, field in enumerate(fields):
+        weights = field.astype(np.float64)
+        for cells in places:
+            sums[row] += np.bincount(cells, weights=weights, minlength=_TABLES * _CELLS)
+    return sums.astype(np.uint64)
 
 
 def _inverse(values: Hashes) -> Hashes:

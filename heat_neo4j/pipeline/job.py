@@ -84,16 +84,12 @@ class LinkOptions:
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to which share of the graph what is enough.
+    """Up to which share of changes a refresh does less than a full training.
 
-    Parameters
-    ----------
-    local : float
-        Nodes that are new, or at changed edges or attributes, are trained alone while, with all those that
-        were since the last training of the whole, they are at most this share of the nodes.
-    warm : float
-        A warm start serves while at most this share of nodes, edges or attribute rows has changed since the
-        last full run, added up over the runs in between.
+    Nodes that are new, or at changed edges or attributes, are trained alone while, with all those that were
+    since the last training of the whole, they are at most `local` of the nodes. A warm start serves while at
+    most `warm` of the nodes, edges or attribute rows has changed since the last full run, added up over the
+    runs in between.
     """
 
     local: float = 0.2

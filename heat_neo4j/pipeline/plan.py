@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.embedding.warm_start import short_schedule
 from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
-from heat_neo4j.pipeline.fingerprint import Change, Fingerprint, Touched, changes, fingerprint, touched
+from heat_neo4j.pipeline.fingerprint import Fingerprint, NodeChanges, changes, fingerprint, node_changes
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 
 __all__ = [
@@ -47,20 +48,14 @@ Array = NDArray[np.float64]
 class Plan:
     """What a job does.
 
-    Parameters
-    ----------
-    mode : {"full", "warm", "local", "links", "nothing"}
-        Train all nodes from scratch, train all on from the published coordinates, train new and changed nodes
-        only, predict links from the published coordinates, or nothing.
-    reason : str
-        Why, in one line.
-    stages : mapping of str to str
-        What each stage does, in one line of English, in the order of the work.
+    By its mode it trains all nodes from scratch ("full"), all on from the published coordinates ("warm"), new
+    and changed nodes only ("local"), predicts links from the published coordinates ("links"), or does nothing
+    ("nothing").
     """
 
     mode: str
-    reason: str
-    stages: Mapping[str, str] = field(default_factory=dict)
+    reason: str  # for the mode, in one line
+    stages: Mapping[str, str] = field(default_factory=dict)  # a line on each, in the order of the work
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data."""
@@ -72,32 +67,19 @@ class Plan:
 class GraphDiff:
     """What differs from the graph of the published run.
 
-    Parameters
-    ----------
-    nodes_new, nodes_gone : int
-        Nodes without published coordinates, and nodes of the published run that are not in the graph.
-    edges, attributes : float
-        About how many edges and attribute rows differ, one that was replaced counting twice; those of new
-        nodes too.
-    old_changed : bool
-        Whether anything differs beside new nodes with their edges and attributes.
-    share : float
-        Largest share of nodes, edges or attribute rows that differ.
-    local : int or None
-        Nodes that are new, or at changed edges or attributes, and those that were since the last training of
-        the whole; None if too much has changed to tell which they are.
-    since_full : float
-        `share`, added up since the last full run.
+    About so many edges and attribute rows differ, those of new nodes too; one that was replaced counts twice.
+    `local` counts nodes that are new, or at changed edges or attributes, and those that were since the last
+    training of the whole; it is None if too much has changed to tell which they are.
     """
 
-    nodes_new: int
-    nodes_gone: int
+    nodes_new: int  # without published coordinates
+    nodes_gone: int  # of the published run, but not in the graph
     edges: float
     attributes: float
-    old_changed: bool
-    share: float
+    old_changed: bool  # whether anything differs beside new nodes with their edges and attributes
+    share: float  # largest share of nodes, edges or attribute rows that differ
     local: int | None
-    since_full: float
+    since_full: float  # `share`, added up since the last full run
 
     def recorded(self, mode: str) -> dict[str, Any]:
         """Return what a run of some mode records, as JSON data: a training starts its counts anew."""
@@ -115,7 +97,7 @@ class GraphDiff:
             (round(self.edges), "edge", " changed"),
             (round(self.attributes), "attribute row", " changed"),
         )
-        return ", ".join(f"{_count(number, noun)}{change}" for number, noun, change in parts if number)
+        return ", ".join(f"{plural(number, noun)}{change}" for number, noun, change in parts if number)
 
 
 @dataclass(frozen=True)
@@ -136,16 +118,47 @@ class GraphState:
 
     @cached_property
     def _comparison(self) -> tuple[GraphDiff | None, Array | None]:
-        return _compare(self)
+        """What differs from the graph of the published run, and how far each node's steps changed.
+
+        The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no
+        diff if the run did not record its graph, and no shares if too much has changed to tell where.
+        """
+        graph, run, stored = self.graph, self.run, self.stored
+        if run is None or stored is None or not run.fingerprint:
+            return None, None
+        now = self.fingerprint
+        before = Fingerprint.from_dict(run.fingerprint)
+        whole = changes(before, now)
+        among_old = fingerprint(graph, stored.found)
+        old = changes(before, among_old)
+        shares = _changed_shares(node_changes(before, among_old, graph), stored, graph, self.alpha)
+        earlier = int(run.changes.get("local", 0) or 0)
+        new = int((~stored.found).sum())
+        share = max(
+            whole.nodes / max(before.nodes.count, now.nodes.count, 1),
+            whole.edges / max(before.edges.count, now.edges.count, 1),
+            whole.attributes / max(before.attributes.count, now.attributes.count, 1),
+        )
+        diff = GraphDiff(
+            nodes_new=new,
+            nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
+            edges=whole.edges,
+            attributes=whole.attributes,
+            old_changed=bool(old.nodes or old.edges or old.attributes),
+            share=share,
+            local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
+            since_full=share + float(run.changes.get("since_full", 0.0)),
+        )
+        return diff, shares
 
     @property
     def diff(self) -> GraphDiff | None:
-        """What differs from the graph of the published run, if that is known."""
+        """What differs from the graph of the published run, if the run recorded its graph."""
         return self._comparison[0]
 
     @property
     def shares(self) -> Array | None:
-        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that is known."""
+        """Share of each node's steps that lead elsewhere than they did, shape (N,), if that can be told."""
         return self._comparison[1]
 
     @property
@@ -165,18 +178,18 @@ class GraphState:
         )
 
     @property
-    def old(self) -> NDArray[np.bool_]:
+    def published_rows(self) -> NDArray[np.bool_]:
         """Which rows have published coordinates."""
         assert self.stored is not None
         return self.stored.found
 
     def comparable(self, points: Array) -> Array | None:
-        """Return the published points, if `points` can be compared with them.
+        """Return the published points; None if there are none that `points` can be compared with.
 
-        None if there are none, if they are of another dimension, or if one is no point of the hyperboloid, or
-        so far out that distances from it overflow.
+        They cannot be if they are of another dimension, or if one is no point of the hyperboloid, or so far
+        out that distances from it overflow.
         """
-        if self.stored is None or not self.old.any():
+        if self.stored is None or not self.published_rows.any():
             return None
         try:
             published = self.stored.points()
@@ -187,48 +200,12 @@ class GraphState:
         return published if near and published.shape == points.shape else None
 
 
-def _compare(state: GraphState) -> tuple[GraphDiff | None, Array | None]:
-    """Return what differs from the graph of the published run, and how far each node's steps changed.
-
-    The share of a new node is 1; nodes that were there are not changed by edges to new ones. There is no diff
-    if the run did not record its graph, and there are no shares if too much has changed to tell where.
-    """
-    graph, run, stored = state.graph, state.run, state.stored
-    if run is None or stored is None or not run.fingerprint:
-        return None, None
-    now = state.fingerprint
-    before = Fingerprint.from_dict(run.fingerprint)
-    whole = changes(before, now)
-    among_old = fingerprint(graph, stored.found)
-    old = changes(before, among_old)
-    shares = _changed_shares(touched(before, among_old, graph), stored, graph, state.alpha)
-    earlier = int(run.changes.get("local", 0) or 0)
-    new = int((~stored.found).sum())
-    share = _largest_share(whole, before, now)
-    diff = GraphDiff(
-        nodes_new=new,
-        nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
-        edges=float(whole.edges),
-        attributes=float(whole.attributes),
-        old_changed=bool(old.nodes or old.edges or old.attributes),
-        share=share,
-        local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
-        since_full=share + float(run.changes.get("since_full", 0.0)),
-    )
-    return diff, shares
-
-
 def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
     """Return what a job does, which follows from what is asked for, what is published and what has changed.
 
-    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh.
-
-    Raises
-    ------
-    ProjectionError
-        If the graph and what is published do not allow that.
-    QualityRejected
-        If a full run of this very graph and these settings was rejected, and the mode is "auto".
+    `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh. What the
+    graph and the published version do not allow is a ProjectionError. "auto" where a full run of this very
+    graph and these settings was rejected is a `QualityRejected`.
     """
     refresh = mode in MODES
     chosen, reason = _refresh_mode(job.limits, mode, state) if refresh else (mode, "asked for")
@@ -245,8 +222,7 @@ def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
 def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, str]:
     """Return the mode of a refresh, and why: by what has changed, or what the user asked for."""
     chosen, reason = _mode_by_changes(limits, state)
-    if mode == AUTO and chosen == FULL and state.was_rejected:
-        assert state.rejected is not None
+    if mode == AUTO and chosen == FULL and state.rejected is not None and state.was_rejected:
         raise QualityRejected(
             f"run {state.rejected.run_id} of this graph was rejected ({state.rejected.error}), and the "
             "graph has not changed since: nothing was computed; --mode full tries again"
@@ -255,12 +231,13 @@ def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, st
         return chosen, reason
     if mode == FULL:
         return FULL, "asked for"
-    if not state.same_settings or state.stored is None or not state.old.any():
+    if not state.same_settings or state.stored is None or not state.published_rows.any():
         raise ProjectionError(f"--mode {mode} needs a published version of the same settings: {reason}")
-    if mode == LOCAL and state.shares is None:
-        raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
-    if mode == LOCAL and state.shares is not None and not state.shares.any():
-        return NOTHING, "no node is new or at a change"
+    if mode == LOCAL:
+        if state.shares is None:
+            raise ProjectionError(f"--mode local: too much has changed to tell where: {reason}")
+        if not state.shares.any():
+            return NOTHING, "no node is new or at a change"
     return mode, "asked for"
 
 
@@ -292,7 +269,7 @@ def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterato
     """Yield the stages of a plan, and what each does."""
     graph, run, links = state.graph, state.run, job.links
     sizes = (graph.n_nodes, "node"), (graph.n_edges, "edge"), (graph.n_attributes, "attribute column")
-    yield "read", ", ".join(_count(*size) for size in sizes)
+    yield "read", ", ".join(plural(*size) for size in sizes)
     if refresh:
         yield "compare", "nothing to compare with" if run is None else f"with the graph of run {run.run_id}"
     if mode == NOTHING:
@@ -303,8 +280,8 @@ def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterato
     else:
         yield "train", _training(job, mode, state)
     if links is not None:
-        known = {} if run is None or mode == FULL else run.parameters
-        yield "calibrate", _calibration(links, known)
+        parameters = {} if run is None or mode == FULL else run.parameters
+        yield "calibrate", _calibration(links, parameters)
     if refresh and mode == FULL and run is not None:
         yield "align", "move all nodes by the isometry that brings them nearest to where they are published"
     if refresh:
@@ -319,13 +296,13 @@ def _training(job: Job, mode: str, state: GraphState) -> str:
     if mode == LOCAL:
         assert state.shares is not None
         nodes = int(np.count_nonzero(state.shares))
-        return f"{_count(nodes, 'new or changed node')}; all others stay as they are"
+        return f"{plural(nodes, 'new or changed node')}; all others stay as they are"
     if mode == WARM:
         walks = short_schedule(job.model)["walks_per_node"]
-        return f"all nodes, on from the published coordinates: {_count(walks, 'walk')} per node"
+        return f"all nodes, on from the published coordinates: {plural(walks, 'walk')} per node"
     walks = job.model.get_params()["walks_per_node"]
     chosen = f"; {', '.join(job.choose)} chosen for the graph" if job.choose else ""
-    return f"all nodes, from scratch: {_count(walks, 'walk')} per node{chosen}"
+    return f"all nodes, from scratch: {plural(walks, 'walk')} per node{chosen}"
 
 
 def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
@@ -350,12 +327,8 @@ def _search(links: LinkOptions) -> str:
     return f"predict {' and '.join(most)}{between}, by {links.score or 'distance'}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _changed_shares(
-    at_nodes: Touched | None, stored: StoredCoordinates, graph: Graph, alpha: float
+    at_nodes: NodeChanges | None, stored: StoredCoordinates, graph: Graph, alpha: float
 ) -> Array | None:
     """Return the share of each node's steps that changes lead elsewhere."""
     if at_nodes is None:
@@ -366,13 +339,3 @@ def _changed_shares(
     shares = np.where(graph.degrees == 0, 1.0, alpha) * at_nodes.attributes
     shares = np.minimum(shares + np.where(graph.degrees == 0, 1.0, 1.0 - alpha) * by_edges, 1.0)
     return np.where(stored.found, shares, 1.0)
-
-
-def _largest_share(change: Change, before: Fingerprint, now: Fingerprint) -> float:
-    """Return the largest share of nodes, edges or attribute rows that differ."""
-    sizes = [
-        (change.nodes, before.nodes, now.nodes),
-        (change.edges, before.edges, now.edges),
-        (change.attributes, before.attributes, now.attributes),
-    ]
-    return float(np.max([differ / max(was.count, is_now.count, 1) for differ, was, is_now in sizes]))

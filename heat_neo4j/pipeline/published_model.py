@@ -26,7 +26,7 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.linkpred.splits import split_edges
 
 __all__ = [
-    "HeldOut",
+    "HeldOutDistances",
     "PublishedModel",
     "Recipe",
     "embed_in_plane",
@@ -43,17 +43,12 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Pairs = NDArray[np.int64]
+
+_HELD_OUT_SHARE = 0.15  # of the edges
 
 
 def published_run(store: Neo4jStore, model: str) -> RunRecord:
-    """Return the run whose coordinates are published.
-
-    Raises
-    ------
-    ProjectionError
-        If none is.
-    """
+    """Return the run whose coordinates are published; a ProjectionError if none is."""
     run = store.published_run(model)
     if run is None:
         raise nothing_published(model)
@@ -63,10 +58,7 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
 def model_of(run: RunRecord) -> HEAT:
     """Return an unfitted estimator with the parameters and the seed of a run.
 
-    Raises
-    ------
-    ProjectionError
-        If the run's node has been changed, and says what no run could have had.
+    A run's node that has been changed, and says what no run could have had, is a ProjectionError.
     """
     parameters = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
     try:
@@ -103,13 +95,7 @@ def _encoded(projection: Projection) -> tuple[set[str], set[Attribute], int]:
 def read_by_recipe(
     store: Neo4jStore, projection: Projection, recipe: Recipe, on_progress: Progress = no_progress
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user.
-
-    Raises
-    ------
-    ProjectionError, ConnectionFailed
-        As for `Neo4jStore.read_graph`.
-    """
+    """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user."""
     try:
         graph = store.read_graph(projection, recipe.entries, on_progress=on_progress)
     except RecipeError as error:
@@ -131,15 +117,13 @@ class PublishedModel:
     """
 
     run: RunRecord  # which wrote the coordinates
-    graph: (
-        Graph  # read now, its attributes encoded by the run's recipe, with those nodes of the run still there
-    )
+    graph: Graph  # as it is now, its attributes encoded by the run's recipe
     embedding: Array  # points of the hyperboloid, shape (N, d + 1), rows as in `graph`
     notes: tuple[str, ...] = ()  # what differs between now and then, one line each
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOutDistances:
     """Pairs that a training did not see, and the probability fitted without them."""
 
     edges: Array  # hyperbolic distances of held-out edges
@@ -153,13 +137,8 @@ def read_published(
 ) -> PublishedModel:
     """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
 
-    Raises
-    ------
-    ProjectionError
-        If the model has no published coordinates, the graph cannot be read, no node of the run is left, or
-        another run was published meanwhile.
-    ConnectionFailed
-        If the server is lost or refuses.
+    A ProjectionError if the model has no published coordinates, the graph cannot be read, no node of the run
+    is left, or another run was published meanwhile.
     """
     run = published_run(store, model)
     projection = Projection.from_dict(run.projection)
@@ -190,23 +169,17 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
 def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks | None:
     """Read the published predicted links of a model, the nearest pairs first; None if it has none.
 
-    Raises
-    ------
-    ProjectionError, ConnectionFailed
-        If another run was published meanwhile, or the server is lost or refuses.
+    A ProjectionError if another run was published meanwhile.
     """
     stored = store.read_links(published.graph, published.run.model)
     _check_still_published(store, published.run)
     return None if stored is None else PredictedLinks(*stored)
 
 
-def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> Pairs:
-    """Read at most `most` predicted links, the nearest pairs first: rows of the graph, int64 of shape (m, 2).
+def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> NDArray[np.int64]:
+    """Read at most `most` predicted links, the nearest pairs first: rows of the graph, shape (m, 2).
 
-    Raises
-    ------
-    ProjectionError, ConnectionFailed
-        As for `read_links`, and if the model has no published links.
+    A ProjectionError also if the model has no published links.
     """
     links = read_links(store, published)
     if links is None or not links.source.size:
@@ -217,15 +190,10 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> P
 def embed_in_plane(
     published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
 ) -> Array:
-    """Return points of the hyperbolic plane, float64 of shape (N, 3), rows as in the model's graph.
+    """Return points of the hyperbolic plane, shape (N, 3), rows as in the model's graph.
 
     They are the published ones, or, of more dimensions, those of a new training with the run's parameters and
-    seed, but two components.
-
-    Raises
-    ------
-    ProjectionError
-        If the graph offers nothing to learn from.
+    seed, but two components. A graph that offers nothing to learn from is a ProjectionError.
     """
     if published.embedding.shape[1] == 3:
         return published.embedding
@@ -234,51 +202,32 @@ def embed_in_plane(
 
 
 def hold_out(
-    published: PublishedModel,
-    *,
-    share: float = 0.15,
-    n_threads: int | None = None,
-    on_progress: Progress = no_progress,
-) -> HeldOut:
-    """Train a copy of a model without a share of the edges, and measure these against non-edges.
+    published: PublishedModel, *, n_threads: int | None = None, on_progress: Progress = no_progress
+) -> HeldOutDistances:
+    """Train a copy of a model, with the run's parameters and seed, without a share of the edges.
 
-    The probability comes from a second copy, trained without another tenth of the remaining edges: nothing
-    of the pairs that are measured has reached it.
-
-    Parameters
-    ----------
-    published : PublishedModel
-        The model; parameters and seed are those of its run.
-    share : float
-        Share of the edges to hold out, in (0, 1).
-    n_threads : int, optional
-        Threads to use; all cores when None.
-    on_progress : callable
-        Called with the stages of both trainings.
-
-    Raises
-    ------
-    ProjectionError
-        If no edge can be held out, or what remains offers nothing to learn from.
+    These are measured against non-edges. The probability comes from a second copy, trained without another
+    tenth of the remaining edges: nothing of the pairs that are measured has reached it. A ProjectionError if
+    no edge can be held out, or what remains offers nothing to learn from.
     """
     model = model_of(published.run).set_params(n_threads=n_threads)
     try:
-        split = split_edges(published.graph, share, random_state=model.random_state)
+        split = split_edges(published.graph, _HELD_OUT_SHARE, random_state=model.random_state)
     except ValueError as error:
         raise ProjectionError(f"nothing can be held out: {error}") from error
     points = _fitted(model, split.train, on_progress)
 
     progress = prefixed(on_progress, "probability: ")
     probability: LinkProbability | None = None
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
     try:
         probability = fit_link_probability(model, split.train, on_progress=progress)
     except CalibrationError as error:
-        notes = (str(error),)
+        notes.append(str(error))
     if "link_score" in published.run.parameters:
-        notes = (*notes, "the combined score ranks this model's links; the picture is of its distances")
+        notes.append("the combined score ranks this model's links; the picture is of its distances")
     edges, others = (pair_distances(points, pairs) for pairs in (split.test_edges, split.test_non_edges))
-    return HeldOut(edges, others, probability, notes)
+    return HeldOutDistances(edges, others, probability, tuple(notes))
 
 
 def label_groups(graph: Graph) -> list[str | None]:

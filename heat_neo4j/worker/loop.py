@@ -98,7 +98,7 @@ def _run_task(
     if action == "prune":
         count = store.prune(job.names.model, records=job.records, on_progress=on_progress)
         return Answer(DONE, "pruned", f"{count} records of earlier runs removed")
-    report = refresh(store, job, mode=mode, on_progress=on_progress, say=log)
+    report = refresh(store, job, mode=mode, on_progress=on_progress, log=log)
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:
@@ -123,7 +123,7 @@ class HealthFile:
         if self._path is None:
             return
         self._written = time.monotonic()
-        content = {"pid": os.getpid(), "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"), **self._state}
+        content = {"pid": os.getpid(), "written": _now(), **self._state}
         write_output(self._path, f"{json.dumps(content, indent=2)}\n".encode(), "--health-file")
 
     def now(self, **state: Any) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
-from heat_neo4j.pipeline.gate import Gate, Quality, compared_on_known_edges, held_out_quality
+from heat_neo4j.pipeline.gate import Gate, Quality, compared_on_present_edges, held_out_quality
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["main"]
@@ -49,7 +49,7 @@ def rejections(graph: Graph) -> tuple[list[float], Counter[str]]:
         assert old.auroc is not None
         assert new.auroc is not None
         gaps.append((old.auroc - new.auroc) / float(np.hypot(old.error, new.error)))
-        quality = compared_on_known_edges(new, graph, before, now, rows, rows, seed)
+        quality = compared_on_present_edges(new, graph, before, now, rows, rows, seed)
         quality = replace(quality, last_auroc=old.auroc, last_error=old.error)
         for problem in gate.problems(quality, None, local=False):
             why[problem.split(" AUROC")[0]] += 1

@@ -4,8 +4,6 @@ import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
-from heat_neo4j.cli.output import FORMATS
-from heat_neo4j.plots import FORMATS as SAVED
 from heat_neo4j.plots import style
 
 PICTURES = ("disk", "loss", "distances", "reliability", "degree")
@@ -20,10 +18,6 @@ def invoke(*arguments, code=2):
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     return result.stderr
-
-
-def test_the_formats_are_those_that_can_be_saved():
-    assert FORMATS == SAVED
 
 
 @pytest.mark.parametrize("picture", PICTURES)

@@ -11,7 +11,7 @@ from heat_neo4j.cli.report import describe
 from heat_neo4j.database.runs import RunRecord, _camel
 from heat_neo4j.database.versions import previous_of
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.pipeline.embed import model_of
+from heat_neo4j.pipeline.published_model import model_of
 
 NAMES = [_camel(part.name) for part in fields(RunRecord) if part.name != "damaged"]
 SCALARS = st.one_of(st.text(max_size=5), st.integers(-(2**63), 2**63 - 1), st.floats(), st.booleans())

@@ -15,7 +15,7 @@ from heat_neo4j.linkpred.splits import split_edges_of
 from heat_neo4j.pipeline.gate import (
     Gate,
     Quality,
-    compared_on_known_edges,
+    compared_on_present_edges,
     held_out_quality,
     last_quality,
     new_nodes_quality,
@@ -95,8 +95,8 @@ def test_placed_nodes_may_predict_a_little_worse():
 
 
 def test_present_edges_must_be_told_as_well_as_before():
-    assert problems(of(known=0.95, known_before=0.96)) == []
-    (problem,) = problems(of(known=0.93, known_before=0.96))
+    assert problems(of(present_auroc=0.95, present_auroc_before=0.96)) == []
+    (problem,) = problems(of(present_auroc=0.93, present_auroc_before=0.96))
     assert problem.startswith("it tells present edges from other pairs with AUROC 0.930")
 
 
@@ -174,31 +174,31 @@ def test_placed_nodes_are_measured_by_a_part_of_their_edges(graph):
     assert new_nodes_quality(model, graph, points, one) == Quality()
 
 
-def test_known_edges_are_those_between_the_rows(graph, model):
+def test_present_edges_are_those_between_the_rows(graph, model):
     rows = np.ones(graph.n_nodes, dtype=bool)
     points = lift(np.random.default_rng(0).normal(size=(graph.n_nodes, 3)))
-    found = compared_on_known_edges(GOOD, graph, model.embedding_, points, rows, rows, 0)
-    assert found.known_before > 0.8 > 0.6 > found.known
-    assert 0 < found.known_error < 0.05
-    assert compared_on_known_edges(GOOD, graph, points, points, ~rows, rows, 0) == GOOD
-    assert compared_on_known_edges(GOOD, graph, points, points, rows, ~rows, 0) == GOOD
+    found = compared_on_present_edges(GOOD, graph, model.embedding_, points, rows, rows, 0)
+    assert found.present_auroc_before > 0.8 > 0.6 > found.present_auroc
+    assert 0 < found.present_error < 0.05
+    assert compared_on_present_edges(GOOD, graph, points, points, ~rows, rows, 0) == GOOD
+    assert compared_on_present_edges(GOOD, graph, points, points, rows, ~rows, 0) == GOOD
 
 
-def test_where_some_nodes_were_trained_alone_only_their_known_edges_count(graph, model):
+def test_where_some_nodes_were_trained_alone_only_their_present_edges_count(graph, model):
     rows = np.ones(graph.n_nodes, dtype=bool)
     trained = np.arange(graph.n_nodes) < 8
     points = model.embedding_.copy()
     points[trained] = lift(np.random.default_rng(0).normal(size=(8, 3)))
-    spoilt = compared_on_known_edges(GOOD, graph, model.embedding_, points, rows, trained, 0)
-    others = compared_on_known_edges(GOOD, graph, model.embedding_, points, ~trained, ~trained, 0)
-    assert spoilt.known_before - spoilt.known > 3 * spoilt.known_error
-    assert others.known == others.known_before
+    spoilt = compared_on_present_edges(GOOD, graph, model.embedding_, points, rows, trained, 0)
+    others = compared_on_present_edges(GOOD, graph, model.embedding_, points, ~trained, ~trained, 0)
+    assert spoilt.present_auroc_before - spoilt.present_auroc > 3 * spoilt.present_error
+    assert others.present_auroc == others.present_auroc_before
 
 
-def test_a_fall_on_a_few_known_edges_is_chance():
-    few = {"auroc": None, "known_before": 0.9, "known_error": standard_error(0.9, 20, 20)}
-    assert problems(of(known=0.85, **few), local=True) == []
-    assert problems(of(known=0.6, **few), local=True)
+def test_a_fall_on_a_few_present_edges_is_chance():
+    few = {"auroc": None, "present_auroc_before": 0.9, "present_error": standard_error(0.9, 20, 20)}
+    assert problems(of(present_auroc=0.85, **few), local=True) == []
+    assert problems(of(present_auroc=0.6, **few), local=True)
 
 
 def test_the_last_auroc_is_that_of_the_last_training():

@@ -37,7 +37,7 @@ def test_the_first_is_a_full_run_and_the_second_finds_nothing_to_do(store, cyphe
     assert first.report.run.plan == store.runs(MODEL)[0].plan == first.plan.to_dict()
     before = snapshot(cypher)
     told = []
-    second = refresh(store, easy(), say=told.append)
+    second = refresh(store, easy(), log=told.append)
     assert (second.outcome, second.report, second.reason) == ("nothing", None, "the graph is as it was")
     assert told == ["nothing: the graph is as it was"]
     assert snapshot(cypher) == before  # no lease is left either
@@ -189,7 +189,7 @@ def test_a_small_change_moves_what_it_is_at_and_nothing_else(store, cypher, pape
     papers.delete(50)
     around = {46, 42, 30, 54, 58, 70} | {3, 40}
     told = []
-    report = refresh(store, easy(), say=told.append)
+    report = refresh(store, easy(), log=told.append)
     assert (report.outcome, report.decision) == ("published", "local")
     assert (report.changed.nodes_gone, report.changed.local, report.drift.moved) == (1, 8, 8)
     assert any(line.startswith("drift: 8 of 79 nodes moved, all by 0.") for line in told)
@@ -209,7 +209,7 @@ def test_points_that_nothing_can_go_on_from_are_computed_anew_in_full(store, cyp
     cypher(f"MATCH (n:{LABEL} {{key: 9}}) SET n[$name] = [1.0, 0.0, 0.0]", name=name)
     papers.add()
     told = []
-    report = refresh(store, easy(), say=told.append)
+    report = refresh(store, easy(), log=told.append)
     assert (report.outcome, report.decision) == ("published", "full")
     line = "full: the published points are no start for a local refresh: "
     assert told[1] == f"{line}Poincare coordinates must have norm below 1"
@@ -226,7 +226,7 @@ def test_a_version_that_does_not_pass_is_recorded_and_the_old_one_stays(store, c
     papers.rewire()
     strict = make_job(gate=Gate(max_auroc_drop=1.0, max_below_degree=1.0, min_overlap=0.0, max_move=1e-9))
     told = []
-    report = refresh(store, strict, say=told.append)
+    report = refresh(store, strict, log=told.append)
     assert (report.outcome, report.decision) == ("rejected", "warm")
     assert told[-1].startswith("rejected: nodes moved by")
     assert papers.seen() == before
@@ -322,7 +322,7 @@ def test_a_lease_that_was_lost_publishes_nothing(store, cypher, papers):
             )
 
     with pytest.raises(LeaseHeld, match="was taken over"):
-        refresh(store, easy(), say=steal)
+        refresh(store, easy(), log=steal)
     assert papers.seen() == before
     assert papers.published()["leaseHolder"] == "thief"
     cypher("MATCH (m:HeatModel {name: $m}) SET m.leaseHolder = null, m.leaseUntil = null", m=MODEL)

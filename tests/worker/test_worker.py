@@ -89,7 +89,7 @@ def test_a_health_file_that_cannot_be_written_is_refused_first_and_grows_old_lat
 def perform(monkeypatch, effect, action=None, mode=None):
     told, asked = [], []
 
-    def refresh(store, job, *, mode, on_progress, say):
+    def refresh(store, job, *, mode, on_progress, log):
         asked.append(mode)
         if isinstance(effect, BaseException):
             raise effect

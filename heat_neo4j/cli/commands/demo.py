@@ -12,11 +12,10 @@ import click
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import FILE_OUT, database_options, option
+from heat_neo4j.cli.options import FILE_OUT, checked_picture, database_options, option
 from heat_neo4j.cli.output import (
     Reporter,
     as_json,
-    check_picture,
     facts,
     format_seconds,
     plural,
@@ -54,7 +53,7 @@ heat demo --picture library.svg
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @option(
-    "--picture", type=FILE_OUT, default="heat-demo.png",
+    "--picture", type=FILE_OUT, default="heat-demo.png", callback=checked_picture,
     help="Where to save the picture: .png, .svg or .pdf.",
 )  # fmt: skip
 @option(
@@ -70,10 +69,7 @@ def demo(picture: Path, version: str | None, **options: Any) -> None:
     a picture. With NEO4J_URI or --uri it uses that server and starts none. Twice is the same as once.
     """
     from heat_neo4j.demo.stdlib import read_import_graph
-    from heat_neo4j.plots import check_installed
 
-    check_installed()
-    check_picture(picture, "--picture")
     if version is not None and options["uri"] is not None:
         raise click.UsageError("--version is for the local server, but --uri or NEO4J_URI names one")
     if not as_json():

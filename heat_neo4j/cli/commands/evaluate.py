@@ -15,8 +15,17 @@ from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_fro
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.evaluation_tables import RowPrinter, show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import FILE, FILE_IN, Decorator, database_options, option, setting_options, stack
-from heat_neo4j.cli.output import Reporter, as_json, check_picture
+from heat_neo4j.cli.options import (
+    FILE,
+    FILE_IN,
+    Decorator,
+    checked_picture,
+    database_options,
+    option,
+    setting_options,
+    stack,
+)
+from heat_neo4j.cli.output import Reporter, as_json
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.values import Count, Number
 from heat_neo4j.errors import ProjectionError
@@ -61,22 +70,13 @@ FILES_IN_PLACE = (("attributes", "--attribute", "--attribute-file"), ("labels", 
 SHARE = Number(0, 1, min_open=True, max_open=True)
 
 
-def _checked_picture(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
-    if path is not None:
-        from heat_neo4j.plots import check_installed
-
-        check_installed()
-        check_picture(path, "--picture")
-    return path
-
-
 options_of_all: Decorator[Any] = stack(
     option(
         "--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
         help="Repeat so many times, with seeds from --random-state (else 0) on, and show the spread.",
     ),
     option(
-        "--picture", level="more", heading=HEADING, type=FILE, callback=_checked_picture,
+        "--picture", level="more", heading=HEADING, type=FILE, callback=checked_picture,
         help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'.",
     ),
     option(

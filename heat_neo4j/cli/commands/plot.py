@@ -10,14 +10,22 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import FILE_OUT, Decorator, database_options, option, setting_options, stack
-from heat_neo4j.cli.output import Reporter, check_picture, facts, plural, printed_as_json
+from heat_neo4j.cli.options import (
+    FILE_OUT,
+    Decorator,
+    checked_picture,
+    database_options,
+    option,
+    setting_options,
+    stack,
+)
+from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
 from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
-    from heat_neo4j.pipeline.published_model import HeldOut
+    from heat_neo4j.pipeline.published_model import HeldOutDistances
 
 __all__ = ["plot"]
 
@@ -30,20 +38,12 @@ HELD_OUT = "trained anew without {edges}; the model's own training saw them"
 MOST_EDGES = 50_000
 
 
-def _checked_output(context: click.Context, _: click.Parameter, path: Path) -> Path:
-    from heat_neo4j.plots import check_installed
-
-    check_picture(path, "--output")
-    check_installed()
-    return path
-
-
 def _picture_options(name: str) -> Decorator[Any]:
     """Return the options of every picture; `name` is in the file's default name."""
     return stack(
         option(
             "--output", heading="Picture", type=FILE_OUT, default=f"heat-{name}.png",
-            callback=_checked_output, help="Where to save the picture: .png, .svg or .pdf.",
+            callback=checked_picture, help="Where to save the picture: .png, .svg or .pdf.",
         ),
         option("--title", heading="Picture", metavar="TEXT", help="Line above the picture; '' for none."),
         setting_options("write.model"),
@@ -191,7 +191,7 @@ def degree(model: str, **options: Any) -> None:
     _finish(axes, options, published.run, published.notes, f"Hierarchy in model {model!r}")
 
 
-def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOut, list[str]]:
+def _held_out(model: str, options: Mapping[str, Any]) -> tuple[RunRecord, HeldOutDistances, list[str]]:
     """Read a model and train its copies on a part of the edges; the notes say so."""
     from heat_neo4j.pipeline import published_model
 

@@ -53,7 +53,7 @@ def refresh(mode: str, dry_run: bool, **options: Any) -> None:
             if not progress.quiet:
                 print_line(line, err=True)
 
-        report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, say=print_above)
+        report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, log=print_above)
     _show(report)
     if report.outcome == "rejected" and report.report is not None:
         run_id, why = report.report.run.run_id, report.report.run.error

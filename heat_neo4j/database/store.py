@@ -27,7 +27,6 @@ from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
 from heat_neo4j.database.read.counts import ProjectionCounts, count_projection
-from heat_neo4j.database.read.properties import read_property
 from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
@@ -35,7 +34,7 @@ from heat_neo4j.database.read.published import (
     read_links,
     read_stored,
 )
-from heat_neo4j.database.read.reader import read_graph
+from heat_neo4j.database.read.reader import read_graph, read_property
 from heat_neo4j.database.runs import (
     EMBEDDING,
     LINKS,

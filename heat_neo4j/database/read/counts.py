@@ -25,42 +25,18 @@ _SAMPLE_NODES = 1_000
 
 @dataclass(frozen=True)
 class ProjectionCounts:
-    """Sizes of a projection.
-
-    Parameters
-    ----------
-    nodes : int
-        Nodes that match.
-    relationships : int
-        Relationships that leave them; those to other nodes, too, so an upper bound.
-    isolated : int
-        Nodes that none of these leaves or reaches.
-    hub_share : float
-        Share of the ends of relationships that lie at hubs, from 0 to 1.
-    attribute_columns : int
-        Columns that the attributes of the sampled nodes take. Strings and texts may take more over all nodes.
-    attribute_share : float
-        Share of values other than 0 in these columns, from 0 to 1.
-    """
+    """Sizes of a projection; shares are from 0 to 1."""
 
     nodes: int
-    relationships: int
-    isolated: int
-    hub_share: float
-    attribute_columns: int
-    attribute_share: float
+    relationships: int  # those that lead to other nodes, too: an upper bound
+    isolated: int  # nodes that none of these leaves or reaches
+    hub_share: float  # of the ends of relationships: those at hubs
+    attribute_columns: int  # of the sampled nodes; strings and texts may take more over all nodes
+    attribute_share: float  # of the values in these columns: those other than 0
 
 
 def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
-    """Return the sizes of a projection: exact counts, attributes from a sample of about 1000 nodes.
-
-    Raises
-    ------
-    ProjectionError
-        If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
-    ConnectionFailed
-        If the server is lost or refuses.
-    """
+    """Return the sizes of a projection: exact counts, attributes from a sample of about 1000 nodes."""
     scope = Scope.resolve(connection, projection).require()
     statement = load_statement("read/node_count", **scope.nodes())
     n_nodes: int = connection.read(statement, scope.parameters(), doing="counting nodes")[0]["nodes"]

@@ -25,34 +25,16 @@ _LOOKED_AT = 1000  # nodes or relationships of each
 
 @dataclass(frozen=True)
 class Scope:
-    """What of a database a projection covers, as text for its statements.
-
-    Parameters
-    ----------
-    projection : Projection
-        What was asked for.
-    problems : tuple of str
-        Names that the database does not have and filters that it does not accept, one line each.
-    predicted_types : tuple of str
-        Relationship types of predicted links, left out if the projection names no types.
-    any_id : str or None
-        The element id of some node; None if the database is empty.
-    """
+    """What of a database a projection covers, as text for its statements."""
 
     projection: Projection
-    problems: tuple[str, ...]
-    predicted_types: tuple[str, ...]
-    any_id: str | None
+    problems: tuple[str, ...]  # names that are not there and filters that are not accepted, a line each
+    predicted_types: tuple[str, ...]  # of predicted links, left out if the projection names no types
+    any_id: str | None  # the element id of some node; None if the database is empty
 
     @classmethod
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
-        """Hold `projection` against the database of `connection`.
-
-        Raises
-        ------
-        ConnectionFailed
-            If the server is lost or refuses.
-        """
+        """Hold `projection` against the database of `connection`."""
         known = connection.read(load_statement("read/names"), doing="reading names")[0]
         predicted = known["predicted"]
         problems = [
@@ -62,13 +44,7 @@ class Scope:
         return cls(projection, tuple(problems), tuple(sorted(predicted)), known["id"])
 
     def require(self) -> Self:
-        """Return this scope if nothing is wrong with it.
-
-        Raises
-        ------
-        ProjectionError
-            With the first problem.
-        """
+        """Return this scope if nothing is wrong with it; raise its first problem otherwise."""
         if self.problems:
             raise ProjectionError(self.problems[0])
         return self

@@ -44,14 +44,8 @@ def write(connection: Connection, work: Callable[[Transaction], T], *, doing: st
     The driver repeats what a lost connection or a deadlock undid. Two more cases are repeated here, so `work`
     must change nothing when it is repeated after a commit (all statements of this package are so): the
     connection broke while the commit was on its way, and nobody knows whether it happened; or something that
-    was matched had been deleted by another transaction before it could be locked.
-
-    Raises
-    ------
-    WriteRefused
-        If the user may not write, or the database is read-only.
-    ConnectionFailed, WriteFailed
-        If the server was lost, or refuses.
+    was matched had been deleted by another transaction before it could be locked. A WriteRefused if the user
+    may not write, or the database is read-only.
     """
     return _repeated(lambda: connection.write_transaction(work, doing=doing), _is_repeatable, _ATTEMPTS)
 

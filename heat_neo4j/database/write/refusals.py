@@ -1,4 +1,4 @@
-"""What writing must not touch: checked before the first value is sent."""
+"""What writing must not touch: a `WriteRefused` before the first value is sent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ __all__ = ["refuse_foreign_values", "refuse_input_names", "refuse_renaming", "re
 
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse to write to what `graph` was read from: the next run would read its own output.
-
-    Raises
-    ------
-    WriteRefused
-        If a property or the relationship type is one of the projection's.
-    """
+    """Refuse to write to what `graph` was read from: the next run would read its own output."""
     projection = graph.provenance.projection
     if EMBEDDING in parts:
         read = {projection.get("key"), *projection.get("attributes", ())}
@@ -38,13 +32,7 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
 
 
 def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names under which another model has values in the graph.
-
-    Raises
-    ------
-    WriteRefused
-        Naming the other model.
-    """
+    """Refuse names under which another model has values in the graph."""
     for run in book.runs:
         if run.model == names.model:
             continue
@@ -61,13 +49,7 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
 
 
 def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names other than those under which the model is published: its readers go by them.
-
-    Raises
-    ------
-    WriteRefused
-        Naming both.
-    """
+    """Refuse names other than those under which the model is published: its readers go by them."""
     version, used = book.published(names.model), book.names(names.model)
     pairs = [(used.link_type, names.link_type)] if "linkRun" in version and LINKS in parts else []
     if "run" in version and EMBEDDING in parts:
@@ -83,13 +65,7 @@ def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) 
 def refuse_foreign_values(
     connection: Connection, book: Bookkeeping, names: WriteNames, parts: Sequence[str]
 ) -> None:
-    """Refuse property and type names under which the graph has values that no run of this model wrote.
-
-    Raises
-    ------
-    WriteRefused
-        With their number and an example.
-    """
+    """Refuse property and type names under which the graph has values that no run of this model wrote."""
     advice = "choose other names, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
         copies = names.placeholders("plain", "staged", "previous")

@@ -61,10 +61,7 @@ def check_projection(
     recipe: Sequence[Mapping[str, Any]] | None = None,
     on_progress: Progress = no_progress,
 ) -> ProjectionReport:
-    """Read everything as `read_graph` does, and report all that is wrong instead of raising the first.
-
-    Where the recipe does not fit, the report says so and is of one learnt from the values.
-    """
+    """Read everything as `read_graph` does, and report all that is wrong instead of raising the first."""
     scope = Scope.resolve(connection, projection)
     report = ProjectionReport(connection.server, projection, scope.problems, scope.predicted_types)
     if scope.problems:

@@ -10,32 +10,14 @@ import neo4j
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.server_errors import one_line
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
-__all__ = ["BatchTooLarge", "fitting", "stopping", "write", "write_batches"]
+__all__ = ["stopping", "write", "write_batches"]
 
 T = TypeVar("T")
 _ATTEMPTS = 4
 _BATCH_ATTEMPTS = 20  # each of which gets further
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
-
-
-class BatchTooLarge(WriteFailed):
-    """The server has not the memory for one transaction of this size; a smaller one may do."""
-
-
-@contextmanager
-def fitting() -> Iterator[None]:
-    """Raise `BatchTooLarge` at once where the driver would try the same for half a minute."""
-    try:
-        yield
-    except driver_errors.Neo4jError as error:
-        if "OutOfMemory" not in str(error.code):
-            raise
-        raise BatchTooLarge(
-            f"the server has too little memory for a transaction: {one_line(error)}"
-        ) from error
 
 
 def write(connection: Connection, work: Callable[[Transaction], T], *, doing: str) -> T:

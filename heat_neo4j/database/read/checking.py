@@ -129,19 +129,17 @@ class _PropertyCheck:
         for attribute, table in self._tables.items():
             if attribute not in self._problems:
                 self._note(attribute, table.check_present)
-        found = None if recipe is None or self._problems else self._by_recipe(recipe)
-        if found is None:
-            found = self._learnt()
+        encoded = None if recipe is None or self._problems else self._by_recipe(recipe)
+        if encoded is None:
+            encoded = self._learnt()
         else:
-            self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in found.values())
+            self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in encoded.values())
         if self._key is not None:
             self._note(None, partial(rows_by_key, self._key, self._keys))
-        attributes = [self._facts(attribute, each.recipe[0]) for attribute, each in found.items()]
-        self.advice = [
-            line
-            for attribute, each in found.items()
-            for line in _advice(attribute, each.recipe[0], each.filled)
-        ]
+        attributes = []
+        for attribute, each in encoded.items():
+            attributes.append(self._facts(attribute, each.recipe[0]))
+            self.advice.extend(_advice(attribute, each.recipe[0], each.filled))
         return attributes, list(self._problems.values())
 
     def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
@@ -157,14 +155,14 @@ class _PropertyCheck:
             return None
 
     def _learnt(self) -> dict[Attribute, Attributes]:
-        found: dict[Attribute, Attributes] = {}
-
-        def learn(attribute: Attribute) -> None:
-            found[attribute] = self._tables[attribute].finish(self._rows)
-
+        """Return each readable attribute as it encodes its own values."""
+        encoded = {}
         for attribute in [each for each in self._tables if each not in self._problems]:
-            self._note(attribute, partial(learn, attribute))
-        return found
+            try:
+                encoded[attribute] = self._tables[attribute].finish(self._rows)
+            except ProjectionError as error:
+                self._problems[attribute] = str(error)
+        return encoded
 
     def _missing_among(self, attribute: Attribute, positions: Positions, values: Sequence[Any]) -> int:
         """Return how many of the nodes at `positions` lack the attribute where it counts."""

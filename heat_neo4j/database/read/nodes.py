@@ -109,9 +109,9 @@ def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
         )
     kinds = set(map(type, keys))
     if kinds not in ({int}, {str}, set()):
-        found = " and ".join(sorted(kind.__name__ for kind in kinds))
+        mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ProjectionError(
-            f"key {name!r} has {found} values: a key must be all whole numbers or all strings"
+            f"key {name!r} has {mixed} values: a key must be all whole numbers or all strings"
         )
     order = sorted(range(len(keys)), key=keys.__getitem__)
     twice = {keys[one]: None for one, next_one in pairwise(order) if keys[one] == keys[next_one]}

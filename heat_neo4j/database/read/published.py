@@ -85,9 +85,9 @@ def _read_whole(
         version = read_version(connection, model)
         if run not in version:
             return None
-        found, now = read(version), read_version(connection, model)
+        result, now = read(version), read_version(connection, model)
         if (now.get(run), now.get(staged)) == (version.get(run), version.get(staged)):
-            return found
+            return result
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
 

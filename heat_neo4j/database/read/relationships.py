@@ -118,9 +118,9 @@ class RelationshipTable:
             advice = "times are numbers, dates or datetimes; set them in Neo4j, such as date('2024-03-01')"
             raise ProjectionError(f"time {name!r} is not usable: {self._bad_times}: {advice}")
         if all(kinds.values()):
-            found = " and ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            mixed = " and ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             raise ProjectionError(
-                f"time {name!r} is not usable: it mixes {found}: make them one kind in Neo4j"
+                f"time {name!r} is not usable: it mixes {mixed}: make them one kind in Neo4j"
             )
         if self.kept and self.counts["relationships_without_time"] == self.kept:
             advice = "name another property, or leave the time out"

@@ -7,15 +7,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 
 import numpy as np
+from neo4j.exceptions import Neo4jError
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
+from heat_neo4j.database.server_errors import one_line
+from heat_neo4j.database.transactions import write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
 from heat_neo4j.errors import WriteFailed
 
 __all__ = [
+    "BatchTooLarge",
     "Columns",
     "Rounds",
     "coordinate_columns",
@@ -30,6 +33,10 @@ Columns = Callable[[int, int], Parameters]
 Rounds = Sequence[Sequence[tuple[int, int]]]
 """Ranges of rows (begin, end), round by round; those of one round can be written at the same time."""
 _FEWEST_ROWS = 100
+
+
+class BatchTooLarge(WriteFailed):
+    """The server has not the memory for one transaction of this size; a smaller one may do."""
 
 
 def equal_parts(total: int, lanes: int) -> Rounds:
@@ -91,8 +98,13 @@ def send(
         parameters = {**held, "lane": lane, **columns(begin, end)}
 
         def work(transaction: Transaction) -> int:
-            with fitting():
+            try:
                 return int(transaction.run(statement, parameters).records[0]["written"])
+            except Neo4jError as error:
+                if "OutOfMemory" not in str(error.code):
+                    raise
+                message = f"the server has too little memory for a transaction: {one_line(error)}"
+                raise BatchTooLarge(message) from error  # the driver would try the same for half a minute
 
         rows_written = write(connection, work, doing=f"in stage {stage!r}")
         if not rows_written:

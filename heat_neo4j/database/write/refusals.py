@@ -70,20 +70,22 @@ def refuse_foreign_values(
     if EMBEDDING in parts:
         copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", **copies)
-        holders = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
-        found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]
-        if found["found"]:
+        parameters = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
+        doing = "looking for values that would be overwritten"
+        row = connection.read(statement, parameters, doing=doing)[0]
+        if row["found"]:
             raise WriteRefused(
-                f"{found['found']} nodes (e.g. {found['example']}) have {names.embedding}, {names.radius}, "
+                f"{row['found']} nodes (e.g. {row['example']}) have {names.embedding}, {names.radius}, "
                 f"{names.run} or {names.vector}, perhaps with Staged or Previous at its end, from elsewhere, "
                 f"not from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
         statement = load_statement("write/foreign_links", copies=names.links)
-        holders = {"runs": book.holders(names.model, LINKS), "plain": names.link_type, "run_id": RUN_ID}
-        found = connection.read(statement, holders, doing="looking for relationships of the same type")[0]
-        if found["found"]:
+        parameters = {"runs": book.holders(names.model, LINKS), "plain": names.link_type, "run_id": RUN_ID}
+        doing = "looking for relationships of the same type"
+        row = connection.read(statement, parameters, doing=doing)[0]
+        if row["found"]:
             raise WriteRefused(
-                f"{found['found']} relationships (e.g. {found['example']}) of type {found['type']!r} are "
+                f"{row['found']} relationships (e.g. {row['example']}) of type {row['type']!r} are "
                 f"not from a run of model {names.model!r}: {advice}; they stay as they are"
             )

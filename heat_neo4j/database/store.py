@@ -310,7 +310,7 @@ class Neo4jStore:
         ValueError
             If the shape is wrong or the points are not on the hyperboloid.
         WriteRefused
-            If a value is not finite, or names are taken, too.
+            Also if a value is not finite, or names are taken.
         """
         columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
         options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
@@ -322,12 +322,7 @@ class Neo4jStore:
             return run.publish()
 
     def write_links(
-        self,
-        graph: Graph,
-        links: Links,
-        *,
-        dry_run: bool = False,
-        **options: Unpack[WriteOptions],
+        self, graph: Graph, links: Links, *, dry_run: bool = False, **options: Unpack[WriteOptions]
     ) -> RunRecord:
         """Write predicted links between the nodes of `graph`, and publish them.
 
@@ -335,9 +330,7 @@ class Neo4jStore:
         ----------
         links : PredictedLinks
             What `predict_links` gave for it.
-        dry_run : bool
-            Check everything and say what would be written, without writing.
-        **options
+        dry_run, **options
             As for `write_embedding`.
 
         Returns

@@ -10,6 +10,7 @@ import neo4j
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
+from heat_neo4j.database.server_errors import is_deleted_meanwhile
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
 __all__ = ["stopping", "write", "write_batches"]
@@ -97,8 +98,7 @@ def _is_forbidden(error: HeatError) -> bool:
 
 
 def _is_repeatable(error: HeatError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, driver_errors.IncompleteCommit) or _code(cause) == "EntityNotFound"
+    return isinstance(error.__cause__, driver_errors.IncompleteCommit) or is_deleted_meanwhile(error)
 
 
 def _code(cause: BaseException | None) -> str:

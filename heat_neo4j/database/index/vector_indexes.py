@@ -126,12 +126,10 @@ def _indexed(names: WriteNames) -> list[str]:
 
 
 def _is_own(index: VectorIndex, names: WriteNames) -> bool:
-    ours = {
-        names.index_of(index.label): names.plain,
-        names.staged_index_of(index.label): names.staged,
-    }.get(index.name)
-    return (
-        index.dimension is not None and ours is not None and index.property in (ours.embedding, ours.vector)
+    copies = ((names.index_of, names.plain), (names.staged_index_of, names.staged))
+    return index.dimension is not None and any(
+        index.name == name_of(index.label) and index.property in (copy.embedding, copy.vector)
+        for name_of, copy in copies
     )
 
 

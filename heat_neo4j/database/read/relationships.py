@@ -18,9 +18,6 @@ from heat_neo4j.graph import check_weights, earliest_times
 __all__ = ["RelationshipTable"]
 
 _EXAMPLE_CHARACTERS = 40
-_COUNTS = ("relationships", "relationships_to_outside", "relationships_to_itself")
-_WEIGHT_COUNTS = ("relationships_without_weight", "relationships_of_zero_weight")
-_TIME_COUNTS = ("relationships_without_time",)
 
 
 class RelationshipTable:
@@ -40,11 +37,11 @@ class RelationshipTable:
         self._bad_weights = _Faults(name_of)
         self._bad_times = _Faults(name_of)
         self._time_kinds = Counter({"dates": 0, "numbers": 0})
-        counted = [
-            *_COUNTS,
-            *(() if projection.weight is None else _WEIGHT_COUNTS),
-            *(() if projection.time is None else _TIME_COUNTS),
-        ]
+        counted = ["relationships", "relationships_to_outside", "relationships_to_itself"]
+        if projection.weight is not None:
+            counted += ["relationships_without_weight", "relationships_of_zero_weight"]
+        if projection.time is not None:
+            counted += ["relationships_without_time"]
         self.counts = Counter(dict.fromkeys(counted, 0))
 
     def add(

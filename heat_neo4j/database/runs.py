@@ -39,23 +39,6 @@ RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
 TYPES = ("HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
 """Relationships between nodes of these."""
 
-# Fields of RunRecord whose property on the run node is JSON text.
-_JSON_FIELDS = (
-    "parameters",
-    "versions",
-    "projection",
-    "attribute_recipe",
-    "counts",
-    "stage_seconds",
-    "training",
-    "plan",
-    "settings",
-    "fingerprint",
-    "changes",
-    "quality",
-    "drift",
-)
-
 
 @dataclass(frozen=True)
 class RunRecord:
@@ -201,7 +184,6 @@ class RunRecord:
         """Return the record that a run node's properties hold; those unknown here or damaged are left out."""
         values: dict[str, Any] = {}
         damaged = []
-        kinds = get_type_hints(cls)
         for part in fields(cls):
             value = properties.get(_camel(part.name))
             if value is None:
@@ -212,7 +194,7 @@ class RunRecord:
                 value = tuple(value)
             elif hasattr(value, "to_native"):
                 value = value.to_native()
-            if _is_kind(value, kinds[part.name]):
+            if _is_kind(value, _KINDS[part.name]):
                 values[part.name] = value
             else:
                 damaged.append(_camel(part.name))
@@ -255,6 +237,11 @@ class RunRecord:
             name: value.isoformat() if isinstance(value, datetime) else _plain(value)
             for name, value in values.items()
         }
+
+
+_KINDS = get_type_hints(RunRecord)
+_JSON_FIELDS = [name for name, kind in _KINDS.items() if get_origin(kind) in (Mapping, Sequence)]
+"""Fields whose property on the run node is JSON text."""
 
 
 @dataclass(frozen=True)

@@ -141,5 +141,5 @@ def _version(now: Version, before: Version) -> dict[str, Any]:
             "previousSpace": before.get("space"),
             "previousLinkRun": before.get("linkRun"),
         }
-        version |= _only(previous, previous)
+        version |= {name: value for name, value in previous.items() if value is not None}
     return version

@@ -62,10 +62,10 @@ class Neo4jStore:
     ProjectionError
         By every method that reads: if the server refuses a statement or a value of it.
     WriteRefused
-        By every method that writes: if the user may not write, or what is there would be overwritten.
+        By every method that writes: if the user may not write, or values of others would be overwritten.
     LeaseHeld
-        By every method that writes coordinates, links or indexes: if another process writes versions of the
-        model.
+        By every method that writes or removes coordinates, links or indexes: if another process writes
+        versions of the model.
     WriteFailed
         By every method that writes: if it stopped half-way. What was published before is untouched, and to
         repeat completes the work.

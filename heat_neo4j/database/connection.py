@@ -34,28 +34,32 @@ __all__ = [
 
 T = TypeVar("T")
 
+Auth = tuple[str, str] | neo4j.Auth | None
+Parameters = Mapping[str, Any]
+Tracer = Callable[[str, Parameters], None]
+
 CONNECT_SECONDS = 15.0
 """How long one attempt to connect may take, with all that is said before the first statement."""
-
 PATIENCE_SECONDS = 120.0
 """How long a server that was lost is waited for, from the last time that it was heard of."""
 
-_SAY_SECONDS = 10.0
+_ATTEMPTS = 4
+_LOG_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
+# Names that the database has not met are normal on a first run, or reported by us with a suggestion.
+# Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
+_QUIET_OPTION = (
+    "notifications_disabled_categories"
+    if neo4j.__version__.startswith("5.")
+    else "notifications_disabled_classifications"
+)
 _log = logging.getLogger(__name__)
 
 
 class Patience:
-    """Repeats transactions that a lost server cut off, until it has been silent for too long.
+    """Repeats transactions that a lost server cut off, until it has been silent for too many seconds.
 
     What is tried after the patience has ended, such as giving a lease back, is tried once.
-
-    Parameters
-    ----------
-    address : str
-        How the log names the server.
-    seconds : float
-        How long a lost server is waited for; 0 repeats nothing.
     """
 
     def __init__(self, address: str, seconds: float) -> None:
@@ -89,13 +93,13 @@ class Patience:
         """Log every ten seconds that the block has not ended."""
         over = threading.Event()
 
-        def say() -> None:
+        def log() -> None:
             began = time.monotonic()
-            while not over.wait(_SAY_SECONDS):
+            while not over.wait(_LOG_SECONDS):
                 waited = time.monotonic() - began
                 _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, doing, waited)
 
-        watcher = threading.Thread(target=say, name="heat waiting", daemon=True)
+        watcher = threading.Thread(target=log, name="heat waiting", daemon=True)
         watcher.start()
         try:
             yield
@@ -113,51 +117,20 @@ def _is_silence(error: BaseException) -> bool:
     return False
 
 
-Auth = tuple[str, str] | neo4j.Auth | None
-Parameters = Mapping[str, Any]
-Tracer = Callable[[str, Parameters], None]
-
-_ATTEMPTS = 4
-# Names that the database has not met are normal on a first run, or reported by us with a suggestion.
-# Driver 5 knows the option by one name and warns about the other; driver 6 does the reverse.
-_QUIET_OPTION = (
-    "notifications_disabled_categories"
-    if neo4j.__version__.startswith("5.")
-    else "notifications_disabled_classifications"
-)
-
-
 @dataclass(frozen=True)
 class ServerInfo:
-    """What is known of the server and the database in use.
+    """The server, and the database in use."""
 
-    Parameters
-    ----------
-    version : str
-        Server version, e.g. ``"5.26.30"``.
-    edition : str
-        ``"community"`` or ``"enterprise"``.
-    address : str
-        ``host:port`` that answered.
-    database : str
-        Name of the database every statement runs in.
-    """
-
-    version: str
-    edition: str
-    address: str
+    version: str  # such as "5.26.30"
+    edition: str  # "community" or "enterprise"
+    address: str  # host:port that answered
     database: str
 
 
 class Transaction:
     """A running transaction, as the work that a `Connection` runs sees it.
 
-    Parameters
-    ----------
-    inner : neo4j.ManagedTransaction or neo4j.Transaction
-        The driver's transaction.
-    tracer : callable, optional
-        Called with each statement and its parameters before they are sent.
+    `tracer` is called with each statement and its parameters before they are sent.
     """
 
     def __init__(self, inner: neo4j.ManagedTransaction | neo4j.Transaction, tracer: Tracer | None) -> None:
@@ -179,18 +152,11 @@ class Connection:
     """A driver, one database of its server, and the rules by which this package talks to it.
 
     Every transaction is a managed one: the driver repeats it when that can help, so the work given must
-    have no effect outside the transaction before it has returned.
+    have no effect outside the transaction before it has returned. All methods raise `ConnectionFailed` if the
+    server is lost or refuses the user, and where it refuses a statement or a value `ProjectionError` when
+    reading, `WriteFailed` when writing.
 
-    Parameters
-    ----------
-    driver : neo4j.Driver
-        A ready driver; closed by `close` only if `owns_driver`.
-    database : str, optional
-        Database name; the user's home database if not given.
-    address : str
-        How messages name the server; kept as an attribute.
-    owns_driver : bool
-        Whether `close` closes the driver.
+    `database` is the user's home database if not given; `address` is how messages name the server.
     """
 
     def __init__(
@@ -211,13 +177,7 @@ class Connection:
 
     @classmethod
     def open(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
-        """Open a driver on `uri` and see that the server and the database answer.
-
-        Raises
-        ------
-        ConnectionFailed
-            If the address is malformed, nothing answers, the login is refused or there is no such database.
-        """
+        """Open a driver on `uri` and see that the server and the database answer."""
         address = checked_address(uri)
         driver = neo4j.GraphDatabase.driver(
             address,
@@ -259,29 +219,18 @@ class Connection:
     def read(
         self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
     ) -> list[neo4j.Record]:
-        """Run one statement in a read transaction; return all its records.
-
-        Raises
-        ------
-        ConnectionFailed
-            If the server is lost or refuses.
-        ProjectionError
-            If the server refuses the statement or one of its values.
-        """
+        """Run one statement in a read transaction; return all its records."""
         return self.read_transaction(lambda current: current.run(statement, parameters).records, doing=doing)
 
     def read_once(
         self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
     ) -> list[neo4j.Record]:
-        """Do as `read`, but without another attempt: where that waits for a server to come back, this fails.
-
-        Raises
-        ------
-        ConnectionFailed, ProjectionError
-            As for `read`, or if the server gives up for now.
-        """
+        """Do as `read`, but without another attempt: fail where that waits for a server to come back."""
+        database = self.server.database
         with (
-            self._session(neo4j.READ_ACCESS, self.server.database, doing) as session,
+            self._translated(neo4j.READ_ACCESS, database, doing),
+            self._patience.watched(doing),
+            self._driver_session(neo4j.READ_ACCESS, database) as session,
             session.begin_transaction(metadata=_metadata(doing)) as inner,
         ):
             return Transaction(inner, self.tracer).run(statement, parameters).records
@@ -290,11 +239,6 @@ class Connection:
         """Run `work` in a managed transaction in which the server refuses every write; return its result.
 
         Repeated when something was deleted between being matched and being looked at.
-
-        Raises
-        ------
-        ConnectionFailed, ProjectionError
-            As for `read`.
         """
         for _ in range(_ATTEMPTS - 1):
             try:
@@ -305,15 +249,7 @@ class Connection:
         return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
 
     def write_transaction(self, work: Callable[[Transaction], T], *, doing: str = "writing") -> T:
-        """Run `work` in a managed write transaction; return its result.
-
-        Raises
-        ------
-        ConnectionFailed
-            If the server is lost or refuses the user.
-        WriteFailed
-            If the server refuses a statement.
-        """
+        """Run `work` in a managed write transaction; return its result."""
         return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing)
 
     def run_batches(
@@ -322,11 +258,6 @@ class Connection:
         """Run a statement of ``CALL ... IN TRANSACTIONS``, which the server commits batch by batch.
 
         Repeated from its beginning when that can help.
-
-        Raises
-        ------
-        ConnectionFailed, WriteFailed
-            As for `write_transaction`.
         """
         query = neo4j.Query(statement, metadata=_metadata(doing))
 
@@ -351,15 +282,6 @@ class Connection:
 
         with self._translated(access, database, doing):
             return self._patience.repeated(attempt, doing)
-
-    @contextmanager
-    def _session(self, access: str, database: str | None, doing: str) -> Iterator[neo4j.Session]:
-        with (
-            self._translated(access, database, doing),
-            self._patience.watched(doing),
-            self._driver_session(access, database) as session,
-        ):
-            yield session
 
     def _translated(self, access: str, database: str | None, doing: str) -> AbstractContextManager[None]:
         refusal = ProjectionError if access == neo4j.READ_ACCESS else WriteFailed

@@ -43,55 +43,21 @@ _CAUSE = re.compile(r"Caused by: (?:[\w.$]+: )?(.+)", re.DOTALL)
 
 
 def has_gds(connection: Connection) -> str | None:
-    """Return the version of GDS on the server, such as ``"2.13.9"``; None if it is not installed.
-
-    Raises
-    ------
-    ConnectionFailed
-        If the server is lost or refuses.
-    """
+    """Return the version of GDS on the server, such as ``"2.13.9"``; None if it is not installed."""
     doing = "looking for GDS"
-    (found,) = connection.read(load_statement("gds/installed"), doing=doing)
-    if not found["installed"]:
+    if not connection.read(load_statement("gds/installed"), doing=doing)[0]["installed"]:
         return None
-    (answer,) = connection.read(load_statement("gds/version"), doing=doing)
-    return str(answer["version"])
+    return str(connection.read(load_statement("gds/version"), doing=doing)[0]["version"])
 
 
 def fastrp(connection: Connection, graph: Graph, n_components: int, seed: int, *, attributes: bool) -> Array:
     """Return the FastRP embedding of a graph, to be compared by the cosine.
 
-    The defaults of GDS: iteration weights 0, 1, 1 and no self-influence. The same seed gives the same bits.
+    The defaults of GDS: iteration weights 0, 1, 1 and no self-influence. Weights count unless all are equal.
+    With `attributes` half of each vector comes from them (``propertyRatio`` 0.5), as they are. A node without
+    an edge is the zero vector (with attributes, in one half). The same seed gives the same bits. A
+    ProjectionError if the server has no GDS, or GDS refuses, such as for want of memory.
 
-    Parameters
-    ----------
-    connection : Connection
-        To a server with GDS.
-    graph : Graph
-        What to embed; weights count unless all are equal.
-    n_components : int
-        Length K of the vectors.
-    seed : int
-        0 or more.
-    attributes : bool
-        Whether half of each vector comes from the attributes (``propertyRatio`` 0.5), as they are.
-
-    Returns
-    -------
-    float64 array of shape (N, K)
-        Rows as in the graph. A node without an edge is the zero vector (with attributes, in one half).
-
-    Raises
-    ------
-    ValueError
-        If `attributes` is asked of a graph without.
-    ProjectionError
-        If the server has no GDS, or GDS refuses, such as for want of memory.
-    ConnectionFailed
-        If the server is lost.
-
-    References
-    ----------
     H. Chen et al., "Fast and Accurate Network Embeddings via Very Sparse Random Projection" (CIKM 2019).
     """
     configuration = _configuration(n_components, seed)
@@ -106,34 +72,11 @@ def node2vec(connection: Connection, graph: Graph, n_components: int, seed: int)
     """Return the node2vec embedding of a graph, to be compared by the cosine or by Euclidean distance.
 
     10 walks of length 80 per node, as in HEAT, and 5 iterations where GDS has 1, which does clearly better;
-    else the defaults of GDS: window 10, 5 negatives, in-out and return factor 1. One thread of the server
-    works on it: with several, GDS gives other vectors every time, whatever the seed.
+    else the defaults of GDS: window 10, 5 negatives, in-out and return factor 1. Weights count unless all are
+    equal; attributes do not. A node without an edge keeps the random vector that it started from. One thread
+    of the server works on it, so that the same seed gives the same bits: with several, GDS gives other
+    vectors every time. Errors are those of `fastrp`.
 
-    Parameters
-    ----------
-    connection : Connection
-        To a server with GDS.
-    graph : Graph
-        What to embed; weights count unless all are equal. Attributes do not.
-    n_components : int
-        Length K of the vectors.
-    seed : int
-        0 or more; the same seed gives the same bits.
-
-    Returns
-    -------
-    float64 array of shape (N, K)
-        Rows as in the graph. A node without an edge keeps the random vector that it started from.
-
-    Raises
-    ------
-    ProjectionError
-        If the server has no GDS, or GDS refuses, such as for want of memory.
-    ConnectionFailed
-        If the server is lost.
-
-    References
-    ----------
     A. Grover and J. Leskovec, "node2vec: Scalable Feature Learning for Networks" (KDD 2016).
     """
     configuration = _configuration(n_components, seed) | _WALKS | {"concurrency": 1}
@@ -162,9 +105,10 @@ def _embed(
     if projection["weights"]:
         configuration = {**configuration, "relationshipWeightProperty": "weight"}
     call = {"name": name, "configuration": configuration}
+    drop = load_statement("gds/drop")
 
     def work(transaction: Transaction) -> Array:
-        transaction.run(load_statement("gds/drop"), {"name": name})  # of an attempt that is repeated
+        transaction.run(drop, {"name": name})  # of an attempt that is repeated
         transaction.run(load_statement("gds/project"), projection)
         vectors = np.empty((graph.n_nodes, configuration["embeddingDimension"]))
         for record in transaction.stream(load_statement(f"gds/{algorithm}"), call):
@@ -186,11 +130,7 @@ def _embed(
         finally:
             wait([running])
             with contextlib.suppress(HeatError):  # no GDS, or no server any more: no projection either
-                _drop(connection, name)
-
-
-def _drop(connection: Connection, name: str) -> None:
-    connection.read(load_statement("gds/drop"), {"name": name}, doing=f"dropping projection {name}")
+                connection.read(drop, {"name": name}, doing=f"dropping projection {name}")
 
 
 def _edges(graph: Graph) -> dict[str, Any]:
@@ -222,8 +162,9 @@ def _features(graph: Graph | None) -> Parameters:
 
 def _explained(connection: Connection, algorithm: str, error: ProjectionError) -> HeatError:
     """Return what GDS said as one line, with what to do where that is known."""
-    said = one_line(error.__cause__ or error)
-    reason = found[1] if (found := _CAUSE.search(said)) else said
+    message = one_line(error.__cause__ or error)
+    cause = _CAUSE.search(message)
+    reason = cause[1] if cause else message
     where = f"GDS at {connection.address}"
     if reason.startswith("There is no procedure"):
         return ProjectionError(f"{where} is not installed: {algorithm} needs its plugin")

@@ -106,19 +106,17 @@ class Projection:
         object.__setattr__(self, "type_weights", _checked_type_weights(self.type_weights, self.relationships))
         for name in ("weight", "time", "key", "node_filter", "relationship_filter"):
             _check_text(name, getattr(self, name))
-        object.__setattr__(self, "default_weight", _checked_weight(self.default_weight))
+        default_weight = _checked_number("default_weight", self.default_weight, may_be_zero=True)
+        object.__setattr__(self, "default_weight", default_weight)
         check_integer("max_categories", self.max_categories, minimum=1)
         object.__setattr__(self, "filter_parameters", _checked_parameters(self.filter_parameters))
         if self.aggregation not in AGGREGATIONS:
             raise ValueError(
                 f"aggregation must be one of {', '.join(AGGREGATIONS)}, got {self.aggregation!r}"
             )
-        if self.weight is not None and self.aggregation in ("count", "single"):
-            raise ValueError(
-                f"aggregation {self.aggregation!r} ignores weights: leave out weight={self.weight!r}"
-            )
-        if self.type_weights and self.aggregation in ("count", "single"):
-            raise ValueError(f"aggregation {self.aggregation!r} ignores weights: leave out type_weights")
+        if self.aggregation in ("count", "single") and (self.weight is not None or self.type_weights):
+            ignored = "type_weights" if self.weight is None else f"weight={self.weight!r}"
+            raise ValueError(f"aggregation {self.aggregation!r} ignores weights: leave out {ignored}")
 
     @property
     def all_attributes(self) -> tuple[Attribute, ...]:
@@ -189,38 +187,24 @@ def _checked_type_weights(values: Any, types: Sequence[str] | None) -> dict[str,
     checked = {}
     for name, value in values.items():
         _check_text("type_weights: a type", name, optional=False)
-        factor = _checked_number(f"type_weights[{name!r}]", value)
-        if not (math.isfinite(factor) and factor > 0):
-            raise ValueError(f"type_weights[{name!r}] must be finite and above 0, got {value}")
+        checked[name] = _checked_number(f"type_weights[{name!r}]", value, may_be_zero=False)
         if types is not None and name not in types:
             raise ValueError(f"type_weights names {name!r}, which is not among relationships {list(types)}")
-        checked[name] = factor
     return checked
 
 
-def _checked_number(name: str, value: Any) -> float:
+def _checked_number(name: str, value: Any, *, may_be_zero: bool) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
-
-
-def _checked_weight(value: Any) -> float:
-    weight = _checked_number("default_weight", value)
-    if not (math.isfinite(weight) and weight >= 0):
-        raise ValueError(f"default_weight must be finite and 0 or more, got {value}")
-    return weight
+    number = float(value)
+    if not math.isfinite(number) or number < 0 or (number == 0 and not may_be_zero):
+        bound = "0 or more" if may_be_zero else "above 0"
+        raise ValueError(f"{name} must be finite and {bound}, got {value}")
+    return number
 
 
 def check_parameter_names(values: Any) -> None:
-    """Refuse parameters of a filter whose names are not free.
-
-    Raises
-    ------
-    TypeError
-        If `values` is no mapping.
-    ValueError
-        If a name is no string, or starts with ``heat_``.
-    """
+    """Refuse parameters of a filter whose names are not free: those starting with ``heat_`` are ours."""
     if not isinstance(values, Mapping):
         raise TypeError(f"filter_parameters must be a mapping, got {values!r}")
     for name in values:

@@ -48,24 +48,12 @@ class QueryParameter:
 
 @dataclass(frozen=True)
 class LibraryQuery:
-    """One query of the library.
+    """One query of the library; a `ConfigError` for a name that it has not, or that Cypher cannot quote."""
 
-    Parameters
-    ----------
-    name : str
-        Such as ``"nearest"``, or ``"search/nearest"`` for servers that have SEARCH.
-    title : str
-        What it answers, in a line.
-    text : str
-        The file.
-    parameters : tuple of QueryParameter
-        In the order of the file.
-    """
-
-    name: str
-    title: str
-    text: str
-    parameters: tuple[QueryParameter, ...]
+    name: str  # such as "nearest", or "search/nearest" for servers that have SEARCH
+    title: str  # what it answers, in a line
+    text: str  # of the file
+    parameters: tuple[QueryParameter, ...]  # in the order of the file
 
     @property
     def statement(self) -> str:
@@ -79,13 +67,7 @@ class LibraryQuery:
         return tuple(name for name, example in _EXAMPLES.items() if example in used)
 
     def written(self, names: Mapping[str, str]) -> str:
-        """Return the statement with some names in the place of the example's.
-
-        Raises
-        ------
-        ConfigError
-            If the query has no such name, or Cypher cannot quote it.
-        """
+        """Return the statement with some names in the place of the example's."""
         return _EXAMPLE.sub(self._quoting(names), self.statement)
 
     def copy(self, names: Mapping[str, str], model: str | None = None) -> str:
@@ -111,22 +93,18 @@ class LibraryQuery:
     def divide(self, given: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
         """Return the names and the parameters: the given ones, and defaults of parameters that have one.
 
-        Raises
-        ------
-        ConfigError
-            If there is neither a name nor a parameter of a given name, a required one is not given, or Cypher
-            cannot quote a name.
+        A ConfigError if one is not of the query, or a required one is missing.
         """
         chosen = [name for name in self.names if name in _CHOSEN]
         required = [*chosen, *(each.name for each in self.parameters if each.required)]
         defaults = {each.name: each.default for each in self.parameters if not each.required}
         if set(self.names) - {*_CHOSEN}:
             defaults.setdefault("model", "heat")  # which says what the names stand for
-        known = [*required, *defaults]
+        possible = [*required, *defaults]
         for name in given:
-            if name not in known:
+            if name not in possible:
                 raise ConfigError(
-                    f"query {self.name!r} has no parameter {name!r}: it has {', '.join(known) or 'none'}"
+                    f"query {self.name!r} has no parameter {name!r}: it has {', '.join(possible) or 'none'}"
                 )
         missing = [name for name in required if name not in given]
         if missing:
@@ -155,22 +133,16 @@ def list_queries() -> list[LibraryQuery]:
 
 
 def load_query(name: str) -> LibraryQuery:
-    """Return one query.
-
-    Raises
-    ------
-    ConfigError
-        If there is none of that name.
-    """
-    known = [found.removeprefix(f"{_FOLDER}/") for found in statement_names(_FOLDER)]
-    if name not in known:
-        hint = did_you_mean(name, known) or ": `heat cypher list` names them"
+    """Return one query; a ConfigError if there is none of that name."""
+    names = [path.removeprefix(f"{_FOLDER}/") for path in statement_names(_FOLDER)]
+    if name not in names:
+        hint = did_you_mean(name, names) or ": `heat cypher list` names them"
         raise ConfigError(f"there is no query {name!r}{hint}")
     text = statement_text(f"{_FOLDER}/{name}")
     parameters = tuple(
         QueryParameter(
-            found, json.loads(default), meaning.removeprefix(_REQUIRED), meaning.startswith(_REQUIRED)
+            parameter, json.loads(default), meaning.removeprefix(_REQUIRED), meaning.startswith(_REQUIRED)
         )
-        for found, default, meaning in _PARAMETER.findall(text)
+        for parameter, default, meaning in _PARAMETER.findall(text)
     )
     return LibraryQuery(name, text.splitlines()[0].removeprefix("// "), text, parameters)

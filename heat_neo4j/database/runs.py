@@ -39,23 +39,6 @@ RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
 TYPES = ("HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
 """Relationships between nodes of these."""
 
-# Fields of RunRecord whose property on the run node is JSON text.
-_JSON_FIELDS = (
-    "parameters",
-    "versions",
-    "projection",
-    "attribute_recipe",
-    "counts",
-    "stage_seconds",
-    "training",
-    "plan",
-    "settings",
-    "fingerprint",
-    "changes",
-    "quality",
-    "drift",
-)
-
 
 @dataclass(frozen=True)
 class RunRecord:
@@ -201,7 +184,6 @@ class RunRecord:
         """Return the record that a run node's properties hold; those unknown here or damaged are left out."""
         values: dict[str, Any] = {}
         damaged = []
-        kinds = get_type_hints(cls)
         for part in fields(cls):
             value = properties.get(_camel(part.name))
             if value is None:
@@ -212,7 +194,7 @@ class RunRecord:
                 value = tuple(value)
             elif hasattr(value, "to_native"):
                 value = value.to_native()
-            if _is_kind(value, kinds[part.name]):
+            if _is_kind(value, _KINDS[part.name]):
                 values[part.name] = value
             else:
                 damaged.append(_camel(part.name))
@@ -221,13 +203,7 @@ class RunRecord:
         return cls(**values, damaged=tuple(damaged))
 
     def whole(self) -> Self:
-        """Return the record itself, to work with what it says.
-
-        Raises
-        ------
-        ProjectionError
-            If properties of its node are damaged.
-        """
+        """Return the record itself, to work with what it says; a ProjectionError if its node is damaged."""
         if self.damaged:
             raise self.damage(*self.damaged)
         try:
@@ -263,35 +239,26 @@ class RunRecord:
         }
 
 
+_KINDS = get_type_hints(RunRecord)
+_JSON_FIELDS = [name for name, kind in _KINDS.items() if get_origin(kind) in (Mapping, Sequence)]
+"""Fields whose property on the run node is JSON text."""
+
+
 @dataclass(frozen=True)
 class Bookkeeping:
-    """What one transaction saw of the model nodes and the run nodes.
+    """What one transaction saw of the model nodes and the run nodes."""
 
-    Parameters
-    ----------
-    models : sequence of mappings
-        Properties of the model nodes, each with those of the version that is published.
-    runs : tuple of RunRecord
-        Runs of all models, latest first.
-    """
-
-    models: Sequence[Mapping[str, Any]]
-    runs: tuple[RunRecord, ...]
+    models: Sequence[Mapping[str, Any]]  # their properties, with those of the version that is published
+    runs: tuple[RunRecord, ...]  # of all models, latest first
 
     def published(self, model: str) -> Mapping[str, Any]:
         """Return the properties of `model` and of its published version, without any if there is none."""
         return _node_of(self.models, model)
 
     def published_run(self, model: str) -> RunRecord | None:
-        """Return the run of `model` whose coordinates are published; None if there is none.
-
-        Raises
-        ------
-        ProjectionError
-            If its node is damaged.
-        """
-        address = self.published(model).get("run")
-        return next((run.whole() for run in self.runs_of(model) if run.run_id == address), None)
+        """Return the run of `model` whose coordinates are published; a ProjectionError if it is damaged."""
+        run_id = self.published(model).get("run")
+        return next((run.whole() for run in self.runs_of(model) if run.run_id == run_id), None)
 
     def runs_of(self, model: str) -> tuple[RunRecord, ...]:
         """Return the runs of `model`, latest first."""
@@ -315,24 +282,23 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     """
 
     def work(transaction: Transaction) -> Bookkeeping:
-        asked = {"current": not history}
-        (record,) = transaction.run(load_statement("read/bookkeeping"), asked).records
-        runs = (RunRecord.from_node(run) for run in record["runs"] if _is_run(run))
-        return Bookkeeping(_published(record["models"]), tuple(runs))
+        parameters = {"current": not history}
+        (record,) = transaction.run(load_statement("read/bookkeeping"), parameters).records
+        runs = [node for node in record["runs"] if _is_run(node)]
+        return Bookkeeping(_published(record["models"]), tuple(map(RunRecord.from_node, runs)))
 
     if isinstance(source, Connection):
         return source.read_transaction(work, doing="reading the runs")
     return work(source)
 
 
-def read_version(source: Connection | Transaction, model: str) -> Mapping[str, Any]:
+def read_version(connection: Connection, model: str) -> Mapping[str, Any]:
     """Return the properties of `model` and of its published version: what readers go by.
 
     There are none if it has no node.
     """
-    if isinstance(source, Connection):
-        return _node_of(source.read_transaction(_read_models, doing="reading what is published"), model)
-    return _node_of(_read_models(source), model)
+    models = connection.read(load_statement("read/models"), doing="reading what is published")
+    return _node_of(_published(models), model)
 
 
 def nothing_published(model: str) -> ProjectionError:
@@ -342,17 +308,13 @@ def nothing_published(model: str) -> ProjectionError:
 
 def _node_of(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
     """Return one of the model nodes; of two that were made at the same moment, that which is in use."""
-    found = [node for node in models if node["name"] == model]
-    return max(found, key=_version_number, default={})
+    nodes = [node for node in models if node["name"] == model]
+    return max(nodes, key=_version_number, default={})
 
 
 def _version_number(node: Mapping[str, Any]) -> int:
     number = node.get("version")
     return number if isinstance(number, int) else 0
-
-
-def _read_models(transaction: Transaction) -> list[Mapping[str, Any]]:
-    return _published(transaction.run(load_statement("read/models")).records)
 
 
 def _published(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

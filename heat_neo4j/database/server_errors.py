@@ -20,13 +20,7 @@ _REASON = re.compile(r"\(reason (?:\[Errno [^]]*\] )?(.*?)\)*$", re.DOTALL)
 
 
 def checked_address(uri: str) -> str:
-    """Return `uri` if it is an address that the driver understands and that holds no password.
-
-    Raises
-    ------
-    ConnectionFailed
-        If the scheme, host or port is wrong, or the address names a user.
-    """
+    """Return `uri` if it is an address that the driver understands and that holds no password."""
     advice = "give one such as neo4j://localhost:7687 (bolt:// for a single server, neo4j+s:// for Aura)"
     try:
         parts = urlsplit(uri)
@@ -44,25 +38,9 @@ def checked_address(uri: str) -> str:
 def translated(
     address: str, doing: str, database: str | None = None, refusal: type[HeatError] = ConnectionFailed
 ) -> Iterator[None]:
-    """Raise the driver's errors as ours.
+    """Raise the driver's errors as ours: as `refusal` if the server refuses a statement or gives up on it.
 
-    Parameters
-    ----------
-    address : str
-        How messages name the server.
-    doing : str
-        What was going on, e.g. ``"reading nodes"``.
-    database : str, optional
-        The database in use.
-    refusal : type
-        The error for a statement that the server understood to be wrong.
-
-    Raises
-    ------
-    ConnectionFailed
-        If the server cannot be reached, was lost, or refuses the login, the user or the database.
-    HeatError
-        `refusal`, if it refuses a statement or gives up on it.
+    `doing` says what was going on, e.g. ``"reading nodes"``.
     """
     where = f"Neo4j at {address}"
     try:
@@ -95,8 +73,8 @@ def one_line(error: BaseException) -> str:
 
 
 def _unreachable(address: str, doing: str, error: Exception) -> str:
-    found = _REASON.search(str(error).strip())
-    reason = f" ({found[1].strip()})" if found else ""
+    match = _REASON.search(str(error).strip())
+    reason = f" ({match[1].strip()})" if match else ""
     if doing == "connecting":
         advice = "check the address, or start a local server with `heat server start`"
         return f"no Neo4j answers at {address}{reason}: {advice}"

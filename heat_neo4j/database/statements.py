@@ -37,25 +37,10 @@ class Fragment(str):
 
 
 def quote_identifier(name: str) -> str:
-    """Return `name` as one Cypher identifier between backticks, whatever characters it holds.
+    """Return a label, relationship type or property key between backticks, its own backticks doubled.
 
-    Parameters
-    ----------
-    name : str
-        A label, relationship type or property key.
-
-    Returns
-    -------
-    str
-        The name between backticks, its own backticks doubled.
-
-    Raises
-    ------
-    TypeError
-        If `name` is not a string.
-    ValueError
-        If it is empty, holds a NUL, a lone surrogate, or a backslash followed by ``u``: Cypher 5 decodes
-        such an escape before it looks for the closing backtick, and Cypher 25 does not.
+    A ValueError if it is empty, holds a NUL, a lone surrogate, or a backslash followed by ``u``: Cypher 5
+    decodes such an escape before it looks for the closing backtick, and Cypher 25 does not.
     """
     if not isinstance(name, str):
         raise TypeError(f"a name in Neo4j must be a string, got {name!r}")
@@ -81,27 +66,11 @@ def except_names(names: Sequence[str]) -> Fragment:
 
 
 def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:
-    """Return the statement in ``cypher/<name>.cypher`` with its placeholders filled.
+    """Return the statement in ``cypher/<name>.cypher`` without comment lines, its placeholders filled.
 
-    Parameters
-    ----------
-    name : str
-        Path under ``cypher/`` without the ending, e.g. ``"read/relationships"``.
-    **identifiers : str or sequence of str
-        What each ``@placeholder`` stands for: a name, several names (an alternative such as ``` `A`|`B` ```,
-        as labels and types take it) or a `Fragment`.
-
-    Returns
-    -------
-    str
-        The statement without its comment lines.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the placeholders of the file and `identifiers` are not the same, or a name cannot be quoted.
+    Each ``@placeholder`` stands for a name, several names (an alternative such as ``` `A`|`B` ```, as labels
+    and types take it) or a `Fragment`. A ValueError if `identifiers` are not those of the file, or a name
+    cannot be quoted.
     """
     template = _template(name)
     placeholders = set(_PLACEHOLDER.findall(template))
@@ -127,25 +96,19 @@ def _alternatives(names: Sequence[str]) -> str:
 
 def statement_names(folder: str) -> list[str]:
     """Return the names of the statements in ``cypher/<folder>`` and below it, such as ``"query/nearest"``."""
-    found: list[str] = []
+    names: list[str] = []
     for entry in _cypher(folder).iterdir():
         name = f"{folder}/{entry.name}"
         if entry.is_dir():
-            found += statement_names(name)
+            names += statement_names(name)
         elif entry.name.endswith(".cypher"):
-            found.append(name.removesuffix(".cypher"))
-    return sorted(found)
+            names.append(name.removesuffix(".cypher"))
+    return sorted(names)
 
 
 @cache
 def statement_text(name: str) -> str:
-    """Return the file ``cypher/<name>.cypher`` as it is, comments and placeholders included.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    """
+    """Return the file ``cypher/<name>.cypher`` as it is, comments and placeholders included."""
     return _cypher(f"{name}.cypher").read_text(encoding="utf-8")
 
 

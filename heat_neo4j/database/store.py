@@ -27,7 +27,6 @@ from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
 from heat_neo4j.database.read.counts import ProjectionCounts, count_projection
-from heat_neo4j.database.read.properties import read_property
 from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
@@ -35,32 +34,108 @@ from heat_neo4j.database.read.published import (
     read_links,
     read_stored,
 )
-from heat_neo4j.database.read.reader import read_graph
-from heat_neo4j.database.runs import (
-    EMBEDDING,
-    LINKS,
-    Bookkeeping,
-    RunRecord,
-    read_bookkeeping,
-    read_version,
-)
+from heat_neo4j.database.read.reader import read_graph, read_property
+from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping, RunRecord, read_bookkeeping, read_version
 from heat_neo4j.database.versions import Version
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "Neo4jStore",
-    "StoreQueries",
-    "StoreWrites",
-]
+__all__ = ["Neo4jStore"]
 
 
-class StoreQueries:
-    """Methods of `Neo4jStore` that ask about published coordinates and links."""
+class Neo4jStore:
+    """One database of a Neo4j server, as this package uses it.
 
-    _connection: Connection
+    Parameters
+    ----------
+    driver : neo4j.Driver
+        A ready driver. It stays open when the store is closed; `connect` opens (and closes) its own.
+    database : str, optional
+        Database name; the user's home database if not given.
+
+    Raises
+    ------
+    ConnectionFailed
+        By every method that asks the server: if it is lost or refuses the user.
+    ProjectionError
+        By every method that reads: if the server refuses a statement or a value of it.
+    WriteRefused
+        By every method that writes: if the user may not write, or values of others would be overwritten.
+    LeaseHeld
+        By every method that writes or removes coordinates, links or indexes: if another process writes
+        versions of the model.
+    WriteFailed
+        By every method that writes: if it stopped half-way. What was published before is untouched, and to
+        repeat completes the work.
+
+    Notes
+    -----
+    Where a method says nothing else, `graph` has been read from this database, `model` is the name of a
+    model, and `on_progress` is called as ``on_progress(stage, done, total)``.
+
+    Examples
+    --------
+    ::
+
+        with Neo4jStore.connect("neo4j://localhost:7687", auth=("neo4j", password)) as store:
+            graph = store.read_graph(Projection(labels=["Paper"], relationships=["CITES"]))
+    """
+
+    def __init__(self, driver: neo4j.Driver, *, database: str | None = None) -> None:
+        self._connection = Connection(driver, database)
+
+    @classmethod
+    def connect(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
+        """Connect to the server at `uri`.
+
+        Parameters
+        ----------
+        uri : str
+            Such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura.
+        auth : tuple of str, or neo4j.Auth, or None
+            User name and password, another token of the driver, or None for a server without authentication.
+        database : str, optional
+            Database name; the user's home database if not given.
+
+        Returns
+        -------
+        Neo4jStore
+            Open; close it, or use it as a context manager.
+
+        Raises
+        ------
+        ConnectionFailed
+            If nothing answers, the login is refused, the address is malformed or there is no such database.
+        """
+        store = cls.__new__(cls)
+        store._connection = Connection.open(uri, auth=auth, database=database)
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Neo4jStore({self._connection.address})"
+
+    def close(self) -> None:
+        """Close the connection; a driver that was handed in stays open."""
+        self._connection.close()
+
+    @property
+    def server(self) -> ServerInfo:
+        """Version, edition and address of the server, and the database in use."""
+        return self._connection.server
+
+    def tracer(self, callback: Tracer | None) -> None:
+        """Have `callback(statement, parameters)` called before each statement is sent; None ends it."""
+        self._connection.tracer = callback
 
     def query(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
         """Run one of the queries that users copy, ``cypher/query/<name>.cypher``, and return its rows.
@@ -78,8 +153,6 @@ class StoreQueries:
         ------
         ConfigError
             If there is no such query, it has no such parameter, or a required one is not given.
-        ConnectionFailed, ProjectionError
-            If the server is lost, or refuses the query or a value.
         """
         query = load_query(name)
         names, values = query.divide(parameters)
@@ -161,8 +234,6 @@ class StoreQueries:
             Element id of the node, or the value of its `key`.
         k : int
             How many, 1 or more.
-        model : str
-            Whose coordinates.
         labels : sequence of str, optional
             Labels that a node found by its key may have; those of the run if not given.
         key : str, optional
@@ -192,14 +263,12 @@ class StoreQueries:
         ProjectionError
             If the model is not published, the node is not there or has no coordinates, or the server refuses
             the filter.
-        ConnectionFailed
-            If the server is lost or refuses.
         """
-        known_labels, known_key = published_scope(self._connection, model)
-        name = known_key if key is None else key
-        element_id = find_node(self._connection, known_labels if labels is None else labels, name, node)
+        run_labels, run_key = published_scope(self._connection, model)
+        key = run_key if key is None else key
+        element_id = find_node(self._connection, run_labels if labels is None else labels, key, node)
         if show is None:
-            show = () if name is None else (name,)
+            show = () if key is None else (key,)
         return find_neighbours(
             self._connection,
             element_id,
@@ -215,25 +284,12 @@ class StoreQueries:
     def index_status(self, model: str = "heat") -> IndexStatus:
         """Return what there is of the vector index of a model's published coordinates.
 
-        Parameters
-        ----------
-        model : str
-            Which model.
-
         Raises
         ------
         ProjectionError
             If it has no published coordinates.
-        ConnectionFailed
-            If the server is lost or refuses.
         """
         return index_status(self._connection, model)
-
-
-class StoreWrites:
-    """Methods of `Neo4jStore` that write coordinates and links, list runs and clear them."""
-
-    _connection: Connection
 
     def start_run(
         self, graph: Graph, *, parts: Sequence[str] = (EMBEDDING,), **options: Unpack[WriteOptions]
@@ -262,8 +318,6 @@ class StoreWrites:
 
         Parameters
         ----------
-        graph : Graph
-            As read from this database.
         model : HEAT or array of shape (N, d + 1)
             A fitted model, or points of the hyperboloid.
         coordinates : {"poincare", "hyperboloid", "klein"}
@@ -284,13 +338,7 @@ class StoreWrites:
         ValueError
             If the shape is wrong or the points are not on the hyperboloid.
         WriteRefused
-            If a value is not finite, names are taken, or the user may not write.
-        WriteFailed
-            If writing stopped half-way; what was published before is untouched.
-        LeaseHeld
-            If another process writes versions of the model.
-        ConnectionFailed
-            If the server cannot be reached.
+            Also if a value is not finite, or names are taken.
         """
         columns, facts = check_coordinates(model, graph.n_nodes, coordinates), model_facts(model)
         options["parameters"] = {**facts.get("parameters", {}), **(options.get("parameters") or {})}
@@ -302,24 +350,15 @@ class StoreWrites:
             return run.publish()
 
     def write_links(
-        self,
-        graph: Graph,
-        links: Links,
-        *,
-        dry_run: bool = False,
-        **options: Unpack[WriteOptions],
+        self, graph: Graph, links: Links, *, dry_run: bool = False, **options: Unpack[WriteOptions]
     ) -> RunRecord:
         """Write predicted links between the nodes of `graph`, and publish them.
 
         Parameters
         ----------
-        graph : Graph
-            As read from this database.
         links : PredictedLinks
             What `predict_links` gave for it.
-        dry_run : bool
-            Check everything and say what would be written, without writing.
-        **options
+        dry_run, **options
             As for `write_embedding`.
 
         Returns
@@ -331,8 +370,6 @@ class StoreWrites:
         ------
         ValueError
             If the links are not of this graph.
-        WriteRefused, WriteFailed, LeaseHeld, ConnectionFailed
-            As for `write_embedding`.
         """
         columns = check_links(links, graph.n_nodes)
         run = self.start_run(graph, parts=(LINKS,), **options)
@@ -347,8 +384,6 @@ class StoreWrites:
 
         Parameters
         ----------
-        graph : Graph
-            As read from this database.
         names : WriteNames, optional
             Whose `model` to read; the default model if not given.
 
@@ -372,10 +407,6 @@ class StoreWrites:
 
         Parameters
         ----------
-        graph : Graph
-            As read from this database.
-        model : str
-            Whose coordinates.
         version : mapping, optional
             What is published of it, if nobody can publish another version meanwhile; read if not given.
 
@@ -388,44 +419,26 @@ class StoreWrites:
         ------
         ProjectionError
             If the values were changed by others, or are published anew again and again.
-        ConnectionFailed
-            If the server is lost or refuses.
         """
         return read_stored(self._connection, graph, model, version)
 
     def read_links(self, graph: Graph, model: str = "heat") -> StoredLinks | None:
         """Return the published predicted links between rows of `graph`.
 
-        Parameters
-        ----------
-        graph : Graph
-            As read from this database. Links to nodes that are not in it are left out.
-        model : str
-            Whose links.
-
         Returns
         -------
         StoredLinks or None
-            Nearest first; None if the model has none published.
+            Nearest first, without links to nodes that are not in `graph`; None if none are published.
 
         Raises
         ------
         ProjectionError
             If the links are published anew while they are read.
-        ConnectionFailed
-            If the server is lost or refuses.
         """
         return read_links(self._connection, graph, model)
 
     def create_index(self, model: str = "heat", *, on_progress: Progress = no_progress) -> IndexStatus:
         """Make the vector index of a model's published coordinates, unless it is there and as it must be.
-
-        Parameters
-        ----------
-        model : str
-            Which model.
-        on_progress : callable
-            Called with the stage "build index".
 
         Returns
         -------
@@ -438,31 +451,11 @@ class StoreWrites:
             If the model has no published coordinates.
         WriteRefused
             If a node has no label, an index of others is in the way, or the user may not.
-        LeaseHeld
-            If another process writes versions of the model.
-        ConnectionFailed, WriteFailed
-            If the server is lost or refuses. To repeat completes it.
         """
         return create_index(self._connection, model, on_progress)
 
     def drop_index(self, model: str = "heat") -> tuple[str, ...]:
-        """Take the vector index of a model's published coordinates away.
-
-        Parameters
-        ----------
-        model : str
-            Which model.
-
-        Returns
-        -------
-        tuple of str
-            Names of the indexes; none if there were none.
-
-        Raises
-        ------
-        ProjectionError, WriteRefused, ConnectionFailed, WriteFailed
-            As for `create_index`.
-        """
+        """Drop the vector index of a model's published coordinates; return the names, if there were any."""
         return drop_index(self._connection, model)
 
     def bookkeeping(self) -> Bookkeeping:
@@ -523,28 +516,17 @@ class StoreWrites:
 
         Parameters
         ----------
-        model : str
-            Which model.
         records : int
             Run nodes to keep of those of which nothing else is in the graph, the latest, at least 0.
         previous : bool
             Remove the version before the published one too; there is no rollback then.
         lease : Lease, optional
             The model's lease, if the caller holds it; taken here if not given.
-        on_progress : callable
-            Called with the stage "remove old version".
 
         Returns
         -------
         int
             How many run nodes were deleted.
-
-        Raises
-        ------
-        LeaseHeld
-            If another process writes versions of the model.
-        ConnectionFailed, WriteRefused, WriteFailed
-            If the server is lost or refuses. To repeat completes it.
         """
         check_integer("records", records, minimum=0)
         with nullcontext(lease) if lease else self.lease(model) as held:
@@ -583,8 +565,6 @@ class StoreWrites:
             Clear all runs of all models.
         dry_run : bool
             Count, but remove nothing.
-        on_progress : callable
-            Called with the stage "remove".
 
         Returns
         -------
@@ -597,10 +577,6 @@ class StoreWrites:
             Unless exactly one of `run_id`, `model` and `everything` is given.
         WriteRefused
             If there is no such run, or the user may not write.
-        LeaseHeld
-            If another process writes versions of a model.
-        ConnectionFailed, WriteFailed
-            If the server is lost or refuses; `clear` again goes on where it stopped.
         """
         return clear(
             self._connection,
@@ -610,76 +586,6 @@ class StoreWrites:
             dry_run=dry_run,
             on_progress=on_progress,
         )
-
-
-class Neo4jStore(StoreQueries, StoreWrites):
-    """One database of a Neo4j server, as this package uses it.
-
-    Parameters
-    ----------
-    driver : neo4j.Driver
-        A ready driver. It stays open when the store is closed; `connect` opens (and closes) its own.
-    database : str, optional
-        Database name; the user's home database if not given.
-
-    Examples
-    --------
-    ::
-
-        with Neo4jStore.connect("neo4j://localhost:7687", auth=("neo4j", password)) as store:
-            graph = store.read_graph(Projection(labels=["Paper"], relationships=["CITES"]))
-    """
-
-    def __init__(self, driver: neo4j.Driver, *, database: str | None = None) -> None:
-        self._connection = Connection(driver, database)
-
-    @classmethod
-    def connect(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
-        """Connect to the server at `uri`.
-
-        Parameters
-        ----------
-        uri : str
-            Such as ``neo4j://localhost:7687``, ``bolt://...`` or ``neo4j+s://...`` for Aura.
-        auth : tuple of str, or neo4j.Auth, or None
-            User name and password, another token of the driver, or None for a server without authentication.
-        database : str, optional
-            Database name; the user's home database if not given.
-
-        Returns
-        -------
-        Neo4jStore
-            Open; close it, or use it as a context manager.
-
-        Raises
-        ------
-        ConnectionFailed
-            If nothing answers, the login is refused, the address is malformed or there is no such database.
-        """
-        store = cls.__new__(cls)
-        store._connection = Connection.open(uri, auth=auth, database=database)
-        return store
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection; a driver that was handed in stays open."""
-        self._connection.close()
-
-    @property
-    def server(self) -> ServerInfo:
-        """Version, edition and address of the server, and the database in use."""
-        return self._connection.server
-
-    def tracer(self, callback: Tracer | None) -> None:
-        """Have `callback(statement, parameters)` called before each statement is sent; None ends it."""
-        self._connection.tracer = callback
 
     def read_graph(
         self,
@@ -701,8 +607,6 @@ class Neo4jStore(StoreQueries, StoreWrites):
             `Provenance.attribute_recipe` or `RunRecord.attribute_recipe` of an earlier reading, to encode the
             attributes by: strings unknown to it go to its column ``:other`` or nowhere, and a missing number
             takes its mean. Learnt from the values if not given.
-        on_progress : callable
-            Called as ``on_progress(stage, done, total)``.
 
         Returns
         -------
@@ -712,22 +616,13 @@ class Neo4jStore(StoreQueries, StoreWrites):
         Raises
         ------
         ProjectionError
-            If a name does not exist, nothing matches, or a weight, key or attribute value cannot be used; as
-            `RecipeError` if values do not fit the recipe.
-        ConnectionFailed
-            If the server is lost or refuses.
+            If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be
+            used; as `RecipeError` if values do not fit the recipe.
         """
         return read_graph(self._connection, projection, recipe, on_progress)
 
     def read_property(self, graph: Graph, name: str) -> list[Any]:
-        """Read one property of a graph's nodes as it is stored, whatever its type.
-
-        Parameters
-        ----------
-        graph : Graph
-            From `read_graph` of this database.
-        name : str
-            The node property.
+        """Read the property `name` of a graph's nodes as it is stored, whatever its type.
 
         Returns
         -------
@@ -740,8 +635,6 @@ class Neo4jStore(StoreQueries, StoreWrites):
             If the graph came from no database.
         ProjectionError
             If no node of the graph has the property, or nodes have been deleted since it was read.
-        ConnectionFailed
-            If the server is lost or refuses.
         """
         return read_property(self._connection, graph, name)
 
@@ -750,11 +643,17 @@ class Neo4jStore(StoreQueries, StoreWrites):
         return gds.has_gds(self._connection)
 
     def fastrp(self, graph: Graph, n_components: int, seed: int, *, attributes: bool) -> NDArray[np.float64]:
-        """Embed any graph by the server's FastRP, for comparison; see `database.gds.fastrp`."""
+        """Embed any graph of N nodes by the server's FastRP, for comparison; see `database.gds.fastrp`.
+
+        Returns
+        -------
+        float64 array of shape (N, n_components)
+            Rows as in the graph, to be compared by the cosine.
+        """
         return gds.fastrp(self._connection, graph, n_components, seed, attributes=attributes)
 
     def node2vec(self, graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:
-        """Embed any graph by the server's node2vec, for comparison; see `database.gds.node2vec`."""
+        """Embed any graph by the server's node2vec, for comparison, as `fastrp` does; see `database.gds`."""
         return gds.node2vec(self._connection, graph, n_components, seed)
 
     def check(
@@ -766,24 +665,12 @@ class Neo4jStore(StoreQueries, StoreWrites):
     ) -> ProjectionReport:
         """Read everything that `read_graph` would, and report what there is and all that would be wrong.
 
-        Parameters
-        ----------
-        projection : Projection
-            What to check.
-        recipe : sequence of mappings, optional
-            As for `read_graph`.
-        on_progress : callable
-            Called as ``on_progress(stage, done, total)``.
+        Where `recipe` does not fit, the report says so and is of one learnt from the values.
 
         Returns
         -------
         ProjectionReport
             With one line per problem; none if `read_graph` and training will take it.
-
-        Raises
-        ------
-        ConnectionFailed
-            If the server is lost or refuses.
         """
         return check_projection(self._connection, projection, recipe, on_progress)
 
@@ -794,8 +681,6 @@ class Neo4jStore(StoreQueries, StoreWrites):
         ------
         ProjectionError
             If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
-        ConnectionFailed
-            If the server is lost or refuses.
         """
         return count_projection(self._connection, projection)
 
@@ -817,22 +702,15 @@ class Neo4jStore(StoreQueries, StoreWrites):
             Label, relationship type and properties to use; "Node", "LINK", "id" and "weight" if not given.
         overwrite : bool
             Set values even where nodes or relationships that are there hold others.
-        on_progress : callable
-            Called as ``on_progress(stage, done, total)``.
-
-        Returns
-        -------
-        LoadReport
 
         Raises
         ------
         WriteRefused
-            If something there would be overwritten, or two nodes there share a key. Nothing was written.
-        ConnectionFailed, WriteFailed
-            If the server is lost or refuses; loading again completes the work.
+            If something there would be overwritten, two nodes there share a key, a property is named like the
+            key, or weight and time are. Nothing was written.
         """
-        chosen = names or LoadNames()
-        return load_graph(self._connection, graph, chosen, overwrite=overwrite, on_progress=on_progress)
+        names = names or LoadNames()
+        return load_graph(self._connection, graph, names, overwrite=overwrite, on_progress=on_progress)
 
     def make_room(self, label: str, *, family: str, origin: str) -> int:
         """Remove from a label what earlier loads of a family left; return how many nodes.
@@ -850,10 +728,5 @@ class Neo4jStore(StoreQueries, StoreWrites):
         ------
         WriteRefused
             If there are other nodes of that label. Nothing was removed.
-        ConnectionFailed, WriteFailed
-            If the server is lost or refuses.
         """
         return make_room(self._connection, label, family=family, origin=origin)
-
-    def __repr__(self) -> str:
-        return f"Neo4jStore({self._connection.address})"

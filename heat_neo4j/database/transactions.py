@@ -10,32 +10,15 @@ import neo4j
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.server_errors import one_line
+from heat_neo4j.database.server_errors import is_deleted_meanwhile
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
-__all__ = ["BatchTooLarge", "fitting", "stopping", "write", "write_batches"]
+__all__ = ["stopping", "write", "write_batches"]
 
 T = TypeVar("T")
 _ATTEMPTS = 4
 _BATCH_ATTEMPTS = 20  # each of which gets further
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
-
-
-class BatchTooLarge(WriteFailed):
-    """The server has not the memory for one transaction of this size; a smaller one may do."""
-
-
-@contextmanager
-def fitting() -> Iterator[None]:
-    """Raise `BatchTooLarge` at once where the driver would try the same for half a minute."""
-    try:
-        yield
-    except driver_errors.Neo4jError as error:
-        if "OutOfMemory" not in str(error.code):
-            raise
-        raise BatchTooLarge(
-            f"the server has too little memory for a transaction: {one_line(error)}"
-        ) from error
 
 
 def write(connection: Connection, work: Callable[[Transaction], T], *, doing: str) -> T:
@@ -44,14 +27,8 @@ def write(connection: Connection, work: Callable[[Transaction], T], *, doing: st
     The driver repeats what a lost connection or a deadlock undid. Two more cases are repeated here, so `work`
     must change nothing when it is repeated after a commit (all statements of this package are so): the
     connection broke while the commit was on its way, and nobody knows whether it happened; or something that
-    was matched had been deleted by another transaction before it could be locked.
-
-    Raises
-    ------
-    WriteRefused
-        If the user may not write, or the database is read-only.
-    ConnectionFailed, WriteFailed
-        If the server was lost, or refuses.
+    was matched had been deleted by another transaction before it could be locked. A WriteRefused if the user
+    may not write, or the database is read-only.
     """
     return _repeated(lambda: connection.write_transaction(work, doing=doing), _is_repeatable, _ATTEMPTS)
 
@@ -121,8 +98,7 @@ def _is_forbidden(error: HeatError) -> bool:
 
 
 def _is_repeatable(error: HeatError) -> bool:
-    cause = error.__cause__
-    return isinstance(cause, driver_errors.IncompleteCommit) or _code(cause) == "EntityNotFound"
+    return isinstance(error.__cause__, driver_errors.IncompleteCommit) or is_deleted_meanwhile(error)
 
 
 def _code(cause: BaseException | None) -> str:

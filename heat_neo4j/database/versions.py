@@ -55,13 +55,13 @@ def runs_of(version: Version) -> tuple[str | None, str | None]:
 def previous_of(version: Version) -> dict[str, Any]:
     """Return what a version is rolled back to, without anything if that is not kept."""
     try:
-        kept: dict[str, Any] = dict(json.loads(version.get("previous", "{}")))
+        previous: dict[str, Any] = dict(json.loads(version.get("previous", "{}")))
     except (TypeError, ValueError, RecursionError):  # somebody has changed it: there is no way back
         return {}
     # Where only links came since, the index of the same coordinates may have come or gone.
-    if kept.get("run") and kept["run"] == version.get("run"):
-        kept = {**_only(kept, _LINKS), **_only(version, _COORDINATES)}
-    return kept
+    if previous.get("run") and previous["run"] == version.get("run"):
+        previous = {**_only(previous, _LINKS), **_only(version, _COORDINATES)}
+    return previous
 
 
 def published(version: Version, parts: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:
@@ -133,11 +133,13 @@ def _only(version: Version, names: Collection[str]) -> dict[str, Any]:
 
 def _version(now: Version, before: Version) -> dict[str, Any]:
     """Return the properties of a version at rest."""
-    kept = {
-        "previous": json.dumps(before, sort_keys=True),
-        "previousRun": before.get("run"),
-        "previousSpace": before.get("space"),
-        "previousLinkRun": before.get("linkRun"),
-    }
-    known = kept if any(runs_of(before)) else {}
-    return _only({**now, **known}, (*_COORDINATES, *_LINKS, *kept))
+    version = _address(now)
+    if any(runs_of(before)):
+        previous = {
+            "previous": json.dumps(before, sort_keys=True),
+            "previousRun": before.get("run"),
+            "previousSpace": before.get("space"),
+            "previousLinkRun": before.get("linkRun"),
+        }
+        version |= {name: value for name, value in previous.items() if value is not None}
+    return version

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from neo4j.exceptions import Neo4jError
 
-from heat_neo4j.database.transactions import BatchTooLarge
 from heat_neo4j.database.write import batches
+from heat_neo4j.database.write.batches import BatchTooLarge
 from heat_neo4j.errors import LeaseHeld, WriteFailed
 
 OUT_OF_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"

@@ -11,8 +11,7 @@ from neo4j.exceptions import ServiceUnavailable, TransientError
 from heat_neo4j.cli.commands.serve import _print_dated
 from heat_neo4j.cli.output import log_lines
 from heat_neo4j.database import connection as connection_module
-from heat_neo4j.database import connection as patience
-from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.connection import Connection, Patience
 from heat_neo4j.errors import ServerUnreachable
 
 HINT = b"\xd0\x1fconnection.recv_timeout_seconds\x01"
@@ -64,7 +63,7 @@ class SilentServer:
 def short(monkeypatch):
     monkeypatch.setattr(connection_module, "PATIENCE_SECONDS", 3.0)
     monkeypatch.setattr(connection_module, "CONNECT_SECONDS", 1.0)
-    monkeypatch.setattr(patience, "_SAY_SECONDS", 0.2)
+    monkeypatch.setattr(connection_module, "_LOG_SECONDS", 0.2)
 
 
 @pytest.mark.parametrize("until", ["accepting", "shaking hands", "reading"])
@@ -94,8 +93,8 @@ def test_a_server_that_falls_silent_is_given_up_and_the_log_says_that_it_is_wait
 class Clock:
     def __init__(self, monkeypatch):
         self.now = 0.0
-        monkeypatch.setattr(patience.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(patience.time, "sleep", self.pass_by)
+        monkeypatch.setattr(connection_module.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(connection_module.time, "sleep", self.pass_by)
 
     def pass_by(self, seconds):
         self.now += seconds
@@ -115,7 +114,7 @@ def lost(clock, seconds=0.0, cause=None):
 
 
 def test_a_lost_server_is_waited_for_so_long_and_what_comes_after_is_tried_once(clock):
-    waiting = patience.Patience("there", 120.0)
+    waiting = Patience("there", 120.0)
     with pytest.raises(ServiceUnavailable):
         waiting.repeated(lost(clock), "writing")
     assert 120.0 <= clock.now < 133.0
@@ -132,7 +131,7 @@ def test_a_lost_server_is_waited_for_so_long_and_what_comes_after_is_tried_once(
 
 def test_a_silence_counts_from_its_beginning(clock):
     with pytest.raises(ServiceUnavailable):
-        patience.Patience("there", 120.0).repeated(lost(clock, 120.0, TimeoutError()), "reading")
+        Patience("there", 120.0).repeated(lost(clock, 120.0, TimeoutError()), "reading")
     assert clock.now == 120.0
 
 
@@ -145,18 +144,18 @@ def test_what_can_be_repeated_is_and_other_errors_are_not(clock):
             raise TransientError("deadlock")
         return "done"
 
-    assert patience.Patience("there", 120.0).repeated(attempt, "writing") == "done"
+    assert Patience("there", 120.0).repeated(attempt, "writing") == "done"
 
     def wrong():
         calls.append(1)
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        patience.Patience("there", 120.0).repeated(wrong, "writing")
+        Patience("there", 120.0).repeated(wrong, "writing")
     assert len(calls) == 5
 
 
 def test_nothing_is_logged_of_what_ends_soon(caplog):
-    with caplog.at_level(logging.INFO), patience.Patience("there", 1.0).watched("reading"):
+    with caplog.at_level(logging.INFO), Patience("there", 1.0).watched("reading"):
         pass
     assert caplog.records == []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import neo4j
 
@@ -21,9 +21,7 @@ __all__ = ["Neighbour", "Neighbours", "find_neighbours", "find_node", "published
 
 FETCH = 60
 """Candidates that the index gives at first: docs/queries.md says why so many."""
-
-_MOST_FETCHED = 600
-"""The most of them; the statement's second question is for eight times as many."""
+_MOST_FETCHED = 600  # the statement's second question is for eight times as many
 _ATTEMPTS = 3
 _ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
 _WHOLE = re.compile(r"-?\d{1,18}")
@@ -31,53 +29,26 @@ _WHOLE = re.compile(r"-?\d{1,18}")
 
 @dataclass(frozen=True)
 class Neighbour:
-    """One of the nodes nearest to another.
-
-    Parameters
-    ----------
-    element_id : str
-        Which node.
-    labels : tuple of str
-        Its labels.
-    distance : float
-        Hyperbolic distance to the node that was asked about.
-    radius : float
-        Its distance from the origin: small is general, large is special.
-    properties : mapping of str to value
-        The properties asked for, None where it has none.
-    """
+    """One of the nodes nearest to another; distances are hyperbolic."""
 
     element_id: str
     labels: tuple[str, ...]
     distance: float
-    radius: float
-    properties: Mapping[str, Any]
+    radius: float  # its distance from the origin: small is general, large is special
+    properties: Mapping[str, Any]  # those to show, None where it has none
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The nodes nearest to one, nearest first.
-
-    Parameters
-    ----------
-    element_id : str
-        The node that was asked about.
-    model : str
-        Whose coordinates were used.
-    nodes : tuple of Neighbour
-        At most k.
-    certified : bool
-        Whether every node was looked at, or the index was asked beyond the border of the ball that holds the
-        answer: then a nearer node can be missing only where the index, an approximate one, overlooks it.
-    fetch : int or None
-        Candidates that the index gave around the node in the end; None if every node was looked at.
-    """
+    """The nodes nearest to one, nearest first."""
 
     element_id: str
-    model: str
-    nodes: tuple[Neighbour, ...]
+    model: str  # whose coordinates were used
+    nodes: tuple[Neighbour, ...]  # at most k
+    # Whether every node was looked at, or the index was asked beyond the border of the ball that holds the
+    # answer: then a nearer node can be missing only where the index, an approximate one, overlooks it.
     certified: bool
-    fetch: int | None
+    fetch: int | None  # candidates that the index gave in the end; None if every node was looked at
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data, apart from values of properties that JSON has not."""
@@ -101,7 +72,12 @@ def find_neighbours(
     fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
     ours = {"heat_model": model, "heat_node": node, "heat_k": k, "heat_show": list(show)}
-    search = _Search(connection, Fragment(node_filter or "true"), {**(filter_parameters or {}), **ours})
+    parameters = {**(filter_parameters or {}), **ours}
+
+    def search(name: str, **more: int) -> list[neo4j.Record]:
+        statement = load_statement(name, node_filter=Fragment(node_filter or "true"))
+        return connection.read(statement, {**parameters, **more}, doing="looking for neighbours")
+
     for _ in range(_ATTEMPTS):
         facts = _facts(connection, model, node)
         failure = None
@@ -112,109 +88,72 @@ def find_neighbours(
                     "of its projection; `heat refresh` places new nodes"
                 )
             if facts["indexes"] and not exact:
-                rows, used = search.by_index(fetch)
+                rows, used = _by_index(search, fetch)
             else:
-                rows, used = search.by_scan(), None
+                rows, used = search("read/neighbours_scan"), None
         except ProjectionError as error:
             failure = error
         # What was asked before another version was published may be of both.
         if read_version(connection, model).get("run") != facts["run"]:
             continue
-        if failure is not None:
-            _raise_told(failure, model)
-        return Neighbours(node, model, tuple(_neighbour(row, show) for row in rows), True, used)
+        if failure is None:
+            nodes = tuple(_neighbour(row, show) for row in rows)
+            return Neighbours(node, model, nodes, certified=True, fetch=used)
+        if "no such vector schema index" not in str(failure):
+            raise failure
+        gone = f"an index of model {model!r} is gone: `heat index create` makes it anew"
+        raise ProjectionError(gone) from failure
     raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
 
 
 def published_scope(connection: Connection, model: str) -> tuple[Sequence[str], str | None]:
-    """Return the labels (none for any) and the key that the published coordinates of `model` were read by.
-
-    Raises
-    ------
-    ProjectionError
-        If it has none.
-    """
+    """Return the labels (none for any) and the key that the published coordinates of `model` were read by."""
     # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
     statement = load_statement("read/published_scope")
-    found = connection.read(statement, {"model": model}, doing="looking for neighbours")
-    if not found:
+    rows = connection.read(statement, {"model": model}, doing="looking for neighbours")
+    if not rows:
         raise nothing_published(model)
-    return found[0]["labels"] or (), json.loads(found[0]["projection"]).get("key")
+    return rows[0]["labels"] or (), json.loads(rows[0]["projection"]).get("key")
 
 
 def find_node(connection: Connection, labels: Sequence[str], key: str | None, value: str) -> str:
-    """Return the element id of the node that a text stands for.
+    """Return the element id of the node that a text stands for; a ProjectionError unless it is one node.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where.
-    labels : sequence of str
-        Labels that it may have; none for any.
-    key : str or None
-        Property that holds `value`, as a string or a whole number.
-    value : str
-        That value, or an element id.
-
-    Raises
-    ------
-    ProjectionError
-        If there is no such node, or there are several.
+    The text is an element id, or the value of `key`, a string or a whole number, on a node with one of
+    `labels` (none for any).
     """
     if key is None or _ELEMENT_ID.fullmatch(value):
         return value
     values: list[Any] = [value, int(value)] if _WHOLE.fullmatch(value) else [value]
     statement = load_statement("read/find_node", labels=labels or except_names(LABELS), property=key)
-    found = connection.read(statement, {"values": values}, doing="looking for the node")
+    rows = connection.read(statement, {"values": values}, doing="looking for the node")
     which = f"{' or '.join(labels) or 'node'} with {key} {value!r}"
-    if not found:
+    if not rows:
         raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
-    if len(found) > 1:
+    if len(rows) > 1:
         raise ProjectionError(f"there are several nodes like that: {which}; give an element id")
-    return str(found[0]["id"])
+    return str(rows[0]["id"])
 
 
-class _Search:
-    """One question, asked in either way."""
-
-    def __init__(self, connection: Connection, node_filter: Fragment, asked: Mapping[str, Any]) -> None:
-        self._connection, self._filter, self._asked = connection, node_filter, asked
-
-    def by_index(self, fetch: int) -> tuple[list[neo4j.Record], int | None]:
-        """Return the nearest, and the candidates it took until they were certified; None for all nodes."""
-        while fetch <= _MOST_FETCHED:
-            rows = self._ask("read/neighbours", {**self._asked, "heat_fetch": fetch})
-            if rows and rows[0]["certified"]:
-                return rows, fetch
-            fetch *= 2
-        return self.by_scan(), None  # which takes no longer by now
-
-    def by_scan(self) -> list[neo4j.Record]:
-        """Return the nearest of all nodes."""
-        return self._ask("read/neighbours_scan", self._asked)
-
-    def _ask(self, name: str, asked: Mapping[str, Any]) -> list[neo4j.Record]:
-        statement = load_statement(name, node_filter=self._filter)
-        return self._connection.read(statement, asked, doing="looking for neighbours")
+def _by_index(search: Callable[..., list[neo4j.Record]], fetch: int) -> tuple[list[neo4j.Record], int | None]:
+    """Return the nearest, and the candidates it took until they were certified; None for all nodes."""
+    while fetch <= _MOST_FETCHED:
+        rows = search("read/neighbours", heat_fetch=fetch)
+        if rows and rows[0]["certified"]:
+            return rows, fetch
+        fetch *= 2
+    return search("read/neighbours_scan"), None  # which takes no longer by now
 
 
 def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
     """Return what there is to search by."""
-    asked = {"model": model, "node": node}
-    found = connection.read(load_statement("read/embedded_node"), asked, doing="looking for the node")
-    if not found:
+    parameters = {"model": model, "node": node}
+    rows = connection.read(load_statement("read/embedded_node"), parameters, doing="looking for the node")
+    if not rows:
         if "run" not in read_version(connection, model):
             raise nothing_published(model)
         raise ProjectionError(f"there is no node {node!r} in database {connection.server.database!r}")
-    return found[0]
-
-
-def _raise_told(error: ProjectionError, model: str) -> NoReturn:
-    if "no such vector schema index" not in str(error):
-        raise error
-    raise ProjectionError(
-        f"an index of model {model!r} is gone: `heat index create` makes it anew"
-    ) from error
+    return rows[0]
 
 
 def _neighbour(row: neo4j.Record, show: Sequence[str]) -> Neighbour:

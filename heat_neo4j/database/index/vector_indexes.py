@@ -8,6 +8,7 @@ d their Euclidean distance. (Larger numbers find no more: docs/queries.md says w
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -37,39 +38,23 @@ STAGE = "build index"
 LARGEST_DIMENSION = 4096
 NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
 """What a version says that has no index."""
+Cover = tuple[tuple[str, ...], int]
+"""Labels of which every node has at least one, and how many nodes there are."""
 _POLL_SECONDS = 0.05
 _SLOWEST_POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """What indexes over one copy of the coordinates are to be.
+    """What indexes over one copy of the coordinates are to be."""
 
-    Parameters
-    ----------
-    run, property : str
-        The node properties: that which tells the space of the coordinates, and that which is indexed.
-    own : tuple of str
-        Properties that an index of the model and the copy may lie over: one over another is not ours.
-    space : str
-        The space of the coordinates.
-    dimension : int
-        Length of the vectors.
-    name_of : callable
-        ``name_of(label)`` is the name of the index over the nodes of a label.
-    labels : tuple of str
-        Labels of the projection: a cover is of these, as far as a node has one.
-    model : str
-        Whose coordinates, for messages.
-    """
-
-    run: str
-    property: str
-    own: tuple[str, ...]
-    space: str
+    run: str  # the node property that tells the space of the coordinates
+    property: str  # the node property that is indexed
+    own: tuple[str, ...]  # those that an index of the model and the copy may lie over
+    space: str  # of the coordinates
     dimension: int
-    name_of: Callable[[str], str]
-    labels: tuple[str, ...]
+    name_of: Callable[[str], str]  # the name of the index over the nodes of a label
+    labels: tuple[str, ...]  # of the projection: a cover is of these, as far as a node has one
     model: str
 
     def is_own(self, index: VectorIndex) -> bool:
@@ -80,41 +65,23 @@ class IndexPlan:
 
 @dataclass(frozen=True)
 class VectorIndex:
-    """One index as the server tells it.
-
-    Parameters
-    ----------
-    name, label, property : str
-        Its name, and what it is over; a label and a property of several are joined by commas.
-    state : str
-        "ONLINE", "POPULATING" or "FAILED".
-    percent : float
-        How much of it is built, 0 to 100.
-    dimension : int or None
-        Length of the vectors; None if it is no vector index.
-    similarity : str or None
-        "EUCLIDEAN" or "COSINE".
-    quantized : bool
-        Whether vectors are kept with fewer digits.
-    failure : str
-        Why it failed; empty if it did not.
-    """
+    """One index as the server describes it."""
 
     name: str
-    label: str
-    property: str
-    state: str
-    percent: float
-    dimension: int | None
-    similarity: str | None
-    quantized: bool
-    failure: str
+    label: str  # several are joined by commas
+    property: str  # so are these
+    state: str  # "ONLINE", "POPULATING" or "FAILED"
+    percent: float  # how much of it is built, 0 to 100
+    dimension: int | None  # None if it is no vector index
+    similarity: str | None  # "EUCLIDEAN" or "COSINE"
+    quantized: bool  # whether vectors are stored with fewer digits
+    failure: str  # why it failed; empty if it did not
 
     def serves(self, plan: IndexPlan) -> bool:
         """Return whether it finds nearest points as planned."""
-        wanted = (plan.property, plan.dimension, "EUCLIDEAN", False)
-        found = (self.property, self.dimension, self.similarity, self.quantized)
-        return found == wanted and self.name == plan.name_of(self.label) and self.state != "FAILED"
+        planned = (plan.name_of(self.label), plan.property, plan.dimension, "EUCLIDEAN", False)
+        actual = (self.name, self.property, self.dimension, self.similarity, self.quantized)
+        return actual == planned and self.state != "FAILED"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the index as JSON data."""
@@ -125,57 +92,32 @@ def show_indexes(
     connection: Connection, properties: Sequence[str], names: Sequence[str]
 ) -> list[VectorIndex]:
     """Return the indexes over any of `properties`, and those called one of `names`, by name."""
-    asked = {"properties": list(properties), "names": list(names)}
-    found = connection.read(load_statement("read/indexes"), asked, doing="reading indexes")
-    return [_described(record) for record in found]
+    parameters = {"properties": list(properties), "names": list(names)}
+    records = connection.read(load_statement("read/indexes"), parameters, doing="reading indexes")
+    return [_described(record) for record in records]
 
 
 def own_indexes(connection: Connection, names: WriteNames) -> list[VectorIndex]:
     """Return the vector indexes that are called as ours are and lie over properties of ours.
 
     They are ours even if the nodes of all runs were deleted.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where.
-    names : WriteNames
-        Of the model.
     """
-    found = show_indexes(connection, _indexed(names), [])
-    return [index for index in found if _is_own(index, names)]
+    return [index for index in show_indexes(connection, _indexed(names), []) if _is_own(index, names)]
 
 
 def refuse_foreign_indexes(
     connection: Connection, names: WriteNames, labels: Sequence[str]
 ) -> list[VectorIndex]:
-    """Refuse to write where there is an index of somebody else's: over our coordinates, or of our name.
+    """Refuse to write where an index of somebody else's is over our coordinates or of our name; return ours.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where.
-    names : WriteNames
-        Names to write under.
-    labels : sequence of str
-        Labels of the nodes, as far as they are known.
-
-    Returns
-    -------
-    list of VectorIndex
-        Those of ours.
-
-    Raises
-    ------
-    WriteRefused
-        Naming the index.
+    `labels` are those of the nodes, as far as they are known.
     """
     planned = [name(label) for name in (names.index_of, names.staged_index_of) for label in labels]
-    found = show_indexes(connection, _indexed(names), planned)
-    for index in found:
+    indexes = show_indexes(connection, _indexed(names), planned)
+    for index in indexes:
         if not _is_own(index, names):
             raise _foreign(index, names.model)
-    return found
+    return indexes
 
 
 def _indexed(names: WriteNames) -> list[str]:
@@ -184,38 +126,28 @@ def _indexed(names: WriteNames) -> list[str]:
 
 
 def _is_own(index: VectorIndex, names: WriteNames) -> bool:
-    ours = {
-        names.index_of(index.label): names.plain,
-        names.staged_index_of(index.label): names.staged,
-    }.get(index.name)
-    return (
-        index.dimension is not None and ours is not None and index.property in (ours.embedding, ours.vector)
+    copies = ((names.index_of, names.plain), (names.staged_index_of, names.staged))
+    return index.dimension is not None and any(
+        index.name == name_of(index.label) and index.property in (copy.embedding, copy.vector)
+        for name_of, copy in copies
     )
 
 
 def label_cover(label_sets: Sequence[tuple[Collection[str], int]]) -> tuple[str, ...]:
     """Return few labels of which every node has at least one; none if a node has no label.
 
-    Parameters
-    ----------
-    label_sets : sequence of (labels, count)
-        The sets of labels met, and how many nodes have each.
-
-    Returns
-    -------
-    tuple of str
-        The label of the most nodes first, then that of the most nodes which are left, and so on.
+    Given are sets of labels, and how many nodes have each. The label of the most nodes comes first, then that
+    of the most nodes which are left, and so on.
     """
-    left = [(set(labels), count) for labels, count in label_sets]
+    if not all(labels for labels, _ in label_sets):
+        return ()
+    left = list(label_sets)
     cover: list[str] = []
     while left:
-        held: dict[str, int] = {}
+        nodes_of: Counter[str] = Counter()
         for labels, count in left:
-            for label in labels:
-                held[label] = held.get(label, 0) + count
-        if not all(labels for labels, _ in left):
-            return ()
-        best = min(held, key=lambda label: (-held[label], label))
+            nodes_of.update(dict.fromkeys(labels, count))
+        best = min(nodes_of, key=lambda label: (-nodes_of[label], label))
         cover.append(best)
         left = [(labels, count) for labels, count in left if best not in labels]
     return tuple(cover)
@@ -233,34 +165,9 @@ def build_indexes(
 ) -> list[str]:
     """Make the planned indexes over coordinates that are there already, and wait until they are online.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where.
-    plan : IndexPlan
-        What they are to be.
-    cover : Cover
-        Labels that cover the nodes, as `read_cover` gives them.
-    anew : bool
-        Whether there can be none yet.
-    known : sequence of VectorIndex
-        Indexes that there are: the server is not asked if all that are needed are among them.
-    on_progress : callable
-        Called with the stage, and nodes.
-    stage : str
-        What progress calls it.
-
-    Returns
-    -------
-    list of str
-        Their names.
-
-    Raises
-    ------
-    WriteRefused
-        If the user may not make indexes, an index of others is in the way, or the dimension is above 4096.
-    WriteFailed
-        If an index failed.
+    With `anew` there can be none yet. The server is not asked if all that are needed are among the `known`
+    ones. Return their names; a WriteRefused if the user may not make indexes, an index of others is in the
+    way, or the dimension is above 4096.
     """
     if plan.dimension > LARGEST_DIMENSION:
         raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
@@ -304,20 +211,13 @@ def build_indexes(
 def _make(connection: Connection, plan: IndexPlan, labels: Sequence[str]) -> None:
     """Make those of the planned indexes that there are not."""
     for label in labels:
-        statement = load_statement(
-            "write/index_create", index=plan.name_of(label), label=label, vector=plan.property
-        )
+        names = {"index": plan.name_of(label), "label": label, "vector": plan.property}
+        statement = load_statement("write/index_create", **names)
         _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
 
 
 def drop_indexes(connection: Connection, names: Sequence[str]) -> None:
-    """Drop indexes, as far as there are any of these names.
-
-    Raises
-    ------
-    WriteRefused
-        If the user may not drop indexes.
-    """
+    """Drop indexes, as far as there are any of these names; a WriteRefused if the user may not."""
     for name in names:
         _run(connection, load_statement("write/index_drop", index=name), {}, doing="dropping an index")
 
@@ -333,21 +233,11 @@ def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     )
 
 
-Cover = tuple[tuple[str, ...], int]
-"""Labels of which every node has at least one, and how many nodes there are."""
-
-
 def read_cover(connection: Connection, plan: IndexPlan) -> Cover:
-    """Return labels that cover the nodes with the coordinates, and how many nodes these are.
-
-    Raises
-    ------
-    WriteRefused
-        If a node has no label.
-    """
+    """Return labels that cover the nodes with the coordinates; a WriteRefused if a node has no label."""
     statement = load_statement("read/label_sets", run=plan.run)
-    found = connection.read(statement, {"space": plan.space}, doing="reading labels")
-    sets = [(set(row["labels"]) & set(plan.labels) or row["labels"], row["nodes"]) for row in found]
+    rows = connection.read(statement, {"space": plan.space}, doing="reading labels")
+    sets = [(set(row["labels"]) & set(plan.labels) or row["labels"], row["nodes"]) for row in rows]
     nodes = sum(count for _, count in sets)
     cover = label_cover(sets)
     if nodes and not cover:

@@ -32,47 +32,23 @@ _MANY = 20
 
 @dataclass(frozen=True)
 class ProjectionReport:
-    """What a projection matches and what would be wrong with it.
-
-    Parameters
-    ----------
-    server : ServerInfo
-        Where.
-    projection : Projection
-        What was checked.
-    problems : tuple of str
-        One line for each thing that would stop `Neo4jStore.read_graph`, or training on what it returns. With
-        a name or filter among them, nothing else was looked at.
-    predicted_types : tuple of str
-        Relationship types of predicted links, which a projection that names no types leaves out.
-    nodes : int
-        Nodes that match.
-    labels : mapping of str to int
-        How many of them carry each label.
-    types : mapping of str to int
-        How many relationships of each type leave them, wherever these lead.
-    counts : mapping of str to int
-        What becomes of these relationships, as in `Provenance.counts`.
-    attributes : tuple of mappings
-        One entry per readable attribute: "property", "label" if it is of one, "kind", "columns" (how many),
-        "missing" (on how many nodes) and "holds" (what its recipe holds, in a few words).
-    advice : tuple of str
-        What would stop nothing, but is probably not what was meant, one line each: dates that are texts.
-    recipe_problem : str, optional
-        Why the recipe given does not fit, so that another was learnt; None if it fits or none was given.
-    """
+    """What a projection matches and what would be wrong with it."""
 
     server: ServerInfo
     projection: Projection
+    # A line for each thing that would stop `Neo4jStore.read_graph`, or training on what it returns. With a
+    # name or filter among them, nothing else was looked at.
     problems: tuple[str, ...] = ()
-    predicted_types: tuple[str, ...] = ()
+    predicted_types: tuple[str, ...] = ()  # of links; a projection that names no types leaves them out
     nodes: int = 0
-    labels: Mapping[str, int] = field(default_factory=dict)
-    types: Mapping[str, int] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, int] = field(default_factory=dict)  # how many nodes carry each
+    types: Mapping[str, int] = field(default_factory=dict)  # relationships that leave nodes, wherever to
+    counts: Mapping[str, int] = field(default_factory=dict)  # what becomes of these: `Provenance.counts`
+    # For each readable attribute "property", "label" if it is of one, "kind", "columns" (how many), "missing"
+    # (on how many nodes) and "holds" (what its recipe holds, in a few words).
     attributes: tuple[Mapping[str, Any], ...] = ()
-    advice: tuple[str, ...] = ()
-    recipe_problem: str | None = None
+    advice: tuple[str, ...] = ()  # what would stop nothing, but is probably not what was meant
+    recipe_problem: str | None = None  # why the recipe given does not fit, so that another was learnt
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -85,24 +61,7 @@ def check_projection(
     recipe: Sequence[Mapping[str, Any]] | None = None,
     on_progress: Progress = no_progress,
 ) -> ProjectionReport:
-    """Read everything as `read_graph` does, and report all that is wrong instead of raising the first.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where from.
-    projection : Projection
-        What.
-    recipe : sequence of mappings, optional
-        As for `read_graph`; where it does not fit, the report says so and is of one learnt from the values.
-    on_progress : callable
-        Called in the stages of `read_graph`.
-
-    Raises
-    ------
-    ConnectionFailed
-        If the server is lost or refuses.
-    """
+    """Read everything as `read_graph` does, and report all that is wrong instead of raising the first."""
     scope = Scope.resolve(connection, projection)
     report = ProjectionReport(connection.server, projection, scope.problems, scope.predicted_types)
     if scope.problems:
@@ -170,19 +129,17 @@ class _PropertyCheck:
         for attribute, table in self._tables.items():
             if attribute not in self._problems:
                 self._note(attribute, table.check_present)
-        found = None if recipe is None or self._problems else self._by_recipe(recipe)
-        if found is None:
-            found = self._learnt()
+        encoded = None if recipe is None or self._problems else self._by_recipe(recipe)
+        if encoded is None:
+            encoded = self._learnt()
         else:
-            self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in found.values())
+            self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in encoded.values())
         if self._key is not None:
             self._note(None, partial(rows_by_key, self._key, self._keys))
-        attributes = [self._facts(attribute, each.recipe[0]) for attribute, each in found.items()]
-        self.advice = [
-            line
-            for attribute, each in found.items()
-            for line in _advice(attribute, each.recipe[0], each.filled)
-        ]
+        attributes = []
+        for attribute, each in encoded.items():
+            attributes.append(self._facts(attribute, each.recipe[0]))
+            self.advice.extend(_advice(attribute, each.recipe[0], each.filled))
         return attributes, list(self._problems.values())
 
     def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
@@ -198,14 +155,14 @@ class _PropertyCheck:
             return None
 
     def _learnt(self) -> dict[Attribute, Attributes]:
-        found: dict[Attribute, Attributes] = {}
-
-        def learn(attribute: Attribute) -> None:
-            found[attribute] = self._tables[attribute].finish(self._rows)
-
+        """Return each readable attribute as it encodes its own values."""
+        encoded = {}
         for attribute in [each for each in self._tables if each not in self._problems]:
-            self._note(attribute, partial(learn, attribute))
-        return found
+            try:
+                encoded[attribute] = self._tables[attribute].finish(self._rows)
+            except ProjectionError as error:
+                self._problems[attribute] = str(error)
+        return encoded
 
     def _missing_among(self, attribute: Attribute, positions: Positions, values: Sequence[Any]) -> int:
         """Return how many of the nodes at `positions` lack the attribute where it counts."""

@@ -25,42 +25,18 @@ _SAMPLE_NODES = 1_000
 
 @dataclass(frozen=True)
 class ProjectionCounts:
-    """Sizes of a projection.
-
-    Parameters
-    ----------
-    nodes : int
-        Nodes that match.
-    relationships : int
-        Relationships that leave them; those to other nodes, too, so an upper bound.
-    isolated : int
-        Nodes that none of these leaves or reaches.
-    hub_share : float
-        Share of the ends of relationships that lie at hubs, from 0 to 1.
-    attribute_columns : int
-        Columns that the attributes of the sampled nodes take. Strings and texts may take more over all nodes.
-    attribute_share : float
-        Share of values other than 0 in these columns, from 0 to 1.
-    """
+    """Sizes of a projection; shares are from 0 to 1."""
 
     nodes: int
-    relationships: int
-    isolated: int
-    hub_share: float
-    attribute_columns: int
-    attribute_share: float
+    relationships: int  # those that lead to other nodes, too: an upper bound
+    isolated: int  # nodes that none of these leaves or reaches
+    hub_share: float  # of the ends of relationships: those at hubs
+    attribute_columns: int  # of the sampled nodes; strings and texts may take more over all nodes
+    attribute_share: float  # of the values in these columns: those other than 0
 
 
 def count_projection(connection: Connection, projection: Projection) -> ProjectionCounts:
-    """Return the sizes of a projection: exact counts, attributes from a sample of about 1000 nodes.
-
-    Raises
-    ------
-    ProjectionError
-        If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
-    ConnectionFailed
-        If the server is lost or refuses.
-    """
+    """Return the sizes of a projection: exact counts, attributes from a sample of about 1000 nodes."""
     scope = Scope.resolve(connection, projection).require()
     statement = load_statement("read/node_count", **scope.nodes())
     n_nodes: int = connection.read(statement, scope.parameters(), doing="counting nodes")[0]["nodes"]
@@ -71,12 +47,16 @@ def count_projection(connection: Connection, projection: Projection) -> Projecti
     degrees = connection.read(statement, scope.parameters(), doing="counting relationships of nodes")[0]
     n_isolated: int = degrees["isolated"]
     least = max(round(HUB * (n_nodes - n_isolated)), 1)
-    at_hubs = _ends_at_hubs(connection, scope, least) if degrees["largest"] >= least else 0
-    hub_share = min(at_hubs / max(2 * n_relationships, 1), 1.0)
-    found = _sampled_attributes(connection, scope, n_nodes)
-    columns = sum(len(each.names) for each in found)
-    filled = sum(each.filled for each in found)
-    share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in found), 1)
+    ends_at_hubs = 0
+    if degrees["largest"] >= least:
+        statement = load_statement("read/hubs", **scope.nodes(), **scope.relationships())
+        parameters = scope.parameters(least=least)
+        ends_at_hubs = connection.read(statement, parameters, doing="counting hubs")[0]["ends"]
+    hub_share = min(ends_at_hubs / max(2 * n_relationships, 1), 1.0)
+    attributes = _sampled_attributes(connection, scope, n_nodes)
+    columns = sum(len(each.names) for each in attributes)
+    filled = sum(each.filled for each in attributes)
+    share = filled / max(sum(each.matrix.shape[0] * each.matrix.shape[1] for each in attributes), 1)
     return ProjectionCounts(n_nodes, n_relationships, n_isolated, hub_share, columns, share)
 
 
@@ -85,13 +65,6 @@ def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
     statement = load_statement("read/relationship_count", **scope.nodes(), **scope.relationships())
     records = connection.read(statement, scope.parameters(), doing="counting relationships")
     return {record["type"]: record["relationships"] for record in records}
-
-
-def _ends_at_hubs(connection: Connection, scope: Scope, least: int) -> int:
-    """Return how many ends of relationships lie at nodes that are joined to `least` others or more."""
-    statement = load_statement("read/hubs", **scope.nodes(), **scope.relationships())
-    ends: int = connection.read(statement, scope.parameters(least=least), doing="counting hubs")[0]["ends"]
-    return ends
 
 
 def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:
@@ -107,19 +80,19 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
     parameters = scope.parameters(prefix=len(id_prefix(connection, scope)), stride=stride)
     sample = connection.read(load_statement("read/sample", **scope.nodes()), parameters, doing=doing)[0]
     keys = list(dict.fromkeys(attribute.key for attribute in attributes))
-    asked = {"heat_ids": sample["ids"], "heat_keys": keys}
-    record = connection.read(load_statement("read/attributes"), asked, doing=doing)[0]
+    parameters = {"heat_ids": sample["ids"], "heat_keys": keys}
+    record = connection.read(load_statement("read/attributes"), parameters, doing=doing)[0]
     values = dict(zip(keys, map(plain_values, record["columns"]), strict=True))
     labels = [sample["labels"][position] for position in record["positions"]]
     masks = {
         label: np.array([label in carried for carried in labels], dtype=np.bool_)
         for label in scope.projection.label_attributes
     }
-    rows, found = np.arange(len(labels)), []
+    rows, encoded = np.arange(len(labels)), []
     for attribute in attributes:
         most = scope.projection.max_categories
         table = AttributeTable([attribute], rows.size, max_categories=most, labels=masks)
         table.add(rows, values)
         with suppress(ProjectionError):  # none of the sample has it
-            found.append(table.finish(rows))
-    return found
+            encoded.append(table.finish(rows))
+    return encoded

@@ -26,37 +26,17 @@ _ELEMENT_ID = re.compile(r"(\d+:[^:]*:)\d+")
 
 @dataclass(frozen=True)
 class NodeTable:
-    """Nodes sorted by the number in their element ids; a node's place among them is its *position*.
+    """N nodes sorted by the number in their element ids; a node's place among them is its *position*."""
 
-    Parameters
-    ----------
-    prefix : str
-        What element ids begin with; the number follows.
-    numbers : array of shape (N,)
-        The numbers, ascending.
-    degrees : array of shape (N,)
-        Relationships that leave each node, or more than that.
-    label_sets : tuple of tuples of str
-        The sets of labels met.
-    label_codes : array of shape (N,)
-        Which of them each node has.
-    """
-
-    prefix: str
-    numbers: Positions
-    degrees: Positions
-    label_sets: tuple[tuple[str, ...], ...]
-    label_codes: NDArray[np.int32]
+    prefix: str  # what element ids begin with; the number follows
+    numbers: Positions  # (N,), ascending
+    degrees: Positions  # (N,): relationships that leave each node, or more than that
+    label_sets: tuple[tuple[str, ...], ...]  # those met
+    label_codes: NDArray[np.int32]  # (N,): which of them each node has
 
     @classmethod
     def read(cls, connection: Connection, scope: Scope) -> Self:
-        """Read the nodes of `scope`.
-
-        Raises
-        ------
-        ProjectionError
-            If there are none.
-        """
+        """Read the nodes of `scope`; a ProjectionError if there are none."""
         prefix = id_prefix(connection, scope)
         statement = load_statement("read/nodes", bound=scope.bound(), **scope.nodes())
         parameters = scope.parameters(prefix=len(prefix), block=_NUMBERS_PER_BLOCK)
@@ -64,14 +44,12 @@ class NodeTable:
 
         def collect(transaction: Transaction) -> list[Positions]:
             codes.clear()
-            return [
-                _block(
-                    record["numbers"],
-                    record["degrees"],
-                    codes.setdefault(tuple(record["labels"]), len(codes)),
-                )
-                for record in transaction.stream(statement, parameters)
-            ]
+            blocks = []
+            for record in transaction.stream(statement, parameters):
+                code = codes.setdefault(tuple(record["labels"]), len(codes))
+                numbers = record["numbers"]
+                blocks.append(np.array([numbers, record["degrees"], [code] * len(numbers)], dtype=np.int64))
+            return blocks
 
         blocks = connection.read_transaction(collect, doing="reading nodes")
         if not blocks:
@@ -120,24 +98,9 @@ class NodeTable:
 
 
 def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
-    """Return the order of the nodes by their keys.
+    """Return the indices of `keys`, one value per node, in their order; messages call the property `name`.
 
-    Parameters
-    ----------
-    name : str
-        The key property, for messages.
-    keys : sequence of length n
-        One value per node, None where it is missing.
-
-    Returns
-    -------
-    array of shape (n,)
-        The indices of `keys`, sorted.
-
-    Raises
-    ------
-    ProjectionError
-        If keys are missing, of several kinds, neither whole numbers nor strings, or not unique.
+    A ProjectionError if keys are missing, of several kinds, neither whole numbers nor strings, or not unique.
     """
     missing = sum(key is None for key in keys)
     if missing:
@@ -146,9 +109,9 @@ def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
         )
     kinds = set(map(type, keys))
     if kinds not in ({int}, {str}, set()):
-        found = " and ".join(sorted(kind.__name__ for kind in kinds))
+        mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise ProjectionError(
-            f"key {name!r} has {found} values: a key must be all whole numbers or all strings"
+            f"key {name!r} has {mixed} values: a key must be all whole numbers or all strings"
         )
     order = sorted(range(len(keys)), key=keys.__getitem__)
     twice = {keys[one]: None for one, next_one in pairwise(order) if keys[one] == keys[next_one]}
@@ -161,10 +124,7 @@ def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
 def id_prefix(connection: Connection, scope: Scope) -> str:
     """Return what all element ids of the database begin with.
 
-    Raises
-    ------
-    ProjectionError
-        If the database is empty, or its element ids do not end in a number.
+    A ProjectionError if the database is empty, or its element ids do not end in a number.
     """
     if scope.any_id is None:
         raise ProjectionError(f"database {connection.server.database!r} has no nodes: load a graph first")
@@ -174,7 +134,3 @@ def id_prefix(connection: Connection, scope: Scope) -> str:
             f"element ids such as {scope.any_id!r} do not end in a number: this server cannot be read"
         )
     return parts[1]
-
-
-def _block(numbers: list[int], degrees: list[int], label_code: int) -> Positions:
-    return np.array([numbers, degrees, [label_code] * len(numbers)], dtype=np.int64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "StoredCoordinates",
-    "StoredLinks",
-    "read_embedding",
-    "read_links",
-    "read_stored",
-]
+__all__ = ["StoredCoordinates", "StoredLinks", "read_embedding", "read_links", "read_stored"]
 
 T = TypeVar("T")
 _BATCH = 10_000
@@ -34,27 +28,13 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, eq=False)
 class StoredCoordinates:
-    """The published coordinates of those rows of a graph that have some, as they are stored.
+    """The published coordinates of those of the N rows of a graph that have some, as they are stored."""
 
-    Parameters
-    ----------
-    run : str
-        Id of the run that wrote them.
-    kind : str
-        "poincare", "hyperboloid" or "klein".
-    values : float64 array of shape (N, width)
-        The lists of floats; 0 where a row has none.
-    radii : float64 array of shape (N,)
-        The radii; 0 where a row has none.
-    found : bool array of shape (N,)
-        Which rows have coordinates of the run.
-    """
-
-    run: str
-    kind: str
-    values: NDArray[np.float64]
-    radii: NDArray[np.float64]
-    found: NDArray[np.bool_]
+    run: str  # id of the run that wrote them
+    kind: str  # one of `COORDINATES`
+    values: NDArray[np.float64]  # (N, width); 0 where a row has none
+    radii: NDArray[np.float64]  # (N,); 0 where a row has none
+    found: NDArray[np.bool_]  # (N,): which rows have some
 
     def points(self) -> NDArray[np.float64]:
         """Return points of the hyperboloid, shape (N, d + 1); rows without coordinates are at the origin."""
@@ -105,68 +85,61 @@ def _read_whole(
         version = read_version(connection, model)
         if run not in version:
             return None
-        found, now = read(version), read_version(connection, model)
+        result, now = read(version), read_version(connection, model)
         if (now.get(run), now.get(staged)) == (version.get(run), version.get(staged)):
-            return found
+            return result
     raise ProjectionError(f"model {model!r} is published anew again and again: read later")
 
 
-def _read_run(connection: Connection, graph: Graph, node: Mapping[str, Any]) -> StoredCoordinates:
-    """Return the coordinates of the run that `node` points to."""
+def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredCoordinates:
+    """Return the coordinates of a version."""
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has coordinates there: this one has no node_ids")
     statement = load_statement(
         "read/coordinates",
-        run=node["runProperty"],
-        embedding=node["embeddingProperty"],
-        radius=node["radiusProperty"],
+        run=version["runProperty"],
+        embedding=version["embeddingProperty"],
+        radius=version["radiusProperty"],
     )
-    staged = {
-        "staged_run": node.get("stagedRun"),
-        "staged_embedding": node.get("stagedEmbedding"),
-        "staged_radius": node.get("stagedRadius"),
+    parameters = {
+        "space": version["space"],
+        "staged_run": version.get("stagedRun"),
+        "staged_embedding": version.get("stagedEmbedding"),
+        "staged_radius": version.get("stagedRadius"),
     }
-    values = np.zeros((graph.n_nodes, node["dimension"]))
+    values = np.zeros((graph.n_nodes, version["dimension"]))
     radii = np.zeros(graph.n_nodes)
     found = np.zeros(graph.n_nodes, dtype=np.bool_)
     for begin in range(0, graph.n_nodes, _BATCH):
-        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "space": node["space"], **staged}
+        batch = {**parameters, "ids": list(graph.node_ids[begin : begin + _BATCH])}
         columns = connection.read(statement, batch, doing="reading coordinates")[0]
         rows = begin + np.asarray(columns["positions"], dtype=np.int64)
         if rows.size:
-            values[rows] = _matrix(columns["coordinates"], node)
+            values[rows] = _matrix(columns["coordinates"], version)
             radii[rows] = columns["radii"]
             found[rows] = True
-    return StoredCoordinates(node["run"], node["coordinates"], values, radii, found)
+    return StoredCoordinates(version["run"], version["coordinates"], values, radii, found)
 
 
-def _matrix(lists: list[list[float]], node: Mapping[str, Any]) -> NDArray[np.float64]:
+def _matrix(lists: list[list[float]], version: Version) -> NDArray[np.float64]:
     """Return lists of floats as rows, refusing those that somebody changed."""
-    width = node["dimension"]
+    name, width = version["embeddingProperty"], version["dimension"]
     try:
         matrix = np.array(lists, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ProjectionError(
-            f"{node['embeddingProperty']!r} holds values that are not {width} numbers"
-        ) from error
+        raise ProjectionError(f"{name!r} holds values that are not {width} numbers") from error
     if matrix.shape != (len(lists), width) or not np.isfinite(matrix).all():
-        raise ProjectionError(
-            f"{node['embeddingProperty']!r} holds values that are not {width} finite numbers"
-        )
+        raise ProjectionError(f"{name!r} holds values that are not {width} finite numbers")
     return matrix
 
 
 class StoredLinks(NamedTuple):
-    """Predicted links between rows of a graph, source < target, nearest first.
-
-    `source` and `target` are int64, `distance` float64, `probability` float64 or None if the run gave none;
-    all of shape (L,).
-    """
+    """L predicted links between rows of a graph, source < target, nearest first; columns of shape (L,)."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     distance: NDArray[np.float64]
-    probability: NDArray[np.float64] | None
+    probability: NDArray[np.float64] | None  # None if the run gave none
 
 
 def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks | None:
@@ -174,31 +147,31 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("only a graph read from a database has links there: this one has no node_ids")
     read = partial(_read_links_of, connection, graph)
-    found = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
-    if found is None:
+    links = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
+    if links is None:
         return None
-    found.sort(key=lambda link: link[:3])
-    known = all(link[3] is not None for link in found) and bool(found)
+    links.sort(key=lambda link: link[:3])
+    have_probability = bool(links) and all(link[3] is not None for link in links)
     return StoredLinks(
-        np.array([link[1] for link in found], dtype=np.int64),
-        np.array([link[2] for link in found], dtype=np.int64),
-        np.array([link[0] for link in found], dtype=np.float64),
-        np.array([link[3] for link in found], dtype=np.float64) if known else None,
+        np.array([link[1] for link in links], dtype=np.int64),
+        np.array([link[2] for link in links], dtype=np.int64),
+        np.array([link[0] for link in links], dtype=np.float64),
+        np.array([link[3] for link in links], dtype=np.float64) if have_probability else None,
     )
 
 
 def _read_links_of(
-    connection: Connection, graph: Graph, node: Mapping[str, Any]
+    connection: Connection, graph: Graph, version: Version
 ) -> list[tuple[float, int, int, float | None]]:
     """Return distance, rows and probability of the links of a version between rows of `graph`."""
-    statement = load_statement("read/links", type=node.get("stagedLinkType", node["linkType"]))
+    statement = load_statement("read/links", type=version.get("stagedLinkType", version["linkType"]))
     row_of = {identity: row for row, identity in enumerate(graph.node_ids)}
-    found: list[tuple[float, int, int, float | None]] = []
+    links: list[tuple[float, int, int, float | None]] = []
     for begin in range(0, graph.n_nodes, _BATCH):
-        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": node["linkRun"]}
+        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": version["linkRun"]}
         columns = connection.read(statement, batch, doing="reading predicted links")[0]
         for place, target, distance, probability in zip(*columns.values(), strict=True):
             if target in row_of:
                 ends = sorted((begin + place, row_of[target]))
-                found.append((distance, *ends, probability))
-    return found
+                links.append((distance, *ends, probability))
+    return links

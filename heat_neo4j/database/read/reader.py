@@ -14,6 +14,7 @@ import neo4j.time
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.attributes.table import AttributeTable
 from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
@@ -26,80 +27,63 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance
 
-__all__ = [
-    "ask_ahead",
-    "plain_values",
-    "read_graph",
-    "read_properties",
-    "read_relationships",
-]
-
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
-
-_AT_ONCE = 2
-
-
-def ask_ahead(
-    ask: Callable[[Question], Answer], questions: Iterable[Question]
-) -> Iterator[tuple[Question, Answer]]:
-    """Yield each question with its answer, while the next are being asked.
-
-    Parameters
-    ----------
-    ask : callable
-        Called in other threads, two at a time.
-    questions : iterable
-        Taken one by one, at most three ahead of the answers that were yielded.
-
-    Yields
-    ------
-    question, answer
-        In the order of the questions.
-
-    Raises
-    ------
-    Exception
-        What `ask` raised, in the place of its answer.
-    """
-    waiting: deque[tuple[Question, Future[Answer]]] = deque()
-    pool = ThreadPoolExecutor(_AT_ONCE, "heat-read")
-    try:
-        for question in questions:
-            waiting.append((question, pool.submit(ask, question)))
-            if len(waiting) > _AT_ONCE:
-                asked, answer = waiting.popleft()
-                yield asked, answer.result()
-        while waiting:
-            asked, answer = waiting.popleft()
-            yield asked, answer.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
 try:
     from neo4j.vector import Vector
 except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
+__all__ = [
+    "plain_values",
+    "prefetch",
+    "read_graph",
+    "read_properties",
+    "read_property",
+    "read_relationships",
+]
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+_AT_ONCE = 2
+# What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
+_NODES_PER_CHUNK = 10_000
+_RELATIONSHIPS_PER_CHUNK = 200_000
+_VALUES_PER_CHUNK = 500_000
+_FIRST_NODES = 256
 
 _SECOND, _DAY = 10**9, 86_400 * 10**9  # in nanoseconds
 _MONTH = 2_629_746 * _SECOND  # 30.436875 days, a twelfth of the mean Gregorian year
 
 
+def prefetch(
+    fetch: Callable[[Request], Answer], requests: Iterable[Request]
+) -> Iterator[tuple[Request, Answer]]:
+    """Yield each request with its answer, in order, while other threads fetch the next two.
+
+    Requests are taken at most three ahead of the answers that were yielded. What `fetch` raises comes in the
+    place of its answer.
+    """
+    waiting: deque[tuple[Request, Future[Answer]]] = deque()
+    pool = ThreadPoolExecutor(_AT_ONCE, "heat-read")
+    try:
+        for request in requests:
+            waiting.append((request, pool.submit(fetch, request)))
+            if len(waiting) > _AT_ONCE:
+                first, answer = waiting.popleft()
+                yield first, answer.result()
+        while waiting:
+            first, answer = waiting.popleft()
+            yield first, answer.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 def plain_values(values: list[Any]) -> list[Any]:
     """Return property values as `AttributeTable` takes them.
 
-    Parameters
-    ----------
-    values : list
-        As ``cypher/read/attributes.cypher`` returns them: dates and datetimes as numbers behind a null.
-
-    Returns
-    -------
-    list
-        With `heat_neo4j.attributes.values` for dates, times, durations and points, and lists for vectors. All
-        other values as they are; the list itself if it holds nothing else.
+    They come as ``cypher/read/attributes.cypher`` returns them: dates and datetimes as numbers behind a null.
+    Dates, times, durations and points become `heat_neo4j.attributes.values`, and vectors lists; all other
+    values stay as they are, and a list that holds nothing else is returned itself.
     """
     if not set(map(type, values)) & set(_PLAIN):
         return values
@@ -139,50 +123,16 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
 }
 
 
-# What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
-_NODES_PER_CHUNK = 10_000
-_RELATIONSHIPS_PER_CHUNK = 200_000
-_VALUES_PER_CHUNK = 500_000
-_FIRST_NODES = 256
-
-
 def read_graph(
     connection: Connection,
     projection: Projection,
     recipe: Sequence[Mapping[str, Any]] | None = None,
     on_progress: Progress = no_progress,
 ) -> Graph:
-    """Read what `projection` names into a `Graph`.
+    """Read what `projection` names into a `Graph`; see `Neo4jStore.read_graph`.
 
     Rows are sorted by the projection's key, or by the number in the element id; nothing depends on the
     order in which the server returns anything. Nodes deleted before the end are left out and counted.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where from.
-    projection : Projection
-        What.
-    recipe : sequence of mappings, optional
-        How the attributes were encoded before, `Provenance.attribute_recipe`, to encode them so again; learnt
-        from the values if not given.
-    on_progress : callable
-        Called in the stages "reading nodes", "reading relationships" and "reading attributes".
-
-    Returns
-    -------
-    Graph
-        With element ids, label masks, attribute names, times of the edges if the projection names a time, and
-        provenance with the counts met.
-
-    Raises
-    ------
-    ProjectionError
-        If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be used.
-    RecipeError
-        Of these, if the values do not fit the recipe.
-    ConnectionFailed
-        If the server is lost or refuses.
     """
     scope = Scope.resolve(connection, projection).require()
     on_progress("reading nodes", 0, 1)
@@ -231,18 +181,7 @@ def read_graph(
 def read_relationships(
     connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
 ) -> RelationshipTable:
-    """Read every relationship that leaves `nodes`, once, from its source.
-
-    Returns
-    -------
-    RelationshipTable
-        Its weights and times not yet checked.
-
-    Raises
-    ------
-    ProjectionError, ConnectionFailed
-        As for `read_graph`.
-    """
+    """Read every relationship that leaves `nodes`, once, from its source; weights and times are unchecked."""
     weight, time = scope.projection.weight, scope.projection.time
     factors = scope.projection.type_weights
     ours: dict[str, Any] = {"prefix": len(nodes.prefix)}
@@ -259,11 +198,11 @@ def read_relationships(
     done, total = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", done, total)
 
-    def ask(positions: Positions) -> neo4j.Record:
+    def fetch(positions: Positions) -> neo4j.Record:
         parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
         return connection.read(statement, parameters, doing="reading relationships")[0]
 
-    for positions, record in ask_ahead(ask, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
+    for positions, record in prefetch(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
         sources = positions[np.array(record["sources"], dtype=np.int64)]
         targets = nodes.positions_of(np.array(record["targets"], dtype=np.int64))
         table.add(
@@ -283,17 +222,8 @@ def read_properties(
 ) -> Iterator[tuple[Positions, dict[str, list[Any]]]]:
     """Read attributes and key of all nodes, fewer at a time when their values are long.
 
-    Yields
-    ------
-    positions : array of shape (m,)
-        The nodes of a chunk that still exist. A node that is never among them has been deleted.
-    values : dict of str to list of length m
-        Their values of each property, as `plain_values` gives them.
-
-    Raises
-    ------
-    ProjectionError, ConnectionFailed
-        As for `read_graph`.
+    Yield the nodes of a chunk that still exist, and their `plain_values` of each property. A node that is
+    never among them has been deleted.
     """
     key = scope.projection.key
     attributes = [attribute.key for attribute in scope.projection.all_attributes]
@@ -301,7 +231,7 @@ def read_properties(
     statement = load_statement("read/attributes")
     size = _FIRST_NODES if names else _NODES_PER_CHUNK
 
-    def ask(chunk: Positions) -> neo4j.Record:
+    def fetch(chunk: Positions) -> neo4j.Record:
         parameters = {"heat_ids": nodes.element_ids(chunk), "heat_keys": names}
         return connection.read(statement, parameters, doing="reading attributes")[0]
 
@@ -313,12 +243,33 @@ def read_properties(
             start += chunk.size
 
     on_progress("reading attributes", 0, nodes.size)
-    for chunk, record in ask_ahead(ask, chunks()):
+    for chunk, record in prefetch(fetch, chunks()):
         columns = list(map(plain_values, record["columns"]))
         yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
         most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
         size = min(max(most, 1), _NODES_PER_CHUNK)
         on_progress("reading attributes", int(chunk[-1]) + 1, nodes.size)
+
+
+def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
+    """Return the values of one node property as they are stored; see `Neo4jStore.read_property`."""
+    if len(graph.node_ids) != graph.n_nodes:
+        raise ValueError("the graph has no element ids: it was not read from a database")
+    statement, values = load_statement("read/properties"), list[Any]()
+    for start in range(0, graph.n_nodes, _NODES_PER_CHUNK):
+        ids = list(graph.node_ids[start : start + _NODES_PER_CHUNK])
+        parameters = {"heat_ids": ids, "heat_keys": [name]}
+        record = connection.read(statement, parameters, doing=f"reading property {name!r}")[0]
+        values.extend(record["columns"][0])
+    if len(values) != graph.n_nodes:
+        gone = graph.n_nodes - len(values)
+        raise ProjectionError(
+            f"{gone} of {graph.n_nodes} nodes were deleted since the graph was read: read again"
+        )
+    if all(value is None for value in values):
+        keys = connection.read(load_statement("read/names"), doing="reading names")[0]["keys"]
+        raise ProjectionError(f"no node of the projection has a property {name!r}{did_you_mean(name, keys)}")
+    return values
 
 
 def _row_order(key: str | None, present: NDArray[np.bool_], keys: NDArray[np.object_]) -> Positions:

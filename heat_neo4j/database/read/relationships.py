@@ -11,31 +11,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import check_weights, earliest_times
 
 __all__ = ["RelationshipTable"]
 
-Positions = NDArray[np.int64]
-
 _EXAMPLE_CHARACTERS = 40
-_COUNTS = ("relationships", "relationships_to_outside", "relationships_to_itself")
-_WEIGHT_COUNTS = ("relationships_without_weight", "relationships_of_zero_weight")
-_TIME_COUNTS = ("relationships_without_time",)
 
 
 class RelationshipTable:
     """Takes relationships chunk by chunk in any order; ends in arrays that depend on none of it.
 
-    Nodes are named by position here (0 to N - 1, in the order of their element ids). It keeps 8 bytes for a
-    relationship, 8 more if they have weights, and 8 more if they have times.
-
-    Parameters
-    ----------
-    projection : Projection
-        Says how weights and times are taken and aggregated.
-    name_of : callable
-        Returns the element id of a position, for messages.
+    Nodes are named by position here (0 to N - 1, in the order of their element ids); `name_of` gives the
+    element id of one, for messages. A relationship takes 8 bytes, 8 more if they have weights, and 8 more if
+    they have times.
     """
 
     def __init__(self, projection: Projection, name_of: Callable[[int], str]) -> None:
@@ -47,11 +37,11 @@ class RelationshipTable:
         self._bad_weights = _Faults(name_of)
         self._bad_times = _Faults(name_of)
         self._time_kinds = Counter({"dates": 0, "numbers": 0})
-        counted = [
-            *_COUNTS,
-            *(() if projection.weight is None else _WEIGHT_COUNTS),
-            *(() if projection.time is None else _TIME_COUNTS),
-        ]
+        counted = ["relationships", "relationships_to_outside", "relationships_to_itself"]
+        if projection.weight is not None:
+            counted += ["relationships_without_weight", "relationships_of_zero_weight"]
+        if projection.time is not None:
+            counted += ["relationships_without_time"]
         self.counts = Counter(dict.fromkeys(counted, 0))
 
     def add(
@@ -62,19 +52,11 @@ class RelationshipTable:
         times: tuple[Sequence[float | None], Sequence[Any]] | None = None,
         factors: Sequence[float] | None = None,
     ) -> None:
-        """Take relationships; bad weights and times are noted and reported by `check`.
+        """Take m relationships; bad weights and times are noted and reported by `check`.
 
-        Parameters
-        ----------
-        sources, targets : array of shape (m,)
-            Positions of the nodes; a target of -1 is outside the projection.
-        weights : sequence of length m, optional
-            Raw values of the weight property, None where a relationship lacks it.
-        times : pair of sequences of length m, optional
-            For dates and datetimes seconds since 1970 in the first and None in the second; for all others
-            None in the first and the raw value of the time property, None where it is missing, in the second.
-        factors : sequence of length m, optional
-            Factor on the weight of each, above 0.
+        A target of -1 is outside the projection. Weights are raw values, None where they are missing. Of the
+        two sequences of `times` the first has seconds since 1970 for dates and datetimes, the second the raw
+        value of any other time; both have None elsewhere. `factors` are above 0, and multiply the weights.
         """
         self.counts["relationships"] += sources.size
         outside, to_itself = targets < 0, targets == sources
@@ -108,18 +90,12 @@ class RelationshipTable:
         return self._time_kinds["dates"] > 0
 
     def check(self) -> None:
-        """See that weights and times can be used: `check_weights`, then `check_times`."""
+        """Raise a ProjectionError if weights or times cannot be used."""
         self.check_weights()
         self.check_times()
 
     def check_weights(self) -> None:
-        """See that the weights were numbers that can be used.
-
-        Raises
-        ------
-        ProjectionError
-            If some were negative, NaN, infinite or not numbers, or no relationship had the property at all.
-        """
+        """Raise a ProjectionError if weights are not finite numbers of 0 or more, or missing everywhere."""
         name = self._projection.weight
         if self._bad_weights:
             advice = "weights are finite numbers of 0 or more; mend them or use a relationship_filter"
@@ -133,22 +109,15 @@ class RelationshipTable:
             )
 
     def check_times(self) -> None:
-        """See that the times were dates, datetimes or numbers that can be used.
-
-        Raises
-        ------
-        ProjectionError
-            If some were anything else, NaN or infinite, if dates and numbers are mixed, or if no relationship
-            that counts had the property at all.
-        """
+        """Raise a ProjectionError if times are neither all dates nor all finite numbers, or none is there."""
         name, kinds = self._projection.time, self._time_kinds
         if self._bad_times:
             advice = "times are numbers, dates or datetimes; set them in Neo4j, such as date('2024-03-01')"
             raise ProjectionError(f"time {name!r} is not usable: {self._bad_times}: {advice}")
         if all(kinds.values()):
-            found = " and ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+            mixed = " and ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
             raise ProjectionError(
-                f"time {name!r} is not usable: it mixes {found}: make them one kind in Neo4j"
+                f"time {name!r} is not usable: it mixes {mixed}: make them one kind in Neo4j"
             )
         if self.kept and self.counts["relationships_without_time"] == self.kept:
             advice = "name another property, or leave the time out"
@@ -159,24 +128,10 @@ class RelationshipTable:
     def matrix(self, row_of: Positions, n_rows: int) -> sparse.csr_array:
         """Return the undirected matrix: parallel relationships aggregated, then both directions summed.
 
-        They are summed for every pair, so that one more relationship changes the weight of no other pair.
-
-        Parameters
-        ----------
-        row_of : array of shape (N,)
-            Row of each position; -1 for a node that has gone, whose relationships are dropped.
-        n_rows : int
-            Number of rows.
-
-        Returns
-        -------
-        csr_array of shape (n_rows, n_rows)
-            float64, symmetric. The same bits for any order of the relationships.
-
-        Raises
-        ------
-        ProjectionError
-            If a weight is too small or too large to be reckoned with.
+        They are summed for every pair, so that one more relationship changes the weight of no other pair; the
+        bits are the same for any order of the relationships. `row_of` has the row of each position, -1 for a
+        node that has gone, whose relationships are dropped. A ProjectionError if a weight is too small or too
+        large to be reckoned with.
         """
         weights = np.concatenate(self._weights) if self._weights else np.ones(self.kept)
         rows, columns, weights = self._in_rows(row_of, weights)
@@ -197,13 +152,7 @@ class RelationshipTable:
         return undirected
 
     def edge_times(self, row_of: Positions, n_rows: int) -> NDArray[np.float64] | None:
-        """Return the earliest time of each edge, as `Graph.edge_times`; None if none were asked for.
-
-        Parameters
-        ----------
-        row_of, n_rows
-            As for `matrix`.
-        """
+        """Return the earliest time of each edge, as `Graph.edge_times`; None without a time."""
         if self._projection.time is None:
             return None
         times = np.concatenate(self._times) if self._times else np.empty(0)
@@ -295,11 +244,11 @@ class _Faults:
 
     def __init__(self, name_of: Callable[[int], str]) -> None:
         self._name_of = name_of
-        self._found: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._example = ""
 
     def note(self, what: str, value: Any, source: int, target: int) -> None:
-        self._found[what] += 1
+        self._counts[what] += 1
         if not self._example:
             shown = repr(value)
             if len(shown) > _EXAMPLE_CHARACTERS:
@@ -308,11 +257,11 @@ class _Faults:
             self._example = f"{shown} {ends}"
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._counts)
 
     def __str__(self) -> str:
-        found = ", ".join(f"{count} {what}" for what, count in sorted(self._found.items()))
-        return f"{found}, e.g. {self._example}"
+        counts = ", ".join(f"{count} {what}" for what, count in sorted(self._counts.items()))
+        return f"{counts}, e.g. {self._example}"
 
 
 def _sort_within(pairs: Positions, weights: NDArray[np.float64]) -> None:

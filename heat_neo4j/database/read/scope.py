@@ -25,50 +25,25 @@ _LOOKED_AT = 1000  # nodes or relationships of each
 
 @dataclass(frozen=True)
 class Scope:
-    """What of a database a projection covers, as text for its statements.
-
-    Parameters
-    ----------
-    projection : Projection
-        What was asked for.
-    problems : tuple of str
-        Names that the database does not have and filters that it does not accept, one line each.
-    predicted_types : tuple of str
-        Relationship types of predicted links, left out if the projection names no types.
-    any_id : str or None
-        The element id of some node; None if the database is empty.
-    """
+    """What of a database a projection covers, as text for its statements."""
 
     projection: Projection
-    problems: tuple[str, ...]
-    predicted_types: tuple[str, ...]
-    any_id: str | None
+    problems: tuple[str, ...]  # names that are not there and filters that are not accepted, a line each
+    predicted_types: tuple[str, ...]  # of predicted links, left out if the projection names no types
+    any_id: str | None  # the element id of some node; None if the database is empty
 
     @classmethod
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
-        """Hold `projection` against the database of `connection`.
-
-        Raises
-        ------
-        ConnectionFailed
-            If the server is lost or refuses.
-        """
-        known = connection.read(load_statement("read/names"), doing="reading names")[0]
-        predicted = known["predicted"]
+        """Hold `projection` against the database of `connection`."""
+        existing = connection.read(load_statement("read/names"), doing="reading names")[0]
         problems = [
-            *_unknown_names(connection, projection, known, predicted),
+            *_unknown_names(connection, projection, existing),
             *_bad_filters(connection, projection),
         ]
-        return cls(projection, tuple(problems), tuple(sorted(predicted)), known["id"])
+        return cls(projection, tuple(problems), tuple(sorted(existing["predicted"])), existing["id"])
 
     def require(self) -> Self:
-        """Return this scope if nothing is wrong with it.
-
-        Raises
-        ------
-        ProjectionError
-            With the first problem.
-        """
+        """Return this scope if nothing is wrong with it; raise its first problem otherwise."""
         if self.problems:
             raise ProjectionError(self.problems[0])
         return self
@@ -118,23 +93,22 @@ class Scope:
 
 
 def _unknown_names(
-    connection: Connection, projection: Projection, known: Mapping[str, Any], predicted: Sequence[str]
+    connection: Connection, projection: Projection, existing: Mapping[str, Any]
 ) -> Iterator[str]:
     labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes])
     types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
-    names = _Names(connection, known, predicted)
+    names = _Names(connection, existing)
     unknown = [
-        *(("node label", name, names.labels) for name in labels if name not in known["labels"]),
-        *(("relationship type", name, names.types) for name in types if name not in known["types"]),
+        *(("node label", name, names.labels) for name in labels if name not in existing["labels"]),
+        *(("relationship type", name, names.types) for name in types if name not in existing["types"]),
     ]
-    of_relationships = (("weight property", projection.weight), ("time property", projection.time))
-    for kind, name in of_relationships:
-        if name is not None and name not in known["keys"]:
+    for kind, name in (("weight property", projection.weight), ("time property", projection.time)):
+        if name is not None and name not in existing["keys"]:
             unknown.append((kind, name, names.keys_of_relationships(projection.relationships)))
-    if projection.key is not None and projection.key not in known["keys"]:
+    if projection.key is not None and projection.key not in existing["keys"]:
         unknown.append(("key property", projection.key, names.keys_of_nodes(projection.labels)))
     for key, label in {attribute.key: attribute.label for attribute in projection.all_attributes}.items():
-        if key not in known["keys"]:
+        if key not in existing["keys"]:
             of = projection.labels if label is None else [label]
             unknown.append(("attribute property", key, names.keys_of_nodes(of)))
     for kind, name, there in unknown:
@@ -145,11 +119,12 @@ def _unknown_names(
 class _Names:
     """The names of what is not our bookkeeping; property keys as far as a look at some nodes tells them."""
 
-    def __init__(self, connection: Connection, known: Mapping[str, Any], predicted: Sequence[str]) -> None:
+    def __init__(self, connection: Connection, existing: Mapping[str, Any]) -> None:
         self._connection = connection
-        self.labels = [label for label in known["labels"] if label not in BOOKKEEPING_LABELS]
-        ours = {*BOOKKEEPING_TYPES, *(copy for plain in predicted for copy in LinkTypes.of(plain))}
-        self.types = [kind for kind in known["types"] if kind not in ours]
+        self.labels = [label for label in existing["labels"] if label not in BOOKKEEPING_LABELS]
+        predicted = [copy for plain in existing["predicted"] for copy in LinkTypes.of(plain)]
+        ours = {*BOOKKEEPING_TYPES, *predicted}
+        self.types = [kind for kind in existing["types"] if kind not in ours]
 
     def keys_of_nodes(self, chosen: Sequence[str] | None) -> list[str]:
         """Return the property keys of nodes with one of the chosen labels, or of all."""
@@ -171,9 +146,8 @@ class _Names:
         keys: set[str] = set()
         for name in names:
             filled = load_statement(statement, **{placeholder: name})
-            keys.update(
-                self._connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]["keys"]
-            )
+            record = self._connection.read(filled, {"limit": _LOOKED_AT}, doing="reading names")[0]
+            keys.update(record["keys"])
         return sorted(keys)
 
 

@@ -7,15 +7,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 
 import numpy as np
+from neo4j.exceptions import Neo4jError
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.transactions import BatchTooLarge, fitting, write
+from heat_neo4j.database.server_errors import one_line
+from heat_neo4j.database.transactions import write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
 from heat_neo4j.errors import WriteFailed
 
 __all__ = [
+    "BatchTooLarge",
     "Columns",
     "Rounds",
     "coordinate_columns",
@@ -25,20 +28,19 @@ __all__ = [
     "send",
 ]
 
+Columns = Callable[[int, int], Parameters]
+"""``columns(begin, end)`` gives the parameters of rows begin to end."""
 Rounds = Sequence[Sequence[tuple[int, int]]]
 """Ranges of rows (begin, end), round by round; those of one round can be written at the same time."""
+_FEWEST_ROWS = 100
+
+
+class BatchTooLarge(WriteFailed):
+    """The server has not the memory for one transaction of this size; a smaller one may do."""
 
 
 def equal_parts(total: int, lanes: int) -> Rounds:
-    """Return one round of `lanes` ranges of about the same length, for rows that never meet.
-
-    Parameters
-    ----------
-    total : int
-        Number of rows.
-    lanes : int
-        Ranges to make, at least 1.
-    """
+    """Return one round of `lanes` ranges of about the same length, for rows that share no node."""
     bounds = [total * lane // lanes for lane in range(lanes + 1)]
     return [list(pairwise(bounds))]
 
@@ -50,21 +52,8 @@ def disjoint_rounds(
 
     Nodes fall into 2 `lanes` groups that play each other as in a round-robin tournament: in each of the
     2 `lanes` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
-    group go with its first meeting.
-
-    Parameters
-    ----------
-    source, target : int64 arrays of shape (L,)
-        The pairs.
-    lanes : int
-        Ranges in a round, at least 1.
-
-    Returns
-    -------
-    order : int64 array of shape (L,)
-        The pairs in the order of the ranges, as given within each.
-    rounds : Rounds
-        Ranges of `order`.
+    group go with its first meeting. Return an order of the pairs, as given within each range, and the rounds
+    of ranges of this order.
     """
     groups = 2 * lanes
     meetings = np.zeros((groups, groups), dtype=np.int64)
@@ -83,11 +72,6 @@ def disjoint_rounds(
     return order, [ranges[begin : begin + lanes] for begin in range(0, len(ranges), lanes)]
 
 
-Columns = Callable[[int, int], Parameters]
-
-_FEWEST_ROWS = 100
-
-
 def send(
     connection: Connection,
     statement: str,
@@ -102,52 +86,25 @@ def send(
 ) -> int:
     """Write rows by `statement`, `rows` at a time, in as many lanes as a round has ranges.
 
-    A batch that is more than the memory of the server's transactions holds is written in halves, and so are
-    those after it.
+    The statement takes ``lane``, `held`, the same for all batches, and what `columns` gives, in several
+    threads; it returns ``written``, 0 if the lane is gone, and may be repeated. Then `check` raises
+    `LeaseHeld`, if the lease is another's by now. A batch that is more than the memory of the server's
+    transactions holds is written in halves, and so are those after it.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where to.
-    statement : str
-        Takes ``lane``, `held` and what `columns` gives, returns ``written``, 0 if the lane is gone. To repeat
-        it must change nothing.
-    columns : callable
-        ``columns(begin, end)`` gives the parameters of rows begin to end; called in several threads.
-    held : mapping
-        Parameters of every batch: what tells the lanes, and the run.
-    check : callable
-        Raises `LeaseHeld` if the lease is another's by now.
-    stage : str
-        Name for progress and messages.
-    rounds : sequence of sequences of (begin, end)
-        Rows to write, each once; those of one round are written at the same time, a lane for each range.
-    rows : int
-        Number of rows in a batch at first.
-    on_progress : callable
-        Called after each batch, in the caller's thread.
-
-    Returns
-    -------
-    int
-        How many rows the server matched.
-
-    Raises
-    ------
-    LeaseHeld
-        If another process took the lease.
-    WriteFailed
-        If the server refuses, or knows none of the rows.
-    ConnectionFailed
-        If the server is lost.
+    Return how many rows the server matched; a WriteFailed if it knows none of them.
     """
 
     def batch(lane: int, begin: int, end: int) -> int:
         parameters = {**held, "lane": lane, **columns(begin, end)}
 
         def work(transaction: Transaction) -> int:
-            with fitting():
+            try:
                 return int(transaction.run(statement, parameters).records[0]["written"])
+            except Neo4jError as error:
+                if "OutOfMemory" not in str(error.code):
+                    raise
+                message = f"the server has too little memory for a transaction: {one_line(error)}"
+                raise BatchTooLarge(message) from error  # the driver would try the same for half a minute
 
         rows_written = write(connection, work, doing=f"in stage {stage!r}")
         if not rows_written:
@@ -157,9 +114,8 @@ def send(
     total = sum(end - begin for ranges in rounds for begin, end in ranges)
     written = done = 0
     on_progress(stage, 0, total)
-    with ThreadPoolExecutor(
-        max(map(len, rounds), default=1), "heat-write"
-    ) as pool:  # at its end, batches under way are waited for
+    threads = max(map(len, rounds), default=1)
+    with ThreadPoolExecutor(threads, "heat-write") as pool:  # at its end, batches under way are waited for
         for ranges in rounds:
             idle = {lane: rows_left for lane, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
             running: dict[Future[int], tuple[int, int, int, int]] = {}
@@ -187,16 +143,9 @@ def send(
 
 
 def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], node_ids: Sequence[str]) -> Columns:
-    """Return what gives the columns of a batch of nodes: flat, as the server takes them fastest.
+    """Return what gives the columns of a batch of some rows: flat, as the server takes them fastest.
 
-    Parameters
-    ----------
-    coordinates : Coordinates
-        What to write.
-    rows : int64 array of shape (M,)
-        Which of them.
-    node_ids : sequence of str
-        Element ids of all rows.
+    `node_ids` are the element ids of all rows.
     """
     width = coordinates.values.shape[1]
 

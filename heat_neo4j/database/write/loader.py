@@ -15,15 +15,14 @@ from neo4j import SummaryCounters
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
 from heat_neo4j.errors import WriteRefused
 
 __all__ = ["DatedLoadable", "LoadNames", "LoadReport", "Loadable", "load_graph", "make_room"]
 
 BATCH_ROWS = 10_000
-BATCH_VALUES = 500_000
-"""Most numbers and strings in one transaction: about 5 MB on the wire."""
+BATCH_VALUES = 500_000  # numbers and strings in one transaction at most: about 5 MB on the wire
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -65,32 +64,13 @@ class DatedLoadable(Loadable, Protocol):
 
 @dataclass(frozen=True)
 class LoadNames:
-    """How the loaded graph is called in the database.
-
-    Parameters
-    ----------
-    label : str
-        Label of the nodes.
-    relationship : str
-        Type of the relationships.
-    key : str
-        Node property that holds the key; a uniqueness constraint is made for it.
-    weight : str
-        Relationship property that holds the weight.
-    time : str
-        Relationship property that holds the time, a datetime in UTC or a number.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a name cannot be one in Neo4j.
-    """
+    """How the loaded graph is called in the database; a TypeError or ValueError for what is no name there."""
 
     label: str = "Node"
-    relationship: str = "LINK"
-    key: str = "id"
-    weight: str = "weight"
-    time: str = "time"
+    relationship: str = "LINK"  # type
+    key: str = "id"  # node property; a uniqueness constraint is made for it
+    weight: str = "weight"  # relationship property
+    time: str = "time"  # relationship property, a datetime in UTC or a number
 
     def __post_init__(self) -> None:
         for name in (self.label, self.relationship, self.key, self.weight, self.time):
@@ -99,15 +79,7 @@ class LoadNames:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """What a load did.
-
-    Parameters
-    ----------
-    nodes, relationships : int
-        How many were loaded, new or not.
-    nodes_created, relationships_created : int
-        How many of them were not there before.
-    """
+    """What a load did: how many were loaded, new or not, and how many of them were not there before."""
 
     nodes: int
     relationships: int
@@ -123,28 +95,9 @@ def load_graph(
     overwrite: bool = False,
     on_progress: Progress = no_progress,
 ) -> LoadReport:
-    """Load `graph`, in batches that are each one transaction.
+    """Load `graph`, in batches that are each one transaction; see `Neo4jStore.load_graph`.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where to.
-    graph : Loadable
-        What.
-    names : LoadNames
-        Under which label, relationship type and properties.
-    overwrite : bool
-        Set values even where the database holds others.
-    on_progress : callable
-        Told about the stages "loading nodes" and "loading relationships", before them "checking ...".
-
-    Raises
-    ------
-    WriteRefused
-        If nodes or relationships that are there already hold other values, two of them share a key, or a
-        property is named like the key, or weight and time are. Nothing has been written.
-    WriteFailed, ConnectionFailed
-        If a transaction fails; loading again completes the work.
+    Progress has the stages "loading nodes" and "loading relationships", and before them "checking ...".
     """
     if len(graph.keys) and names.key in graph.properties(0):
         raise WriteRefused(
@@ -165,40 +118,13 @@ def load_graph(
 
 
 def make_room(connection: Connection, label: str, *, family: str, origin: str) -> int:
-    """Remove from a label what earlier loads of a family left, so that another of them can take its place.
-
-    Parameters
-    ----------
-    connection : Connection
-        Where.
-    label : str
-        Label of the family's nodes.
-    family : str
-        How their property ``origin`` begins.
-    origin : str
-        The full ``origin`` of the load that is to come; nodes that have it stay.
-
-    Returns
-    -------
-    int
-        How many nodes were removed.
-
-    Raises
-    ------
-    WriteRefused
-        If there are other nodes of that label. Nothing has been removed.
-    """
+    """Remove what earlier loads of a family left; return how many nodes. See `Neo4jStore.make_room`."""
     foreign = connection.read(load_statement("load/foreign_nodes", label=label), {"family": family})
     if foreign[0]["nodes"]:
         what = f"{foreign[0]['nodes']} nodes of label {label!r} are not of {family!r}"
         raise WriteRefused(f"{what}, nothing was loaded: use another database (--database) or server (--uri)")
-    statement = load_statement("load/remove_outdated", label=label)
     parameters = {"family": family, "origin": origin}
-    removed = connection.write_transaction(
-        lambda transaction: transaction.run(statement, parameters).summary.counters.nodes_deleted,
-        doing="loading",
-    )
-    return int(removed)
+    return _write(connection, load_statement("load/remove_outdated", label=label), parameters).nodes_deleted
 
 
 class _Load:
@@ -227,7 +153,6 @@ class _Load:
         return True
 
     def drop_constraint(self) -> None:
-        """Take the constraint back."""
         self._run(load_statement("load/drop_constraint", constraint=self.constraint))
 
     def refuse_conflicts(self) -> None:
@@ -236,43 +161,38 @@ class _Load:
             return
         label, type_ = self.names.label, self.names.relationship
         statement = load_statement("load/node_conflicts", **self.node)
-        for rows in self._told("checking nodes", self._node_batches(), len(self.graph.keys)):
-            if found := self._conflict(statement, rows):
-                where = f"node {found['key']!r} of label {label!r} has another {found['property']!r} already"
-                raise WriteRefused(f"{where}, nothing was loaded: choose another label, or overwrite")
+        for rows in self._reported("checking nodes", self._node_batches(), len(self.graph.keys)):
+            if conflict := self._conflict(statement, rows):
+                where = f"node {conflict['key']!r} of label {label!r}"
+                what = f"{where} has another {conflict['property']!r} already"
+                raise WriteRefused(f"{what}, nothing was loaded: choose another label, or overwrite")
         statement = load_statement("load/relationship_conflicts", **self.link)
-        for rows in self._told("checking relationships", self._link_batches(), len(self.graph.source)):
-            if found := self._conflict(statement, rows):
-                where = f"relationship {type_!r} from {found['source']!r} to {found['target']!r}"
-                what = f"{where} has another {found['property']!r} already"
+        for rows in self._reported("checking relationships", self._link_batches(), len(self.graph.source)):
+            if conflict := self._conflict(statement, rows):
+                where = f"relationship {type_!r} from {conflict['source']!r} to {conflict['target']!r}"
+                what = f"{where} has another {conflict['property']!r} already"
                 raise WriteRefused(f"{what}, nothing was loaded: choose another type, or overwrite")
 
     def write(self) -> LoadReport:
-        """Load nodes, then relationships."""
         nodes = relationships = 0
         statement = load_statement("load/nodes", **self.node)
-        for rows in self._told("loading nodes", self._node_batches(), len(self.graph.keys)):
+        for rows in self._reported("loading nodes", self._node_batches(), len(self.graph.keys)):
             nodes += self._run(statement, rows).nodes_created
         statement = load_statement("load/relationships", **self.link)
-        for rows in self._told("loading relationships", self._link_batches(), len(self.graph.source)):
+        for rows in self._reported("loading relationships", self._link_batches(), len(self.graph.source)):
             relationships += self._run(statement, rows).relationships_created
         return LoadReport(len(self.graph.keys), len(self.graph.source), nodes, relationships)
 
     def _run(self, statement: str, rows: Sequence[Any] = ()) -> SummaryCounters:
-        parameters = {"rows": rows}
-
-        def work(transaction: Transaction) -> SummaryCounters:
-            return transaction.run(statement, parameters).summary.counters
-
-        return self.connection.write_transaction(work, doing="loading")
+        return _write(self.connection, statement, {"rows": rows})
 
     def _conflict(self, statement: str, rows: Sequence[Any]) -> Mapping[str, Any] | None:
         """Return one value that would be overwritten, or None."""
         records = self.connection.read(statement, {"rows": rows}, doing="checking what is there")
-        return dict(records[0]) if records else None
+        return records[0] if records else None
 
-    def _told(self, stage: str, batches: Iterator[list[Any]], total: int) -> Iterator[list[Any]]:
-        """Yield each batch and tell of the progress once it has been dealt with."""
+    def _reported(self, stage: str, batches: Iterator[list[Any]], total: int) -> Iterator[list[Any]]:
+        """Yield each batch, and report the progress once it has been dealt with."""
         done = 0
         self.on_progress(stage, done, total)
         for batch in batches:
@@ -314,3 +234,10 @@ class _Load:
                 yield None
             else:
                 yield _EPOCH + timedelta(seconds=time) if graph.times_are_dates else time
+
+
+def _write(connection: Connection, statement: str, parameters: Parameters) -> SummaryCounters:
+    def work(transaction: Transaction) -> SummaryCounters:
+        return transaction.run(statement, parameters).summary.counters
+
+    return connection.write_transaction(work, doing="loading")

@@ -67,29 +67,18 @@ class Links(Protocol):
 
     @property
     def calibration(self) -> Any:
-        """Law with a finite `radius` and `temperature` that gave the probabilities, or None."""
+        """Link model with a finite `radius` and `temperature` that gave the probabilities, or None."""
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Coordinates fit to be stored.
+    """Coordinates fit to be stored, a row for each of the N nodes of the graph."""
 
-    Parameters
-    ----------
-    kind : str
-        One of `COORDINATES`.
-    values : float64 array of shape (N, width)
-        A row per node of the graph, finite.
-    radii : float64 array of shape (N,)
-        Hyperbolic distance from the origin.
-    factors : float64 array of shape (N,), optional
-        What the first `dimension` values are multiplied by to be a point of the Poincare ball; None if they
-        are one.
-    """
-
-    kind: str
-    values: Array
-    radii: Array
+    kind: str  # one of `COORDINATES`
+    values: Array  # (N, width), finite
+    radii: Array  # (N,): hyperbolic distance from the origin
+    # (N,): what the first `dimension` values are multiplied by to be a point of the Poincare ball; None if
+    # they are one.
     factors: Array | None
 
     @property
@@ -100,47 +89,22 @@ class Coordinates:
 
 @dataclass(frozen=True)
 class LinkColumns:
-    """Predicted links fit to be stored, sorted by source, then target.
+    """Predicted links fit to be stored, sorted by source, then target; columns of shape (L,)."""
 
-    Parameters
-    ----------
-    source, target, rank : int64 arrays of shape (L,)
-        Rows of the graph, source < target, no pair twice; rank from 1.
-    distance : float64 array of shape (L,)
-        Finite, 0 or more.
-    probability : float64 array of shape (L,), optional
-        In [0, 1].
-    radius, temperature : float or None
-        Of the law that gave the probabilities.
-    """
-
-    source: NDArray[np.int64]
+    source: NDArray[np.int64]  # rows of the graph; source < target, and no pair comes twice
     target: NDArray[np.int64]
-    rank: NDArray[np.int64]
-    distance: Array
-    probability: Array | None
-    radius: float | None
+    rank: NDArray[np.int64]  # from 1
+    distance: Array  # finite, 0 or more
+    probability: Array | None  # in [0, 1]
+    radius: float | None  # of the link model that gave the probabilities
     temperature: float | None
 
 
 def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
-    """Return the embedding of `model` in coordinates of `kind`.
+    """Return the embedding of `model`, a fitted one or points of the hyperboloid, in coordinates of `kind`.
 
-    Parameters
-    ----------
-    model : HEAT or array of shape (N, d + 1)
-        A fitted model, or points of the hyperboloid, time last.
-    n_nodes : int
-        N, the number of nodes of the graph.
-    kind : {"poincare", "hyperboloid", "klein"}
-        What to store.
-
-    Raises
-    ------
-    ValueError
-        If the shape is wrong, the points are not on the hyperboloid, or there is no such kind.
-    WriteRefused
-        If a value is NaN or infinite, or a point rounds to the border of the ball.
+    A ValueError if the shape is wrong, the points are not on the hyperboloid, or there is no such kind; a
+    WriteRefused if a value is NaN or infinite, or a point rounds to the border of the ball.
     """
     if kind not in COORDINATES:
         raise ValueError(f"coordinates must be one of {', '.join(COORDINATES)}, got {kind!r}")
@@ -177,12 +141,8 @@ def to_hyperboloid(values: Array, kind: str) -> Array:
 def check_links(links: Links, n_nodes: int) -> LinkColumns:
     """Return `links` as checked columns, in an order that is good for the server's page cache.
 
-    Raises
-    ------
-    ValueError
-        If the columns differ in length, a row is not of the graph, source >= target, or a pair comes twice.
-    WriteRefused
-        If a distance or probability is NaN, infinite or out of range.
+    A ValueError if they are not links of such a graph, each once; a WriteRefused if a distance or probability
+    is NaN, infinite or out of range.
     """
     source, target = (np.asarray(column, dtype=np.int64) for column in (links.source, links.target))
     rank, distance = np.asarray(links.rank, dtype=np.int64), np.asarray(links.distance, dtype=np.float64)
@@ -200,7 +160,11 @@ def check_links(links: Links, n_nodes: int) -> LinkColumns:
         raise WriteRefused("links has a distance that is NaN, infinite or negative: nothing written")
     if probability is not None and not ((probability >= 0) & (probability <= 1)).all():
         raise WriteRefused("links has a probability that is NaN or outside [0, 1]: nothing written")
-    radius, temperature = _law(links.calibration)
+    radius = temperature = None
+    if links.calibration is not None:
+        radius, temperature = float(links.calibration.radius), float(links.calibration.temperature)
+        if not (np.isfinite(radius) and np.isfinite(temperature)):
+            raise WriteRefused("the calibration of the links is not finite: nothing written")
     return LinkColumns(
         source[order],
         target[order],
@@ -210,12 +174,3 @@ def check_links(links: Links, n_nodes: int) -> LinkColumns:
         radius,
         temperature,
     )
-
-
-def _law(calibration: Any) -> tuple[float | None, float | None]:
-    if calibration is None:
-        return None, None
-    radius, temperature = float(calibration.radius), float(calibration.temperature)
-    if not (np.isfinite(radius) and np.isfinite(temperature)):
-        raise WriteRefused("the calibration of the links is not finite: nothing written")
-    return radius, temperature

@@ -1,4 +1,4 @@
-"""What writing must not touch: checked before the first value is sent."""
+"""What writing must not touch: a `WriteRefused` before the first value is sent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ __all__ = ["refuse_foreign_values", "refuse_input_names", "refuse_renaming", "re
 
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse to write to what `graph` was read from: the next run would read its own output.
-
-    Raises
-    ------
-    WriteRefused
-        If a property or the relationship type is one of the projection's.
-    """
+    """Refuse to write to what `graph` was read from: the next run would read its own output."""
     projection = graph.provenance.projection
     if EMBEDDING in parts:
         read = {projection.get("key"), *projection.get("attributes", ())}
@@ -38,13 +32,7 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
 
 
 def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names under which another model has values in the graph.
-
-    Raises
-    ------
-    WriteRefused
-        Naming the other model.
-    """
+    """Refuse names under which another model has values in the graph."""
     for run in book.runs:
         if run.model == names.model:
             continue
@@ -61,13 +49,7 @@ def refuse_taken_names(book: Bookkeeping, names: WriteNames, parts: Sequence[str
 
 
 def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) -> None:
-    """Refuse names other than those under which the model is published: its readers go by them.
-
-    Raises
-    ------
-    WriteRefused
-        Naming both.
-    """
+    """Refuse names other than those under which the model is published: its readers go by them."""
     version, used = book.published(names.model), book.names(names.model)
     pairs = [(used.link_type, names.link_type)] if "linkRun" in version and LINKS in parts else []
     if "run" in version and EMBEDDING in parts:
@@ -83,31 +65,27 @@ def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) 
 def refuse_foreign_values(
     connection: Connection, book: Bookkeeping, names: WriteNames, parts: Sequence[str]
 ) -> None:
-    """Refuse property and type names under which the graph has values that no run of this model wrote.
-
-    Raises
-    ------
-    WriteRefused
-        With their number and an example.
-    """
+    """Refuse property and type names under which the graph has values that no run of this model wrote."""
     advice = "choose other names, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
         copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", **copies)
-        holders = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
-        found = connection.read(statement, holders, doing="looking for values that would be overwritten")[0]
-        if found["found"]:
+        parameters = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
+        doing = "looking for values that would be overwritten"
+        row = connection.read(statement, parameters, doing=doing)[0]
+        if row["found"]:
             raise WriteRefused(
-                f"{found['found']} nodes (e.g. {found['example']}) have {names.embedding}, {names.radius}, "
+                f"{row['found']} nodes (e.g. {row['example']}) have {names.embedding}, {names.radius}, "
                 f"{names.run} or {names.vector}, perhaps with Staged or Previous at its end, from elsewhere, "
                 f"not from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
         statement = load_statement("write/foreign_links", copies=names.links)
-        holders = {"runs": book.holders(names.model, LINKS), "plain": names.link_type, "run_id": RUN_ID}
-        found = connection.read(statement, holders, doing="looking for relationships of the same type")[0]
-        if found["found"]:
+        parameters = {"runs": book.holders(names.model, LINKS), "plain": names.link_type, "run_id": RUN_ID}
+        doing = "looking for relationships of the same type"
+        row = connection.read(statement, parameters, doing=doing)[0]
+        if row["found"]:
             raise WriteRefused(
-                f"{found['found']} relationships (e.g. {found['example']}) of type {found['type']!r} are "
+                f"{row['found']} relationships (e.g. {row['example']}) of type {row['type']!r} are "
                 f"not from a run of model {names.model!r}: {advice}; they stay as they are"
             )

@@ -50,6 +50,7 @@ def documents(result):
     return json.loads(result.stdout)
 
 
+@pytest.mark.vector_index
 def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     result = invoke(*EMBED)
     shown = dict(re.findall(r"^(\w+) +(.*)$", result.stdout, re.MULTILINE))

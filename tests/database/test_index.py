@@ -35,7 +35,7 @@ from tests.support.live_graph import (
     snapshot,
 )
 
-pytestmark = [pytest.mark.live, pytest.mark.both_releases]
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 40
 LABEL = "IndexNode"
@@ -128,6 +128,7 @@ def expect_found(cypher, points, keys=None):
 # --- what is made ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both_releases
 def test_an_embedding_brings_an_index_that_readers_are_told_of(store, cypher, graph):
     points = random_points(N, 1)
     record = store.write_embedding(graph, points, names=NAMES)
@@ -165,6 +166,7 @@ def test_the_index_holds_points_of_the_ball_whatever_is_stored(store, cypher, gr
     expect_found(cypher, points)
 
 
+@pytest.mark.both_releases
 def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, graph):
     for seed in range(3):
         points = random_points(N, seed, d=2 + seed)
@@ -217,6 +219,7 @@ def test_a_version_without_index_takes_the_index_of_the_one_before_away(store, c
     expect_found(cypher, random_points(N, 1))
 
 
+@pytest.mark.both_releases
 def test_nodes_of_several_labels_get_few_indexes(store, cypher, graph):
     cypher(f"MATCH (n:`{LABEL}`) WHERE n.key < 25 SET n:IndexOther")
     cypher(f"MATCH (n:`{LABEL}`) WHERE n.key >= 22 SET n:`Index``Third`")
@@ -335,6 +338,7 @@ def test_readers_have_an_index_that_is_online_at_every_moment(server, store, cyp
     expect_found(cypher, versions[1])
 
 
+@pytest.mark.both_releases
 def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, graph):
     """By `neighbours`, and by one statement that knows nothing of us, asked without pause."""
     versions = [random_points(N, 1), random_points(N, 2, d=5)]
@@ -431,6 +435,7 @@ def die_before_the_switch(store, graph, points):
     store.tracer(None)
 
 
+@pytest.mark.both_releases
 def test_clearing_leaves_no_index_behind(store, cypher, graph):
     before = snapshot(cypher)
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
@@ -501,6 +506,7 @@ def test_dropping_is_completed_by_dropping_again(store, cypher, graph):
 # --- what others made --------------------------------------------------------------------------------------
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize(
     ("name", "label", "properties"),
     [
@@ -617,6 +623,7 @@ def test_an_index_that_is_as_it_must_be_is_not_touched(store, cypher, graph):
     assert (snapshot(cypher), cypher("SHOW INDEXES YIELD id, name")) == (before, ids)
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize("harm", ["dropped", "dimension", "similarity", "told wrong"])
 def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, harm):
     points = random_points(N, 1)
@@ -789,6 +796,7 @@ def test_a_client_killed_while_it_builds_leaves_the_published_index(server, stor
     assert snapshot(cypher) == before
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize("coordinates", ["poincare", "klein"])
 def test_no_statement_of_ours_makes_the_server_complain(store, graph, caplog, coordinates):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")

@@ -25,7 +25,7 @@ from tests.support.live_graph import (
 from tests.support.plain_reading import plain_links, plain_nodes, written_links, written_nodes
 from tests.support.refresh_checks import crash
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 30
 LABEL = "KillNode"
@@ -95,7 +95,6 @@ SETTLING_LINKS = Statement((NAMES.link_type + "_STAGED`", "MERGE (a)-[q:"))
 UNSTAGING_LINKS = Statement((NAMES.link_type + "_STAGED`", "DELETE p"))
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize(
     ("die_at", "is_published"),
     [(STAGING_LINKS, False), (SETTLING, True), (SETTLING_LINKS, True), (UNSTAGING_LINKS, True)],

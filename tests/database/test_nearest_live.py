@@ -13,7 +13,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance
 from tests.support.live_graph import open_cypher
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 N = 400
 BORDER = 12.0

@@ -17,7 +17,7 @@ from tests.support.live_graph import (
     runs_in_graph,
 )
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 LABEL, N = "PublicationRing", 12
 NAMES = WriteNames(model="publication")

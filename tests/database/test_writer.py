@@ -182,6 +182,7 @@ def test_hostile_names_are_only_names(store, cypher, graph):
     assert snapshot(cypher) == before
 
 
+@pytest.mark.vector_index
 def test_progress_runs_to_its_end(store, graph):
     calls = []
     for stages in (

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import re
-import sys
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
+from heat_neo4j.cli import heat
 from tests.support.documents import ROOT, Reader, all_blocks, blocks
 
 README = "README.md"
@@ -54,10 +61,32 @@ class PageReader(Reader):
 
     def run_commands(self, page: str) -> dict[str, str]:
         """Run all ``heat`` commands of a page; return {command: what it printed}."""
-        return {
-            " ".join(command.split()): self.run("sh", "-c", command) for command in self.take_commands(page)
-        }
+        return {" ".join(command.split()): self.run_command(command) for command in self.take_commands(page)}
+
+    def run_command(self, command: str) -> str:
+        """Run a ``heat`` command in this process, which has its imports done; return what it printed."""
+        program, *arguments = shlex.split(command.replace("\\\n", " "), comments=True)
+        assert (program, {"|", ">", "&&", ";"} & set(arguments)) == ("heat", set())
+        with self._here():
+            result = CliRunner().invoke(heat, arguments, prog_name="heat")
+        assert result.exit_code == 0, f"{command}\n{result.output}"
+        return result.stdout
 
     def run_python(self, page: str) -> list[str]:
-        """Run the Python blocks of a page; return what each printed."""
-        return [self.run(sys.executable, "-c", block) for block in self.take(page, "python")]
+        """Run the Python blocks of a page in this process; return what each printed."""
+        printed = []
+        for block in self.take(page, "python"):
+            with self._here(), contextlib.redirect_stdout(io.StringIO()) as output:
+                exec(block, {"__name__": "__main__"})
+            printed.append(output.getvalue())
+        return printed
+
+    @contextlib.contextmanager
+    def _here(self) -> Iterator[None]:
+        """Be in the reader's folder and environment."""
+        with pytest.MonkeyPatch.context() as patch, contextlib.chdir(self.folder):
+            for name in os.environ.keys() - self.environment.keys():
+                patch.delenv(name)
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            yield

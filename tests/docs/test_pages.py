@@ -64,6 +64,7 @@ def files(tmp_path):
 
 
 @pytest.mark.live
+@pytest.mark.vector_index
 def test_work_from_beginning_to_end(files, cypher, store, server):
     reader = PageReader(files, server, WORK)
     reader.take(COMMAND_LINE, "csv")
@@ -135,10 +136,11 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
 
 
 @pytest.mark.live
+@pytest.mark.vector_index
 @pytest.mark.one_release
 def test_measuring_and_pictures(files, cypher, server):
     reader = PageReader(files, server, MEASURING)
-    reader.run("sh", "-c", load_command())
+    reader.run_command(load_command())
     follow_the_schedule(reader, server)
     measure(reader, cypher)
     look(reader)
@@ -295,7 +297,7 @@ def operate(reader, cypher, store):
         "RETURN v.run AS run, v.previousRun AS previous"
     )
     (before,) = cypher(published)
-    reader.run("sh", "-c", rollback)
+    reader.run_command(rollback)
     (after,) = cypher(published)
     assert after["run"] == before["previous"] != before["run"]
 
@@ -309,7 +311,7 @@ def measure(reader, cypher):
         ["evaluate", "alpha"], ["evaluate", "links"], ["embed", "--alpha"],
     ]  # fmt: skip
     links, temporal, reconstruction, classes, alphas, auto = (
-        reader.run("sh", "-c", command) for command in commands[:-1]
+        reader.run_command(command) for command in commands[:-1]
     )
     (shown,) = page_blocks("docs/evaluation.md", "text")
     printed = links[links.index("\nmethod ") + 1 :].partition("\n\n")[0]
@@ -325,7 +327,7 @@ def measure(reader, cypher):
     assert "chosen for seed 1: alpha " in auto
     assert snapshot(cypher) == before
 
-    said = reader.run("sh", "-c", commands[-1])
+    said = reader.run_command(commands[-1])
     assert "\nScore         combined; " in said
     assert "\nChosen        alpha " in said
     (row,) = cypher(
@@ -350,9 +352,10 @@ def look(reader):
 
 
 @pytest.mark.live
+@pytest.mark.vector_index
 def test_files_and_database_give_the_same_bits(files, server, cypher):
     reader = PageReader(files, server, ())
-    reader.run("sh", "-c", load_command())
+    reader.run_command(load_command())
     first, second = page_blocks("docs/python.md", "python")[:2]
     keep = "\nimport numpy\nnumpy.save('{}.npy', model.embedding_)\n"
     for place, block in enumerate((first, second)):

@@ -11,7 +11,7 @@ from tests.support.plain_reading import plain_links, plain_nodes
 from tests.support.refresh_checks import JOB
 from tests.support.refresh_toy import LABEL, MODEL, N
 
-pytestmark = [pytest.mark.live, pytest.mark.both_releases]
+pytestmark = pytest.mark.live
 
 NAMES = WriteNames(MODEL)
 INDEX = NAMES.index_of(LABEL)
@@ -59,6 +59,7 @@ class Written:
         monkeypatch.setattr(Run, "send_links", note_links)
 
 
+@pytest.mark.both_releases
 def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, papers, monkeypatch):
     written = Written(monkeypatch, cypher)
 
@@ -91,6 +92,7 @@ def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, pape
     cypher(f"MATCH (n {{key: 60, words: ['w0', 'v4']}}) SET n:{LABEL}")
 
 
+@pytest.mark.both_releases
 def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, papers, monkeypatch):
     written = Written(monkeypatch, cypher)
     first = refresh(store, JOB).report.run.run_id
@@ -106,6 +108,7 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
     assert plain_links(cypher, NAMES) == written.links[placed]
 
 
+@pytest.mark.vector_index
 @pytest.mark.filterwarnings(
     "ignore:The default returned 'id' field:DeprecationWarning"
 )  # the retriever's own

@@ -11,7 +11,7 @@ from heat_neo4j.geometry.hyperboloid import lift
 from tests.support.live_graph import make_ring, open_cypher, ring_graph
 from tests.support.query_toy import NEW, N, ask, same
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
 CERTIFIED = ("nearest", "nearest_where", "nearest_to_point")
 CROWD = 1500

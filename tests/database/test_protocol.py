@@ -24,6 +24,7 @@ MISTAKES = {
     "settled before readers are switched": Mistake(moved(Step.SETTLE, Step.SWITCH_TO_STAGED)),
     "a pointer in two writes": Mistake(is_one_pointer=False),
     "no grace": Mistake(tuple(step for step in PUBLICATION if step is not Step.AWAIT_READERS)),
+    "links that are changed in place are not kept": Mistake(keeps_changed_links=False),
 }
 
 

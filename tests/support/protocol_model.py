@@ -92,11 +92,12 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is done wrong on purpose: another order of steps, no fencing, or a pointer in two writes."""
+    """What is done wrong on purpose: an order of steps, no fencing, a pointer in two writes, links not kept."""
 
     steps: tuple[Step, ...] = PUBLICATION
     is_fenced: bool = True
     is_one_pointer: bool = True
+    keeps_changed_links: bool = True
 
 
 class ViolationError(AssertionError):
@@ -285,7 +286,7 @@ def applied(state: State, number: int, mistake: Mistake, *, may_take_over: bool)
         writer = writer._replace(coming=coming, todo=(*writer.todo[:1], *steps, ("release", 0)))
         state = state._replace(staging=None if coming is None else coming.run)
     else:
-        state, writer = changed(state, writer, name, node)
+        state, writer = changed(state, writer, name, node, mistake)
     return put(state, number, writer._replace(todo=writer.todo[1:]))
 
 
@@ -339,14 +340,16 @@ def settled(here: Copies, coming: Version) -> Copies:
     return here._replace(plain=plain, previous=(before.run, here.plain))
 
 
-def changed(state: State, writer: Writer, name: str, node: int) -> tuple[State, Writer]:
+def changed(state: State, writer: Writer, name: str, node: int, mistake: Mistake) -> tuple[State, Writer]:
     """Return what a statement makes of the database, and of what its writer knows."""
     here, coming = state.nodes[node], writer.coming
     if name == "release":
         return state._replace(holder=None), writer
     assert coming is not None
     if "links" in name:
-        return state._replace(links=changed_links(state.links, coming, writer.job, name, node)), writer
+        return state._replace(
+            links=changed_links(state.links, coming, writer.job, name, node, mistake)
+        ), writer
     match name:
         case "stage":
             here = here._replace(staged=staged_copy(here, coming, writer.job, node))
@@ -380,7 +383,7 @@ def changed(state: State, writer: Writer, name: str, node: int) -> tuple[State, 
     return state._replace(nodes=nodes), writer
 
 
-def changed_links(links: Links, coming: Version, job: str, name: str, batch: int) -> Links:
+def changed_links(links: Links, coming: Version, job: str, name: str, batch: int, mistake: Mistake) -> Links:
     """Return what a statement makes of the predicted links; they are settled and kept in two batches."""
     run, before = links_of(coming.run), links_of(coming.before.run) if coming.before else frozenset()
     plain, staged, previous = links
@@ -391,7 +394,10 @@ def changed_links(links: Links, coming: Version, job: str, name: str, batch: int
             coming_links = {link for link in staged & run if link[1] % 2 == batch} - plain
             changed_pairs = {pair for _, pair in coming_links}
             replaced = {link for link in plain & before if link[1] in changed_pairs}
-            previous = {link for link in previous if link[1] not in {pair for _, pair in replaced}} | replaced
+            if mistake.keeps_changed_links:
+                previous = {
+                    link for link in previous if link[1] not in {pair for _, pair in replaced}
+                } | replaced
             return links._replace(plain=plain - replaced | coming_links, previous=frozenset(previous))
         case "forget links":
             return links._replace(previous=previous & before)

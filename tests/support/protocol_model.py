@@ -92,7 +92,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is done wrong on purpose: an order of steps, no fencing, a pointer in two writes, links not kept."""
+    """What is done wrong on purpose: another order of steps, no fencing, two pointers, links not kept."""
 
     steps: tuple[Step, ...] = PUBLICATION
     is_fenced: bool = True

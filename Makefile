@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-all lint unit bench results clean
+.PHONY: demo test test-all quick-tests all-tests browser lint unit bench results clean
 
 demo: $(INSTALLED)
 	$(BIN)/heat demo
@@ -15,13 +15,20 @@ demo: $(INSTALLED)
 # The slowest 20 are shown at the end.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 20
 
-test: lint
-	sh tests/explore/install.sh
+test: browser
+	$(MAKE) --no-print-directory --jobs=2 quick-tests lint
+
+test-all: browser
+	$(MAKE) --no-print-directory --jobs=2 all-tests lint
+
+quick-tests: $(INSTALLED)
 	$(PYTEST) -m "not slow"
 
-test-all: lint
-	sh tests/explore/install.sh
+all-tests: $(INSTALLED)
 	$(PYTEST)
+
+browser:
+	sh tests/explore/install.sh
 
 unit: $(INSTALLED)
 	$(BIN)/python -m pytest -m "not live"

@@ -220,6 +220,7 @@ def test_an_estimate_counts_the_version_that_is_replaced(invoke, cypher):
     assert next_one["seconds"]["index"] > first["seconds"]["index"]
 
 
+@pytest.mark.vector_index
 def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
     assert (
         "model 'cli' has no type in this database"
@@ -239,6 +240,7 @@ def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
     assert not any("HEAT_" in text or "`heat" in text or "Module" in text for text in shown.values())
 
 
+@pytest.mark.vector_index
 def test_a_rollback_says_how_far_it_is(invoke, cypher):
     invoke(*EMBED)
     invoke(*EMBED)

@@ -80,7 +80,8 @@ def of_ours(cypher):
     """Return our indexes as the server shows them, by name."""
     rows = cypher(
         "SHOW INDEXES YIELD * "
-        "WHERE name STARTS WITH $start OR any(p IN properties WHERE p STARTS WITH $start) "
+        "WHERE name STARTS WITH $start OR name STARTS WITH '_' + $start "
+        "OR any(p IN properties WHERE p STARTS WITH $start) "
         "RETURN name, type, state, labelsOrTypes AS labels, properties, options.indexConfig AS config",
         start=NAMES.embedding.removesuffix("Embedding"),
     )

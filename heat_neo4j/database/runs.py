@@ -91,20 +91,14 @@ class RunRecord:
         Why an incomplete run stopped, if it could still say so, or why a run was rejected.
     previous_run : str or None
         The run whose coordinates were published when it began.
-    decision : str or None
-        How the coordinates came to be: "full", "warm" or "local".
-    reason : str or None
-        Why so.
-    plan : mapping
-        JSON data: `Plan` of the job that made it: the mode, the reason, and what each stage does.
-    settings : mapping
-        JSON data: what was asked for, by which a later refresh sees that something else is.
-    fingerprint : mapping
-        JSON data: `Fingerprint` of the graph it was computed from.
-    changes : mapping
-        JSON data: what differed from the graph of the run before.
-    quality, drift : mapping
-        JSON data: held-out AUROC and what it was judged by; how far nodes moved since the run before.
+    decision, reason : str or None
+        How the coordinates came to be, "full", "warm" or "local", and why so.
+    plan, settings, fingerprint : mapping
+        JSON data: `Plan` of the job that made it; what was asked for, by which a later refresh sees that
+        something else is; `Fingerprint` of the graph it was computed from.
+    changes, quality, drift : mapping
+        JSON data: what differed from the graph of the run before; held-out AUROC and what it was judged by;
+        how far nodes moved since the run before.
     auroc, overlap, mean_move : float or None
         Of these, what Cypher asks for: held-out AUROC, the share of nearest nodes that stayed the same, and
         the mean hyperbolic distance by which nodes moved.

@@ -84,10 +84,8 @@ def without_runs(version: Version, runs: Collection[str]) -> dict[str, Any]:
     """
     loses_coordinates = version.get("run") in runs or version.get("space") in runs
     loses_links = version.get("linkRun") in runs
-    rest = {
-        **({} if loses_coordinates else _only(version, _COORDINATES)),
-        **({} if loses_links else _only(version, _LINKS)),
-    }
+    rest_names = (() if loses_coordinates else _COORDINATES) + (() if loses_links else _LINKS)
+    rest = _only(version, rest_names)
     before = previous_of(version)
     is_torn = loses_coordinates and before.get("space") == version.get("space")
     written_before = (*runs_of(before), before.get("space"))

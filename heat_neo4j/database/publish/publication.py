@@ -30,14 +30,7 @@ from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import (
-    Version,
-    at_rest,
-    being_published,
-    previous_of,
-    rolled_back,
-    runs_of,
-)
+from heat_neo4j.database.versions import Version, at_rest, being_published, previous_of, rolled_back, runs_of
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 
 __all__ = [

@@ -302,39 +302,11 @@ class Run:
         )
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
-        """Write coordinates, radius and run id onto the nodes of the graph.
-
-        Parameters
-        ----------
-        model : HEAT or array of shape (N, d + 1)
-            A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
-        coordinates : {"poincare", "hyperboloid", "klein"}
-            What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
-
-        Raises
-        ------
-        ValueError
-            If the shape is wrong or the points are not on the hyperboloid.
-        WriteRefused
-            If a value is not finite.
-        """
+        """Write coordinates, radius and run id onto the nodes; see `Neo4jStore.write_embedding`."""
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
     def write_links(self, links: Links) -> None:
-        """Write predicted links as relationships, from the lower row to the higher.
-
-        Parameters
-        ----------
-        links : PredictedLinks
-            What `predict_links` gave for the same graph.
-
-        Raises
-        ------
-        ValueError
-            If the links are not of this graph or come twice.
-        WriteRefused
-            If a distance or probability is not finite.
-        """
+        """Write links as relationships from the lower row to the higher; see `Neo4jStore.write_links`."""
         self.send_links(check_links(links, self._graph.n_nodes))
 
     def send_coordinates(

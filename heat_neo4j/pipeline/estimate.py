@@ -357,7 +357,7 @@ def _slower(nodes: int, rates: Rates) -> float:
 
 
 def _link_seconds(size: RunSize, rates: Rates) -> float:
-    """Return what the search for links takes, or the combined score of all pairs or of a shortlist."""
+    """Return what the search for links takes, or the combined score of all pairs or a shortlist."""
     if not size.combined:
         blocks = rates.link_tile * size.endpoints / BLOCK
         node = rates.link_node + rates.link_coordinate * size.n_components + blocks

@@ -450,7 +450,7 @@ class Run:
     def _send(
         self, stage: str, statement: str, columns: Columns, rounds: Rounds, batch_size: int, **params: str
     ) -> int:
-        """Send rows in batches that hold the write lock; return how many the server matched."""
+        """Send rows in batches that each hold a lane of the lease; return how many the server matched."""
         lease = self._held_lease
         with self._timed(stage), stopping(self._record.run_id):
             return send(

@@ -61,16 +61,23 @@ def clear(
     names = {node["name"] for node in book.models if everything or node["name"] == model}
     names |= {run.model for run in chosen}
     if dry_run:
-        counts = [_count(connection, book, name, chosen) for name in names]
-        kept = {run.model for run in book.runs if run not in chosen}
-        return _report(chosen, names - kept, counts, dry_run=True)
-    counts = []
-    for name in sorted(names):
-        with write_lease(connection, name) as lease:
-            counts.append(_clear_model(lease, chosen, on_progress))
-    # With its lease went the node of a model of which no run is left.
-    gone = names - {node["name"] for node in read_bookkeeping(connection).models}
-    return _report(chosen, gone, counts, dry_run=False)
+        removed = [_count(connection, book, name, chosen) for name in names]
+        remaining = {run.model for run in book.runs if run not in chosen}
+    else:
+        removed = []
+        for name in sorted(names):
+            with write_lease(connection, name) as lease:
+                removed.append(_clear_model(lease, chosen, on_progress))
+        # With its lease went the node of a model of which no run is left.
+        remaining = {node["name"] for node in read_bookkeeping(connection).models}
+    return ClearReport(
+        runs=tuple(run.run_id for run in chosen),
+        models=tuple(sorted(names - remaining)),
+        nodes=sum(each.nodes for each in removed),
+        links=sum(each.links for each in removed),
+        dry_run=dry_run,
+        others=tuple(run for each in removed for run in each.others),
+    )
 
 
 class _Removed(NamedTuple):
@@ -178,16 +185,3 @@ def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[R
         (row,) = connection.read(statement, copy.parameters, doing="counting what a run wrote")
         lost[copy.kind] += row["found"]
     return _Removed(lost["coordinates"], lost["links"], _others_lost(version, after, runs))
-
-
-def _report(
-    chosen: list[RunRecord], models: set[str], removed: list[_Removed], *, dry_run: bool
-) -> ClearReport:
-    return ClearReport(
-        tuple(run.run_id for run in chosen),
-        tuple(sorted(models)),
-        sum(each.nodes for each in removed),
-        sum(each.links for each in removed),
-        dry_run,
-        tuple(run for each in removed for run in each.others),
-    )

@@ -124,12 +124,9 @@ class WriteNames:
         return PropertyNames(*(f"{name}Previous" for name in self.plain))
 
     def placeholders(self, *copies: str) -> dict[str, str]:
-        """Return what fills the placeholders of a statement over some copies.
+        """Return what fills a statement's placeholders of "plain", "staged" or "previous" copies.
 
-        Parameters
-        ----------
-        *copies : {"plain", "staged", "previous"}
-            Which; the placeholders of the last two begin with their name, such as ``@staged_run``.
+        Those of the last two begin with the copy's name, such as ``@staged_run``.
         """
         return {
             name if copy == "plain" else f"{copy}_{name}": value
@@ -152,10 +149,7 @@ class WriteNames:
         return f"{self._prefix}_{label}"
 
     def staged_index_of(self, label: str) -> str:
-        """Return the name of the index over the version that is being published.
-
-        No model's published index has one that begins so.
-        """
+        """Return the name of the index over the staged coordinates; no published index's name begins so."""
         return f"_{self._prefix}Staged_{label}"
 
 

@@ -74,11 +74,6 @@ class LibraryQuery:
         """Return the file with some names in the place of the example's, and without the comments on these.
 
         With `model`, that is the default of the parameter of this name.
-
-        Raises
-        ------
-        ConfigError
-            If the query has no such name, or Cypher cannot quote it.
         """
         quoting, lines = self._quoting(names), []
         for line in self.text.splitlines(keepends=True):
@@ -90,8 +85,8 @@ class LibraryQuery:
                 lines.append(line)
         return "".join(lines)
 
-    def divide(self, given: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
-        """Return the names and the parameters: the given ones, and defaults of parameters that have one.
+    def divide(self, values: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+        """Return which of the values are names and which parameters, these with their defaults.
 
         A ConfigError if one is not of the query, or a required one is missing.
         """
@@ -101,19 +96,19 @@ class LibraryQuery:
         if set(self.names) - {*_CHOSEN}:
             defaults.setdefault("model", "heat")  # which says what the names stand for
         possible = [*required, *defaults]
-        for name in given:
+        for name in values:
             if name not in possible:
                 raise ConfigError(
                     f"query {self.name!r} has no parameter {name!r}: it has {', '.join(possible) or 'none'}"
                 )
-        missing = [name for name in required if name not in given]
+        missing = [name for name in required if name not in values]
         if missing:
             raise ConfigError(
                 f"query {self.name!r} needs {', '.join(missing)}: `heat cypher show {self.name}` explains"
             )
-        names = {name: given[name] for name in chosen}
+        names = {name: values[name] for name in chosen}
         self._quoting(names)
-        return names, defaults | {name: value for name, value in given.items() if name not in names}
+        return names, defaults | {name: value for name, value in values.items() if name not in names}
 
     def _quoting(self, names: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
         quoted = {}

@@ -91,20 +91,14 @@ class RunRecord:
         Why an incomplete run stopped, if it could still say so, or why a run was rejected.
     previous_run : str or None
         The run whose coordinates were published when it began.
-    decision : str or None
-        How the coordinates came to be: "full", "warm" or "local".
-    reason : str or None
-        Why so.
-    plan : mapping
-        JSON data: `Plan` of the job that made it: the mode, the reason, and what each stage does.
-    settings : mapping
-        JSON data: what was asked for, by which a later refresh sees that something else is.
-    fingerprint : mapping
-        JSON data: `Fingerprint` of the graph it was computed from.
-    changes : mapping
-        JSON data: what differed from the graph of the run before.
-    quality, drift : mapping
-        JSON data: held-out AUROC and what it was judged by; how far nodes moved since the run before.
+    decision, reason : str or None
+        How the coordinates came to be, "full", "warm" or "local", and why so.
+    plan, settings, fingerprint : mapping
+        JSON data: `Plan` of the job that made it; what was asked for, by which a later refresh sees that
+        something else is; `Fingerprint` of the graph it was computed from.
+    changes, quality, drift : mapping
+        JSON data: what differed from the graph of the run before; held-out AUROC and what it was judged by;
+        how far nodes moved since the run before.
     auroc, overlap, mean_move : float or None
         Of these, what Cypher asks for: held-out AUROC, the share of nearest nodes that stayed the same, and
         the mean hyperbolic distance by which nodes moved.
@@ -198,12 +192,11 @@ class RunRecord:
                 values[part.name] = value
             else:
                 damaged.append(_camel(part.name))
-        for name in ("run_id", "model", "parts", "status"):  # without them it is none of ours: see `_is_run`
-            values.setdefault(name, () if name == "parts" else "")
-        return cls(**values, damaged=tuple(damaged))
+        required = {"run_id": "", "model": "", "parts": (), "status": ""}
+        return cls(**{**required, **values}, damaged=tuple(damaged))
 
     def whole(self) -> Self:
-        """Return the record itself, to work with what it says; a ProjectionError if its node is damaged."""
+        """Return the record itself; a ProjectionError if its node is damaged."""
         if self.damaged:
             raise self.damage(*self.damaged)
         try:
@@ -221,21 +214,19 @@ class RunRecord:
 
     def to_node(self) -> dict[str, Any]:
         """Return the properties that `from_node` takes, without those that are None."""
-        values = {part.name: getattr(self, part.name) for part in fields(self) if part.name != "damaged"}
         return {
             _camel(name): json.dumps(value, allow_nan=False, sort_keys=True, default=np.generic.item)
             if name in _JSON_FIELDS
-            else _plain(value)
-            for name, value in values.items()
-            if value is not None
+            else _without_tuples(value)
+            for name, value in vars(self).items()
+            if value is not None and name != "damaged"
         }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as JSON data, times in ISO format."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
         return {
-            name: value.isoformat() if isinstance(value, datetime) else _plain(value)
-            for name, value in values.items()
+            name: value.isoformat() if isinstance(value, datetime) else _without_tuples(value)
+            for name, value in vars(self).items()
         }
 
 
@@ -253,7 +244,7 @@ class Bookkeeping:
 
     def published(self, model: str) -> Mapping[str, Any]:
         """Return the properties of `model` and of its published version, without any if there is none."""
-        return _node_of(self.models, model)
+        return _model_node(self.models, model)
 
     def published_run(self, model: str) -> RunRecord | None:
         """Return the run of `model` whose coordinates are published; a ProjectionError if it is damaged."""
@@ -284,8 +275,12 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
     def work(transaction: Transaction) -> Bookkeeping:
         parameters = {"current": not history}
         (record,) = transaction.run(load_statement("read/bookkeeping"), parameters).records
-        runs = [node for node in record["runs"] if _is_run(node)]
-        return Bookkeeping(_published(record["models"]), tuple(map(RunRecord.from_node, runs)))
+        runs = tuple(
+            RunRecord.from_node(node)
+            for node in record["runs"]
+            if isinstance(node["runId"], str) and isinstance(node["model"], str)
+        )
+        return Bookkeeping(_published(record["models"]), runs)
 
     if isinstance(source, Connection):
         return source.read_transaction(work, doing="reading the runs")
@@ -293,12 +288,9 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
 
 
 def read_version(connection: Connection, model: str) -> Mapping[str, Any]:
-    """Return the properties of `model` and of its published version: what readers go by.
-
-    There are none if it has no node.
-    """
+    """Return the properties of `model` and of its published version; none if it has no node."""
     models = connection.read(load_statement("read/models"), doing="reading what is published")
-    return _node_of(_published(models), model)
+    return _model_node(_published(models), model)
 
 
 def nothing_published(model: str) -> ProjectionError:
@@ -306,15 +298,14 @@ def nothing_published(model: str) -> ProjectionError:
     return ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
 
 
-def _node_of(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
+def _model_node(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:
     """Return one of the model nodes; of two that were made at the same moment, that which is in use."""
-    nodes = [node for node in models if node["name"] == model]
-    return max(nodes, key=_version_number, default={})
 
+    def version_number(node: Mapping[str, Any]) -> int:
+        number = node.get("version")
+        return number if isinstance(number, int) else 0
 
-def _version_number(node: Mapping[str, Any]) -> int:
-    number = node.get("version")
-    return number if isinstance(number, int) else 0
+    return max((node for node in models if node["name"] == model), key=version_number, default={})
 
 
 def _published(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -322,10 +313,6 @@ def _published(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [
         {**row["model"], **(row["version"] or {})} for row in models if isinstance(row["model"]["name"], str)
     ]
-
-
-def _is_run(node: Mapping[str, Any]) -> bool:
-    return isinstance(node["runId"], str) and isinstance(node["model"], str)
 
 
 def _from_json(text: Any) -> Any:
@@ -358,5 +345,5 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-def _plain(value: Any) -> Any:
+def _without_tuples(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value

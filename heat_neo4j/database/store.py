@@ -319,9 +319,9 @@ class Neo4jStore:
         Parameters
         ----------
         model : HEAT or array of shape (N, d + 1)
-            A fitted model, or points of the hyperboloid.
+            A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
         coordinates : {"poincare", "hyperboloid", "klein"}
-            What to store.
+            What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
         dry_run : bool
             Check everything and say what would be written, without writing.
         **options
@@ -369,7 +369,9 @@ class Neo4jStore:
         Raises
         ------
         ValueError
-            If the links are not of this graph.
+            If the links are not of this graph or come twice.
+        WriteRefused
+            Also if a distance or probability is not finite.
         """
         columns = check_links(links, graph.n_nodes)
         run = self.start_run(graph, parts=(LINKS,), **options)

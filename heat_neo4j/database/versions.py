@@ -27,17 +27,9 @@ __all__ = [
 Version = Mapping[str, Any]
 
 _COORDINATES = (
-    "run",
-    "space",
-    "embeddingProperty",
-    "radiusProperty",
-    "runProperty",
-    "vectorProperty",
-    "indexes",
-    "core",
-    "coordinates",
-    "dimension",
-)
+    "run", "space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "indexes", "core",
+    "coordinates", "dimension",
+)  # fmt: skip
 _LINKS = ("linkRun", "linkType", "linkRadius", "linkTemperature")
 _RUNS = {"embedding": "run", "links": "linkRun"}
 
@@ -90,19 +82,16 @@ def without_runs(version: Version, runs: Collection[str]) -> dict[str, Any]:
     What it would be rolled back to goes as a whole if one of the runs wrote a part of it, if it is no other
     than what is left, or if nodes that are the same in both versions are gone.
     """
-    gone = [
-        names
-        for names, written_by in ((_COORDINATES, ("run", "space")), (_LINKS, ("linkRun",)))
-        if any(version.get(name) in runs for name in written_by)
-    ]
-    lost = {name for names in gone for name in names}
-    now = {name: value for name, value in _address(version).items() if name not in lost}
+    loses_coordinates = version.get("run") in runs or version.get("space") in runs
+    loses_links = version.get("linkRun") in runs
+    rest_names = (() if loses_coordinates else _COORDINATES) + (() if loses_links else _LINKS)
+    rest = _only(version, rest_names)
     before = previous_of(version)
-    is_torn = _COORDINATES in gone and before.get("space") == version.get("space")
+    is_torn = loses_coordinates and before.get("space") == version.get("space")
     written_before = (*runs_of(before), before.get("space"))
-    if is_torn or any(run in runs for run in written_before) or runs_of(before) == runs_of(now):
+    if is_torn or any(run in runs for run in written_before) or runs_of(before) == runs_of(rest):
         before = {}
-    return _version(now, before)
+    return _version(rest, before)
 
 
 def _staging(version: Version, names: WriteNames, *, index: bool) -> dict[str, Any]:

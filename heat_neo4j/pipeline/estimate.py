@@ -63,6 +63,21 @@ _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the
 _RELATIONSHIPS_AS_A_NODE = 20  # of a dense graph: so many are as far away in memory as a node
 _INDEX_NODE, _INDEX_COORDINATE = 45, 5  # of a vector index on disk
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
+_TRIAL_NODES, _TRIAL_DEGREE, _TRIAL_WALKS = 2000, 8, 2  # of the graph that is trained to measure speeds
+_TRIALS = 3
+_MACHINE_RATES = (
+    "position", "candidate", "coordinate", "walk_step", "teleport", "teleport_value", "table_entry",
+    "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_tile",
+    "fitted_edge", "scored_pair", "shortlisted_node",
+)  # fmt: skip
+_ADVICE = {
+    "read": "a projection of fewer nodes, relationships or attributes",
+    "train": "a projection of fewer nodes or attributes, or lower --n-components",
+    "calibrate": "--no-probability",
+    "links": "lower --k, or --no-links",
+    "write": "lower --k, or --no-links",
+}
+_ADVICE_COMBINED = dict.fromkeys(("calibrate", "links"), "--score distance, or --no-links")
 
 
 @dataclass(frozen=True)
@@ -163,20 +178,20 @@ class RunSize:
     @property
     def links(self) -> int:
         """Predicted links, at most."""
-        asking = self.asking
-        absent = asking * (asking - 1) // 2 - (self.relationships if asking == self.nodes else 0)
-        most = absent if self.top is None else min(self.top, absent)
-        return max(0, min(asking * self.links_per_node, most))
+        nodes = self.endpoints
+        absent = nodes * (nodes - 1) // 2 - (self.relationships if nodes == self.nodes else 0)
+        limit = absent if self.top is None else min(self.top, absent)
+        return max(0, min(nodes * self.links_per_node, limit))
 
     @property
-    def asking(self) -> int:
+    def endpoints(self) -> int:
         """Nodes between which links are predicted."""
         return self.nodes if self.linked_nodes is None else self.linked_nodes
 
     @property
     def scores_all(self) -> bool:
         """Whether a combined score is taken of all pairs, not of a shortlist."""
-        return self.asking <= SCORED_NODES
+        return self.endpoints <= SCORED_NODES
 
 
 @dataclass(frozen=True)
@@ -189,9 +204,7 @@ class Estimate:
     publishing_bytes: int  # in the database while a version is published beside them
     pairs: int  # of the training
     links: int  # predicted, at most
-    exact_exclusion: (
-        bool  # whether pairs of the walks are kept out of the negatives exactly, or by a Bloom filter
-    )
+    exact_exclusion: bool  # whether negatives are checked against the walks exactly, not by a Bloom filter
 
     @property
     def peak_memory(self) -> int:
@@ -212,8 +225,8 @@ def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
     """Estimate memory, time and bytes of a run."""
     exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
     return Estimate(
-        memory={stage: round(PROGRAM + needed) for stage, needed in _memory(size).items()},
-        seconds={stage: round(took, 3) for stage, took in _seconds(size, rates).items()},
+        memory={stage: round(PROGRAM + used) for stage, used in _memory(size).items()},
+        seconds={stage: round(seconds, 3) for stage, seconds in _seconds(size, rates).items()},
         stored_bytes=2 * _copy_bytes(size) + _index_bytes(size),
         publishing_bytes=3 * _copy_bytes(size) + 2 * _index_bytes(size),
         pairs=size.pairs,
@@ -233,8 +246,8 @@ def _memory(size: RunSize) -> dict[str, float]:
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
-        tiles = size.asking * (24 * (size.n_components + 1) + _TILED)
-        pairs = _LINK * size.asking * size.links_per_node
+        tiles = size.endpoints * (24 * (size.n_components + 1) + _TILED)
+        pairs = _LINK * size.endpoints * size.links_per_node
         stages["links"] = graph + _points(size) + tiles + pairs + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages
@@ -305,7 +318,7 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
         if size.probability:
             fitted = min(_HELD_OUT * size.relationships, FITTED_EDGES) if size.combined else 0.0
             stages["calibrate"] = prepared + training + rates.fitted_edge * fitted
-        stages["links"] = _scoring_seconds(size, rates) if size.combined else _search_seconds(size, rates)
+        stages["links"] = _link_seconds(size, rates)
     links = _DOUBLE_LINKS * size.links
     first = rates.first_statements * (2 if size.links_per_node else 1)
     staged = size.nodes / rates.write_nodes + links / rates.write_links
@@ -343,16 +356,15 @@ def _slower(nodes: int, rates: Rates) -> float:
     return 1.0 + rates.growth * max(0.0, log10(max(nodes, 1) / rates.small))
 
 
-def _search_seconds(size: RunSize, rates: Rates) -> float:
-    blocks = rates.link_tile * size.asking / BLOCK
-    node = rates.link_node + rates.link_coordinate * size.n_components + blocks
-    return size.asking * node / size.threads
-
-
-def _scoring_seconds(size: RunSize, rates: Rates) -> float:
+def _link_seconds(size: RunSize, rates: Rates) -> float:
+    """Return what the search for links takes, or the combined score of all pairs or a shortlist."""
+    if not size.combined:
+        blocks = rates.link_tile * size.endpoints / BLOCK
+        node = rates.link_node + rates.link_coordinate * size.n_components + blocks
+        return size.endpoints * node / size.threads
     if size.scores_all:
         return size.nodes**2 * rates.scored_pair
-    return size.asking * rates.shortlisted_node * _slower(size.asking, rates)
+    return size.endpoints * rates.shortlisted_node * _slower(size.endpoints, rates)
 
 
 def _similarity_seconds(size: RunSize, rates: Rates) -> float:
@@ -378,16 +390,6 @@ def _index_bytes(size: RunSize) -> int:
     return size.nodes * (_INDEX_NODE + _INDEX_COORDINATE * size.n_components)
 
 
-_ADVICE = {
-    "read": "a projection of fewer nodes, relationships or attributes",
-    "train": "a projection of fewer nodes or attributes, or lower --n-components",
-    "calibrate": "--no-probability",
-    "links": "lower --k, or --no-links",
-    "write": "lower --k, or --no-links",
-}
-_ADVICE_COMBINED = dict.fromkeys(("calibrate", "links"), "--score distance, or --no-links")
-
-
 def run_size(
     store: Neo4jStore,
     projection: Projection,
@@ -398,11 +400,6 @@ def run_size(
     """Return what decides the cost of a run; only counts are asked of the database.
 
     With the `name` of the model its published version is counted, which is kept.
-
-    Raises
-    ------
-    ProjectionError, ConnectionFailed
-        As for `Neo4jStore.count`.
     """
     counts = store.count(projection)
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
@@ -414,7 +411,7 @@ def run_size(
         isolated_share=counts.isolated / counts.nodes,
         hub_share=counts.hub_share,
         threads=resolve_threads(model.n_threads),
-        links_per_node=_partners(links, counts.nodes),
+        links_per_node=0 if links is None else links.k or first_partners(links.top or 0, counts.nodes),
         linked_nodes=None if links is None else _linked_nodes(store, projection, links),
         top=None if links is None else links.top,
         probability=links is not None and links.probability,
@@ -422,12 +419,6 @@ def run_size(
         replaces=name is not None and store.published_run(name) is not None,
         **parameters,
     )
-
-
-def _partners(links: LinkOptions | None, nodes: int) -> int:
-    if links is None:
-        return 0
-    return links.k or first_partners(links.top or 0, max(nodes, 1))
 
 
 def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions) -> int | None:
@@ -440,13 +431,7 @@ def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions)
 
 
 def check_memory(size: RunSize, limit: int) -> None:
-    """Refuse a run that would need more bytes of memory than `limit`.
-
-    Raises
-    ------
-    MemoryExceeded
-        With the numbers, and what to change.
-    """
+    """Refuse a run that would need more bytes of memory than `limit`, and say what to change."""
     needed = estimate(size)
     if needed.peak_memory <= limit:
         return
@@ -457,20 +442,11 @@ def check_memory(size: RunSize, limit: int) -> None:
             "nothing was begun"
         )
     stage = max(needed.memory, key=needed.memory.__getitem__)
-    advice = (_ADVICE | _ADVICE_COMBINED if size.combined else _ADVICE)[stage]
+    advice = _ADVICE_COMBINED.get(stage, _ADVICE[stage]) if size.combined else _ADVICE[stage]
     raise MemoryExceeded(
         f"the run would need about {format_bytes(needed.peak_memory)} of memory (to {stage}), and may use "
         f"{format_bytes(limit)}: choose {advice}, or raise --memory-limit; nothing was begun"
     )
-
-
-_NODES, _DEGREE, _WALKS = 2000, 8, 2
-_TRIALS = 3
-_OWN = (
-    "position", "candidate", "coordinate", "walk_step", "teleport", "teleport_value", "table_entry",
-    "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_tile",
-    "fitted_edge", "scored_pair", "shortlisted_node",
-)  # fmt: skip
 
 
 def rates_here(n_threads: int, on_progress: Progress = no_progress) -> Rates:
@@ -478,23 +454,17 @@ def rates_here(n_threads: int, on_progress: Progress = no_progress) -> Rates:
 
     Speeds of the server are left as they are. Takes half a second, and compiles first if need be.
     """
-    ends = np.random.default_rng(0).integers(0, _NODES, (2, _NODES * _DEGREE // 2))
-    graph = Graph(sparse.csr_array((np.ones(ends.shape[1]), ends), shape=(_NODES, _NODES)))
-    model = HEAT(walks_per_node=_WALKS, alpha=0.0, n_threads=n_threads, random_state=0)
-    size = RunSize(
-        nodes=_NODES,
-        relationships=graph.n_edges,
-        attribute_columns=0,
-        walks_per_node=_WALKS,
-        alpha=0.0,
-        threads=n_threads,
-    )
+    shape = (_TRIAL_NODES, _TRIAL_NODES)
+    ends = np.random.default_rng(0).integers(0, _TRIAL_NODES, (2, _TRIAL_NODES * _TRIAL_DEGREE // 2))
+    graph = Graph(sparse.csr_array((np.ones(ends.shape[1]), ends), shape=shape))
+    model = HEAT(walks_per_node=_TRIAL_WALKS, alpha=0.0, n_threads=n_threads, random_state=0)
+    size = RunSize(_TRIAL_NODES, graph.n_edges, walks_per_node=_TRIAL_WALKS, alpha=0.0, threads=n_threads)
     expected = sum(estimate(size).seconds[stage] for stage in ("walks", "train"))
     make_ready(on_progress)
     model.fit(graph)  # the first is slower
-    took = []
+    durations = []
     for _ in range(_TRIALS):
         seconds = model.fit(graph).training_["seconds"]
-        took.append(seconds["walks"] + seconds["train"])
-    slower = median(took) / expected
-    return replace(RATES, **{name: slower * getattr(RATES, name) for name in _OWN})
+        durations.append(seconds["walks"] + seconds["train"])
+    slower = median(durations) / expected
+    return replace(RATES, **{name: slower * getattr(RATES, name) for name in _MACHINE_RATES})

@@ -20,7 +20,8 @@ from heat_neo4j.errors import HeatError, LeaseHeld, WriteFailed
 __all__ = ["LANES", "LEASE_SECONDS", "Lease", "Renewal", "lock_models"]
 
 LANES = 2
-"""Batches that are written at once. With four, relationships deadlock and the gain is lost."""
+"""Lanes of a lease: batches that are written at once, each of which locks one. With four, relationships
+deadlock and the gain is lost."""
 
 LEASE_SECONDS = 60.0
 """How long a lease lasts that its holder does not renew."""
@@ -28,20 +29,15 @@ LEASE_SECONDS = 60.0
 _ATTEMPTS = 5
 _ROWS = 10_000
 _RENEWALS = 3  # in the time that a lease lasts
+_TAKING = "taking the lease"
 _log = logging.getLogger(__name__)
+_ours: set[str] = set()  # holders of this process whose leases are held now
 
 
 class Renewal:
-    """Calls `renew` at intervals while the context lasts, or until it is told that there is nothing to renew.
+    """Calls `renew` every so many seconds while the context lasts, until it returns False.
 
-    A server that is away is no matter here: the work itself will meet it.
-
-    Parameters
-    ----------
-    renew : callable
-        Renews; returns whether it is still ours.
-    seconds : float
-        Between two calls.
+    A server that is away does not end it: the work itself will meet that.
     """
 
     def __init__(self, renew: Callable[[], bool], seconds: float) -> None:
@@ -77,21 +73,8 @@ class Lease:
     lane of the lease, a relationship from the model's node to itself. Who takes over deletes the lanes, which
     waits for batches under way: so a late write of an older holder is refused by the database.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where the model is; its node is made if there is none.
-    model : str
-        The model's name.
-    seconds : float
-        How long the lease lasts without being renewed, above 0.
-
-    Raises
-    ------
-    LeaseHeld
-        On entering, if another process holds it.
-    WriteFailed
-        On entering, if others removed the model's node, again and again.
+    On entering, the model's node is made if there is none, and there is a LeaseHeld if another process holds
+    the lease, or a WriteFailed if others removed the node, again and again.
     """
 
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
@@ -125,40 +108,32 @@ class Lease:
             _ours.discard(self.holder)
 
     def check(self) -> None:
-        """See that the lease is still held, and renew it.
-
-        The server is asked, as a process that was held up does not know yet what it missed.
-
-        Raises
-        ------
-        LeaseHeld
-            If it expired, and another process took it.
-        ConnectionFailed
-            If the server is lost.
-        """
+        """Ask the server whether the lease is still ours, and renew it; a LeaseHeld if it is lost."""
         if not self._hold():
-            raise _lease_lost(self.model)
+            raise self._lost()
 
     def write(self, name: str, *, doing: str, **parameters: Any) -> Mapping[str, Any]:
         """Run one statement with the model's node locked, in a transaction of its own; return its first row.
 
-        Raises
-        ------
-        LeaseHeld
-            If there is no row, as the lease is another's by now.
+        A LeaseHeld if there is no row, as the lease is another's by now.
         """
-        rows = self._run(name, doing=doing, **parameters)
-        if not rows:
-            raise _lease_lost(self.model)
-        return rows[0]
+        return self._first_row(self._run(name, doing=doing, **parameters))
 
     def run(self, transaction: Transaction, name: str, **parameters: Any) -> Mapping[str, Any]:
         """Do as `write`, within a transaction."""
         statement = load_statement(name, lease=_fragment("lease_hold"))
-        rows = transaction.run(statement, {**self._parameters, **parameters}).records
+        return self._first_row(transaction.run(statement, {**self._parameters, **parameters}).records)
+
+    def _first_row(self, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         if not rows:
-            raise _lease_lost(self.model)
+            raise self._lost()
         return rows[0]
+
+    def _lost(self) -> LeaseHeld:
+        return LeaseHeld(
+            f"the lease of model {self.model!r} expired while this process was held up, and was taken over: "
+            "nothing was published"
+        )
 
     @property
     def lanes(self) -> dict[str, str]:
@@ -169,37 +144,13 @@ class Lease:
         """Return a statement that writes a batch while it holds a lane of the lease."""
         return load_statement(name, lane=_fragment("lane_hold"), **identifiers)
 
-    def write_all(
-        self,
-        name: str,
-        *,
-        doing: str,
-        identifiers: Mapping[str, str],
-        rows: int = _ROWS,
-        **parameters: Any,
-    ) -> int:
+    def write_all(self, name: str, *, doing: str, identifiers: Mapping[str, str], **parameters: Any) -> int:
         """Run a statement that goes over the graph in batches on the server; return how much it wrote.
 
-        Parameters
-        ----------
-        name : str
-            The statement; to repeat it after some batches must complete it.
-        doing : str
-            What for, in messages.
-        identifiers : mapping of str to str
-            Its placeholders.
-        rows : int
-            Nodes or relationships in a batch.
-        **parameters
-            Of the statement, beside those of the lane.
-
-        Raises
-        ------
-        LeaseHeld
-            If the lease is another's by now.
+        To repeat the statement after some batches must complete it. A LeaseHeld if the lease is lost.
         """
-        asked = {**self.lanes, "lane": 0, "rows": rows, **parameters}
-        batches = write_batches(self.connection, self.batch(name, **identifiers), asked, doing=doing)
+        params = {**self.lanes, "lane": 0, "rows": _ROWS, **parameters}
+        batches = write_batches(self.connection, self.batch(name, **identifiers), params, doing=doing)
         written = [int(batch["written"]) for batch in batches]
         if 0 in written:  # it was repeated, or the lane was not ours any more
             self.check()
@@ -207,11 +158,11 @@ class Lease:
 
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""
-        asked: dict[str, Any] = {"model": self.model, "holder": self.holder, "dead": None}
-        asked |= {"seconds": self._seconds, "lanes": LANES}
+        params: dict[str, Any] = {"model": self.model, "holder": self.holder, "dead": None}
+        params |= {"seconds": self._seconds, "lanes": LANES}
         statement = load_statement("write/lease_take")
         for _ in range(_ATTEMPTS):
-            rows = write(self.connection, partial(_run, statement, asked), doing=_TAKING)
+            rows = write(self.connection, partial(_run, statement, params), doing=_TAKING)
             if not rows:
                 _make_model(self.connection, self.model)
                 continue
@@ -225,7 +176,7 @@ class Lease:
                     f"model {self.model!r} is being written by {row['holder']}, whose lease lasts until "
                     f"{until} unless it is renewed: nothing was done"
                 )
-            asked["dead"] = row["holder"]
+            params["dead"] = row["holder"]
         raise WriteFailed(f"model {self.model!r} was removed by others, again and again: repeat later")
 
     def _hold(self) -> bool:
@@ -238,24 +189,12 @@ class Lease:
 
     def _run(self, name: str, *, doing: str, **parameters: Any) -> Sequence[Mapping[str, Any]]:
         statement = load_statement(name, lease=_fragment("lease_hold"))
-        asked = {**self._parameters, **parameters}
-        return write(self.connection, partial(_run, statement, asked), doing=doing)
-
-
-def _lease_lost(model: str) -> LeaseHeld:
-    """Return the error of a writer whose lease another has by now."""
-    return LeaseHeld(
-        f"the lease of model {model!r} expired while this process was held up, and was taken over: "
-        "nothing was published"
-    )
+        params = {**self._parameters, **parameters}
+        return write(self.connection, partial(_run, statement, params), doing=doing)
 
 
 def _fragment(name: str) -> Fragment:
     return Fragment(load_statement(f"write/{name}"))
-
-
-_TAKING = "taking the lease"
-_ours: set[str] = set()  # holders of this process whose leases are held now
 
 
 def _is_dead(holder: object) -> bool:
@@ -290,8 +229,8 @@ def _make_model(connection: Connection, model: str) -> None:
     Neo4j keeps no two processes from making it at the same moment, as neither sees the other's before the
     commit. So it is committed first and locked next: that sees both, and leaves one.
     """
-    made = {"model": model}
-    write(connection, partial(_run, load_statement("write/model_create"), made), doing=_TAKING)
+    statement = load_statement("write/model_create")
+    write(connection, partial(_run, statement, {"model": model}), doing=_TAKING)
     write(connection, partial(lock_models, model=model), doing=_TAKING)
 
 
@@ -302,7 +241,7 @@ def _run(
 
 
 def lock_models(transaction: Transaction, model: str) -> list[Mapping[str, Any]]:
-    """Lock all model nodes until the transaction ends, drop duplicates of `model`; return what they say.
+    """Lock all model nodes until the transaction ends, drop duplicates of `model`; return their properties.
 
     All of them, so that two models cannot claim the same property names at the same time.
     """

@@ -30,14 +30,7 @@ from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import (
-    Version,
-    at_rest,
-    being_published,
-    previous_of,
-    rolled_back,
-    runs_of,
-)
+from heat_neo4j.database.versions import Version, at_rest, being_published, previous_of, rolled_back, runs_of
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 
 __all__ = [
@@ -63,27 +56,12 @@ _log = logging.getLogger(__name__)
 
 
 class Publication:
-    """The change from the published version of a model to another one.
+    """The change from the published version of a model to another one, as the holder of its lease.
 
-    Parameters
-    ----------
-    lease : Lease
-        Of the model, held.
-    names : WriteNames
-        Names that the model writes under.
-    coming : mapping
-        The version to be published, as `versions.published` or `versions.rolled_back` gives it, or the
-        published one of which the publication was interrupted.
-    labels : sequence of str
-        Labels of the projection.
-    run : str, optional
-        The new run, which is complete with the switch.
-    most_general : sequence of str
-        Element ids of the nodes nearest to the origin, nearest first; read if they are not given.
-    indexes : sequence of VectorIndex
-        Plain indexes that there are, as far as that is known.
-    on_progress : callable
-        Called with the stages "index new version", "settle" and "build index".
+    `coming` is what `versions.published` or `versions.rolled_back` gives, or the published version whose
+    publication was interrupted. `run` is the new run, which is complete with the switch. `most_general` are
+    the element ids of the nodes nearest to the origin, which are read if not given. `indexes` are the plain
+    indexes that there are, as far as that is known.
     """
 
     def __init__(
@@ -99,58 +77,53 @@ class Publication:
         on_progress: Progress = no_progress,
     ) -> None:
         self._lease, self._names, self._labels = lease, names, tuple(labels)
-        self.version = dict(coming)
+        self._version = dict(coming)
         self._before = previous_of(coming)
+        self._parts = being_published(coming)
         self._run, self._on_progress = run, on_progress
-        self._known_indexes = indexes
+        self._existing_indexes = indexes
         self._most_general = list(most_general)
         self.run_properties: Mapping[str, Any] = _NOTHING  # of the run's node, once it is published
-        self._parts = being_published(coming)
         self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with a switch
         self.stamps = ["publishedAt"]
-        self._indexes: Mapping[str, Any] = NO_INDEX
+        self._plain_indexes: Mapping[str, Any] = NO_INDEX
         self._staged_indexes: list[str] | None = None  # not known of a publication that was interrupted
         self._cover: Cover | None = None  # of all nodes, once it is read
 
     def run(self, steps: Iterable[Step]) -> None:
         """Take the steps, in their order.
 
-        Raises
-        ------
-        LeaseHeld
-            If the lease is another's by now.
-        WriteRefused, WriteFailed, ConnectionFailed
-            If the server refuses, or is lost: the next holder of the lease undoes or finishes this.
+        Where the server refuses or is lost, the next holder of the lease undoes or finishes this.
         """
         for step in steps:
             getattr(self, f"_{step.name.lower()}")()
 
     def _stage(self) -> None:
         """Stage what the last publication replaced; a new run has staged its own."""
-        if EMBEDDING in self._parts and "run" in self.version:
+        if EMBEDDING in self._parts and "run" in self._version:
             copies = self._names.placeholders("previous", "staged")
-            before = {"before": self.version["run"], "space": self.version["space"]}
+            before = {"before": self._version["run"], "space": self._version["space"]}
             self._write_all("write/coordinates_restage", copies, **before)
-        if LINKS in self._parts and "linkRun" in self.version:
+        if LINKS in self._parts and "linkRun" in self._version:
             types = {"source": self._names.links.previous, "target": self._names.links.staged}
-            self._write_all("write/links_copy", types, run=self.version["linkRun"])
+            self._write_all("write/links_copy", types, run=self._version["linkRun"])
 
     def _index_staged(self) -> None:
         if EMBEDDING not in self._parts:
             return
-        self.version |= NO_INDEX
+        self._version |= NO_INDEX
         self._staged_indexes = []
         # The first version of a model has no readers yet who would go by an index.
-        if self.version["indexWanted"] and "run" in self.version and "run" in self._before:
+        if self._version["indexWanted"] and "run" in self._version and "run" in self._before:
             staged = self._build("staged", "index new version")
             self._staged_indexes = list(staged or ())
-            if staged is not None and self.version["space"] == self._before.get("space"):
+            if staged is not None and self._version["space"] == self._before.get("space"):
                 staged += [name for name in self._before.get("indexes") or () if name not in staged]
-            core = self._most_general or read_core(self._lease.connection, self.version)
-            self.version |= {"indexes": staged, "core": core if staged else None}
+            core = self._most_general or read_core(self._lease.connection, self._version)
+            self._version |= {"indexes": staged, "core": core if staged else None}
 
     def _switch_to_staged(self) -> None:
-        self._switch(self.version, run=self._run, outcome=self.outcome, stamps=self.stamps)
+        self._switch(self._version, run=self._run, outcome=self.outcome, stamps=self.stamps)
 
     def _await_readers(self) -> None:
         if any(runs_of(self._before)):
@@ -164,12 +137,12 @@ class Publication:
                 "write/coordinates_settle",
                 self._names.placeholders("plain", "staged", "previous"),
                 before=self._before.get("run"),
-                left=space if space != self.version.get("space") else None,
+                left=space if space != self._version.get("space") else None,
             )
             self._on_progress("settle", 1, 1)
         if LINKS in self._parts:
             types = self._names.links
-            run, replaced = self.version.get("linkRun"), self._before.get("linkRun")
+            run, replaced = self._version.get("linkRun"), self._before.get("linkRun")
             if run is not None:
                 changes = {"run": run, "before": replaced, "run_id": RUN_ID}
                 self._write_all("write/links_settle", types._asdict(), **changes)
@@ -182,15 +155,15 @@ class Publication:
         if EMBEDDING not in self._parts:
             return
         indexes = None
-        if self.version["indexWanted"] and "run" in self.version:
+        if self._version["indexWanted"] and "run" in self._version:
             indexes = self._build("plain", "build index")
         if indexes:
-            core = self._most_general or read_core(self._lease.connection, self.version)
-            self._indexes = {"indexes": indexes, "core": core}
+            core = self._most_general or read_core(self._lease.connection, self._version)
+            self._plain_indexes = {"indexes": indexes, "core": core}
 
     def _switch_to_plain(self) -> None:
-        self.version = at_rest(self.version, self._indexes if EMBEDDING in self._parts else {})
-        self.run_properties = self._switch(self.version, run=self._run, outcome=self.outcome)
+        self._version = at_rest(self._version, self._plain_indexes if EMBEDDING in self._parts else {})
+        self.run_properties = self._switch(self._version, run=self._run, outcome=self.outcome)
 
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
@@ -206,31 +179,35 @@ class Publication:
 
     def _build(self, copy: str, stage: str) -> list[str] | None:
         """Make the indexes of a copy; None, and a line in the log, if there can be none."""
-        connection, plan = self._lease.connection, index_plan(self.version, self._names, self._labels, copy)
+        connection, plan = self._lease.connection, index_plan(self._version, self._names, self._labels, copy)
         try:
             cover = self._cover or read_cover(connection, plan)
-            if self.version["space"] != self._before.get("space"):
+            if self._version["space"] != self._before.get("space"):
                 self._cover = cover
-            is_staged = copy == "staged"
-            options: dict[str, Any] = {"on_progress": self._on_progress, "stage": stage}
             return build_indexes(
-                connection, plan, cover, anew=is_staged, known=self._known_indexes, **options
+                connection,
+                plan,
+                cover,
+                anew=copy == "staged",
+                known=self._existing_indexes,
+                on_progress=self._on_progress,
+                stage=stage,
             )
         except WriteFailed:
             self._lease.check()  # whose next holder would have dropped it
             raise
         except WriteRefused as refusal:
             _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
-            self.version["indexWanted"] = False
+            self._version["indexWanted"] = False
             return None
 
     def _unread_indexes(self) -> list[str]:
         """Return the names of our indexes by which the version does not go."""
         if self._staged_indexes is None:
-            found = [index.name for index in own_indexes(self._lease.connection, self._names)]
+            names = [index.name for index in own_indexes(self._lease.connection, self._names)]
         else:
-            found = [*self._staged_indexes, *(self._before.get("indexes") or ())]
-        return [name for name in found if name not in (self.version.get("indexes") or ())]
+            names = [*self._staged_indexes, *(self._before.get("indexes") or ())]
+        return [name for name in names if name not in (self._version.get("indexes") or ())]
 
     def _switch(self, version: Version, **options: Any) -> Mapping[str, Any]:
         return switch_version(self._lease, version, doing="publishing", **options)
@@ -261,15 +238,7 @@ def index_plan(
 
 
 def most_general(radii: NDArray[np.float64], node_ids: Sequence[str]) -> list[str]:
-    """Return the element ids of the nodes nearest to the origin, as `read_core` does, from what is written.
-
-    Parameters
-    ----------
-    radii : float64 array of shape (N,)
-        Hyperbolic distances from the origin.
-    node_ids : sequence of str
-        Element ids of the rows.
-    """
+    """Return the element ids of the nodes nearest to the origin, as `read_core` does from the graph."""
     farthest = np.sort(radii)[:CORE_SIZE][-1]
     rows = np.flatnonzero(radii <= farthest).tolist()
     return [node_ids[row] for row in sorted(rows, key=lambda row: (radii[row], node_ids[row]))[:CORE_SIZE]]
@@ -277,11 +246,15 @@ def most_general(radii: NDArray[np.float64], node_ids: Sequence[str]) -> list[st
 
 def read_core(connection: Connection, version: Version) -> list[str]:
     """Return the element ids of the most general nodes of a version."""
-    asked = {"space": version["space"], "limit": CORE_SIZE}
-    asked |= {"staged_run": version.get("stagedRun"), "staged_radius": version.get("stagedRadius")}
     statement = load_statement("read/core", run=version["runProperty"], radius=version["radiusProperty"])
-    found = connection.read(statement, asked, doing="reading the most general nodes")
-    return list(found[0]["ids"])
+    params = {
+        "space": version["space"],
+        "limit": CORE_SIZE,
+        "staged_run": version.get("stagedRun"),
+        "staged_radius": version.get("stagedRadius"),
+    }
+    (row,) = connection.read(statement, params, doing="reading the most general nodes")
+    return list(row["ids"])
 
 
 def switch_version(
@@ -293,32 +266,11 @@ def switch_version(
     outcome: Mapping[str, Any] = _NOTHING,
     stamps: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """Switch readers of the lease's model to another version.
+    """Switch readers of the lease's model to another version; return the properties of the node of `run`.
 
-    Its node is made in a transaction before, as readers who see its number must find it.
-
-    Parameters
-    ----------
-    lease : Lease
-        Held.
-    version : mapping
-        Properties of the version.
-    doing : str
-        What for, in messages.
-    run, outcome : str and mapping, optional
-        The run that becomes complete with the switch, and properties that its node gets.
-    stamps : sequence of str
-        Properties of the model's node that get the time: of "publishedAt" and "rolledBackAt".
-
-    Returns
-    -------
-    mapping
-        The properties of the run's node; none without a run.
-
-    Raises
-    ------
-    LeaseHeld
-        If the lease is another's by now.
+    The version's node is made in a transaction before, as readers who see its number must find it. With the
+    switch `run` becomes complete and its node gets the properties `outcome`; the properties `stamps` of the
+    model's node get the time. A LeaseHeld if the lease is another's by now.
     """
     token = uuid4().hex
     lease.write("write/version_create", doing=doing, token=token, properties=dict(version))
@@ -340,9 +292,9 @@ def await_readers(connection: Connection) -> None:
 
 def _transactions(connection: Connection) -> set[str]:
     """Return the ids of the transactions that are under way."""
-    asked = {"database": connection.server.database}
-    found = connection.read(load_statement("read/transactions"), asked, doing="waiting for readers")
-    return set(found[0]["ids"])
+    params = {"database": connection.server.database}
+    (row,) = connection.read(load_statement("read/transactions"), params, doing="waiting for readers")
+    return set(row["ids"])
 
 
 @contextmanager
@@ -367,20 +319,7 @@ def _finish(lease: Lease) -> None:
 
 
 def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
-    """Publish the version before the published one, which is kept in its place.
-
-    Returns
-    -------
-    tuple of str or None
-        The runs whose coordinates and whose links are published now.
-
-    Raises
-    ------
-    ProjectionError
-        If no version before is kept.
-    LeaseHeld
-        If the lease is another's by now.
-    """
+    """Publish the version before the published one again; see `Neo4jStore.roll_back`."""
     book = read_bookkeeping(lease.connection)
     version = book.published(lease.model)
     target = previous_of(version)
@@ -389,8 +328,7 @@ def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | 
             f"model {lease.model!r} has no version before the published one in this database"
         )
     names = book.names(lease.model)
-    is_indexed = bool(version.get("indexes") or target.get("indexes"))
-    coming = rolled_back(version, names, index=is_indexed)
+    coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
     lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
     publication = Publication(lease, names, coming, labels=labels, on_progress=on_progress)

@@ -31,35 +31,18 @@ __all__ = ["IndexStatus", "create_index", "drop_index", "index_status"]
 
 @dataclass(frozen=True)
 class IndexStatus:
-    """What a model has of a vector index.
-
-    Parameters
-    ----------
-    model, run : str
-        The model, and the run whose coordinates are published.
-    dimension : int
-        Of the space.
-    indexes : tuple of VectorIndex
-        Those that readers are sent to, as the server tells them.
-    problems : tuple of str
-        What is wrong, one line each; none if neighbours can be asked for.
-    """
+    """What a model has of a vector index."""
 
     model: str
-    run: str
-    dimension: int
-    indexes: tuple[VectorIndex, ...]
-    problems: tuple[str, ...]
+    run: str  # whose coordinates are published
+    dimension: int  # of the space
+    indexes: tuple[VectorIndex, ...]  # those that readers are sent to, as the server tells them
+    problems: tuple[str, ...]  # a line each; none if neighbours can be asked for
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as JSON data."""
-        return {
-            "model": self.model,
-            "run": self.run,
-            "dimension": self.dimension,
-            "indexes": [index.to_dict() for index in self.indexes],
-            "problems": list(self.problems),
-        }
+        indexes = [index.to_dict() for index in self.indexes]
+        return {**vars(self), "indexes": indexes, "problems": list(self.problems)}
 
 
 def index_status(connection: Connection, model: str) -> IndexStatus:
@@ -71,18 +54,20 @@ def index_status(connection: Connection, model: str) -> IndexStatus:
         index_plan(version, book.names(model), record.labels, copy) for copy in ("plain", "staged")
     )
     wanted = list(version.get("indexes") or ())
-    found = tuple(show_indexes(connection, [], wanted))
+    indexes = tuple(show_indexes(connection, [], wanted))
     problems = [] if wanted else [f"model {model!r} has no vector index: `heat index create` makes one"]
-    there = {index.name for index in found}
+    existing = {index.name for index in indexes}
     problems += [
-        f"index {name!r} is gone: `heat index create` makes it anew" for name in wanted if name not in there
+        f"index {name!r} is gone: `heat index create` makes it anew"
+        for name in wanted
+        if name not in existing
     ]
-    for index in found:
+    for index in indexes:
         if not index.serves(plan) and not index.serves(staged):
             problems.append(f"index {index.name!r} is not as it must be: `heat index create` makes it anew")
         elif index.state != "ONLINE":
             problems.append(f"index {index.name!r} is still built: {index.percent:.0f} %")
-    return IndexStatus(model, record.run_id, plan.dimension, found, tuple(problems))
+    return IndexStatus(model, record.run_id, plan.dimension, indexes, tuple(problems))
 
 
 def create_index(connection: Connection, model: str, on_progress: Progress = no_progress) -> IndexStatus:

@@ -25,25 +25,14 @@ RECORDS = 100
 
 @dataclass(frozen=True)
 class ClearReport:
-    """What `clear` removed, or would remove.
-
-    Parameters
-    ----------
-    runs, models : tuple of str
-        Ids of the runs, and names of the models of which nothing is left.
-    nodes, links : int
-        Nodes that lost coordinates, once for each version of them, and predicted links deleted.
-    dry_run : bool
-        Whether nothing was removed.
-    others : tuple of str
-        Ids of other runs whose version goes too, published or kept for a rollback: it shares what is cleared.
-    """
+    """What `clear` removed, or would remove."""
 
     runs: tuple[str, ...]
-    models: tuple[str, ...]
-    nodes: int
+    models: tuple[str, ...]  # of which nothing is left
+    nodes: int  # that lost coordinates, once for each version of them
     links: int
-    dry_run: bool
+    dry_run: bool  # whether nothing was removed
+    # Other runs whose version goes too, published or kept for a rollback: it shares what is cleared.
     others: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,16 +61,23 @@ def clear(
     names = {node["name"] for node in book.models if everything or node["name"] == model}
     names |= {run.model for run in chosen}
     if dry_run:
-        counts = [_count(connection, book, name, chosen) for name in names]
-        kept = {run.model for run in book.runs if run not in chosen}
-        return _report(chosen, names - kept, counts, dry_run=True)
-    counts = []
-    for name in sorted(names):
-        with write_lease(connection, name) as lease:
-            counts.append(_clear_model(lease, chosen, on_progress))
-    # With its lease went the node of a model of which no run is left.
-    gone = names - {node["name"] for node in read_bookkeeping(connection).models}
-    return _report(chosen, gone, counts, dry_run=False)
+        removed = [_count(connection, book, name, chosen) for name in names]
+        remaining = {run.model for run in book.runs if run not in chosen}
+    else:
+        removed = []
+        for name in sorted(names):
+            with write_lease(connection, name) as lease:
+                removed.append(_clear_model(lease, chosen, on_progress))
+        # With its lease went the node of a model of which no run is left.
+        remaining = {node["name"] for node in read_bookkeeping(connection).models}
+    return ClearReport(
+        runs=tuple(run.run_id for run in chosen),
+        models=tuple(sorted(names - remaining)),
+        nodes=sum(each.nodes for each in removed),
+        links=sum(each.links for each in removed),
+        dry_run=dry_run,
+        others=tuple(run for each in removed for run in each.others),
+    )
 
 
 class _Removed(NamedTuple):
@@ -105,13 +101,12 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
     if "run" not in after:
         indexes = own_indexes(lease.connection, _names(book, lease.model))
         drop_indexes(lease.connection, [index.name for index in indexes])
-    nodes = links = 0
+    removed = {"coordinates": 0, "links": 0}
     for copy in _unread_copies(book, lease.model, after):
-        written = _remove(lease, copy)
-        nodes, links = (nodes + written, links) if copy.kind == "coordinates" else (nodes, links + written)
+        removed[copy.kind] += _remove(lease, copy)
     lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)
-    return _Removed(nodes, links, _others_lost(version, after, runs))
+    return _Removed(removed["coordinates"], removed["links"], _others_lost(version, after, runs))
 
 
 def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
@@ -125,13 +120,7 @@ def _parts_of(version: Version) -> set[tuple[int, str | None]]:
     return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
 
 
-def prune(
-    lease: Lease,
-    *,
-    records: int = RECORDS,
-    previous: bool = False,
-    on_progress: Progress = no_progress,
-) -> int:
+def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) -> int:
     """Remove what no reader needs; return how many run nodes were forgotten. See `Neo4jStore.prune`."""
     if previous:
         book = read_bookkeeping(lease.connection, history=True)
@@ -163,14 +152,11 @@ def _unread_copies(book: Bookkeeping, model: str, version: Version) -> list[_Cop
         copies.append(_Copy("coordinates", names.plain._asdict(), {"spaces": runs}))
     if "run" not in before:
         copies.append(_Copy("coordinates", names.previous._asdict(), {"spaces": None}))
+    params = {"runs": None, "kept": None, "run_id": RUN_ID}
     if "linkRun" not in version:
-        copies.append(
-            _Copy("links", {"type": names.links.plain}, {"runs": runs, "kept": None, "run_id": RUN_ID})
-        )
+        copies.append(_Copy("links", {"type": names.links.plain}, {**params, "runs": runs}))
     if "linkRun" not in before:
-        copies.append(
-            _Copy("links", {"type": names.links.previous}, {"runs": None, "kept": None, "run_id": RUN_ID})
-        )
+        copies.append(_Copy("links", {"type": names.links.previous}, params))
     return copies
 
 
@@ -192,23 +178,10 @@ def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[R
     """Return what a model would lose with the chosen runs."""
     version, runs = book.published(model), [run.run_id for run in chosen]
     after = without_runs(version, runs)
-    nodes = links = 0
+    lost = {"coordinates": 0, "links": 0}
     for copy in _unread_copies(book, model, after):
         identifiers = {name: copy.identifiers[name] for name in ("run", "type") if name in copy.identifiers}
         statement = load_statement(f"read/{copy.kind}_count", **identifiers)
-        found = connection.read(statement, copy.parameters, doing="counting what a run wrote")[0]["found"]
-        nodes, links = (nodes + found, links) if copy.kind == "coordinates" else (nodes, links + found)
-    return _Removed(nodes, links, _others_lost(version, after, runs))
-
-
-def _report(
-    chosen: list[RunRecord], models: set[str], removed: list[_Removed], *, dry_run: bool
-) -> ClearReport:
-    return ClearReport(
-        tuple(run.run_id for run in chosen),
-        tuple(sorted(models)),
-        sum(each.nodes for each in removed),
-        sum(each.links for each in removed),
-        dry_run,
-        tuple(run for each in removed for run in each.others),
-    )
+        (row,) = connection.read(statement, copy.parameters, doing="counting what a run wrote")
+        lost[copy.kind] += row["found"]
+    return _Removed(lost["coordinates"], lost["links"], _others_lost(version, after, runs))

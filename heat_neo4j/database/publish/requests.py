@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -29,12 +29,7 @@ _REPORT_SECONDS = 2.0  # between two notes of the progress on the node, each of 
 class RequestQueue:
     """The requests for one model, by their ``requestedAt``; those without come last.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where they are.
-    model : str
-        Whose requests. One that names no model is for the model ``heat``.
+    A request that names no model is for the model ``heat``.
     """
 
     def __init__(self, connection: Connection, model: str) -> None:
@@ -46,11 +41,6 @@ class RequestQueue:
 
         There are none while another process holds the lease of the model. A server that is away is not waited
         for.
-
-        Raises
-        ------
-        ConnectionFailed, ProjectionError
-            If the server is away or refuses.
         """
         statement = load_statement("read/requests")
         rows = self._connection.read_once(statement, {"model": self._model}, doing="looking for requests")
@@ -60,11 +50,6 @@ class RequestQueue:
         """Claim the first of some requests that is still to be had; None if there is none.
 
         One that was claimed too often is given up.
-
-        Raises
-        ------
-        ConnectionFailed, WriteRefused, WriteFailed
-            If the server is lost or refuses.
         """
         for request in requests:
             claim = Claim(self._connection, request)
@@ -76,17 +61,7 @@ class RequestQueue:
 class Claim:
     """The right of one worker to answer a request, renewed by a thread while the context lasts.
 
-    Parameters
-    ----------
-    connection : Connection
-        Where the request is.
-    request : str
-        Element id of its node.
-
-    Attributes
-    ----------
-    action, mode : object
-        What the user asked for, as it stands on the node; None for the usual.
+    `action` and `mode` are what the user asked for, as it stands on the node; None for the usual.
     """
 
     action: Any = None
@@ -101,13 +76,8 @@ class Claim:
 
     def take(self, worker: str) -> bool:
         """Claim the request, unless another worker was quicker; return whether it is ours now."""
-        asked = {**self._held, "worker": worker, "seconds": CLAIM_SECONDS, "attempts": CLAIM_ATTEMPTS}
-        statement = load_statement("write/request_claim")
-        rows = write(
-            self._connection,
-            lambda claiming: claiming.run(statement, asked).records,
-            doing="claiming a request",
-        )
+        params = {"worker": worker, "seconds": CLAIM_SECONDS, "attempts": CLAIM_ATTEMPTS}
+        rows = self._write("write/request_claim", params, doing="claiming a request")
         if not rows or rows[0]["status"] != "running":
             return False
         self.action, self.mode = rows[0]["action"], rows[0]["mode"]
@@ -129,38 +99,23 @@ class Claim:
     def answer(self, status: str, outcome: str, message: str, run: str | None) -> bool:
         """Write the answer on the request; return whether it was still ours.
 
-        Parameters
-        ----------
-        status : {"done", "rejected", "failed"}
-            How it ended.
-        outcome : str
-            What was done, in a word or two.
-        message : str
-            What there is to say, in one line.
-        run : str, optional
-            The run that was made or published.
+        `status` is "done", "rejected" or "failed". `outcome` says in a word or two what was done, `message`
+        in one line what there is to tell, and `run` is the run that was made or published.
         """
-        found = {"status": status, "outcome": outcome, "message": message, "runId": run}
-        return self._end("write/request_answer", {"answer": found})
+        answer = {"status": status, "outcome": outcome, "message": message, "runId": run}
+        return bool(self._write("write/request_answer", {"answer": answer}, doing="answering a request"))
 
     def give_back(self, message: str) -> bool:
         """Have the request wait again, as if it had never been claimed; return whether it was still ours."""
-        return self._end("write/request_return", {"message": message})
-
-    def _end(self, statement: str, found: dict[str, Any]) -> bool:
-        rows = write(
-            self._connection,
-            lambda ending: ending.run(load_statement(statement), {**self._held, **found}).records,
-            doing="answering a request",
-        )
-        return bool(rows)
+        return bool(self._write("write/request_return", {"message": message}, doing="answering a request"))
 
     def _renew(self) -> bool:
-        asked = {**self._held, **self._progress, "seconds": CLAIM_SECONDS}
-        statement = load_statement("write/request_progress")
-        rows = write(
-            self._connection,
-            lambda renewing: renewing.run(statement, asked).records,
-            doing="renewing a claim",
+        params = {**self._progress, "seconds": CLAIM_SECONDS}
+        return bool(self._write("write/request_progress", params, doing="renewing a claim"))
+
+    def _write(self, name: str, params: Mapping[str, Any], *, doing: str) -> Sequence[Mapping[str, Any]]:
+        statement = load_statement(name)
+        params = {**self._held, **params}
+        return write(
+            self._connection, lambda transaction: transaction.run(statement, params).records, doing=doing
         )
-        return bool(rows)

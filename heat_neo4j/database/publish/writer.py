@@ -58,14 +58,15 @@ from heat_neo4j.database.write.refusals import (
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "Run",
-    "WriteOptions",
-    "check_parts",
-    "model_facts",
-    "new_record",
-    "new_run_id",
-]
+__all__ = ["Run", "WriteOptions", "model_facts"]
+
+_CURVE_VALUES = 200
+_LARGEST_INTEGER = 2**63 - 1
+_LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
+_BATCH_FLOATS = 1_000_000
+_DEFAULT_NAMES = WriteNames()
+_STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
+_log = logging.getLogger(__name__)
 
 
 class WriteOptions(TypedDict, total=False):
@@ -82,84 +83,10 @@ class WriteOptions(TypedDict, total=False):
     on_progress: Progress
 
 
-def check_parts(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts of a run in their order.
-
-    Raises
-    ------
-    ValueError
-        If `parts` is not a list of "embedding", "links" or both.
-    """
-    chosen = tuple(part for part in (EMBEDDING, LINKS) if part in parts)
-    if isinstance(parts, str) or not chosen or set(parts) - set(chosen):
-        raise ValueError(f"parts must be a list of {EMBEDDING!r}, {LINKS!r} or both, got {parts!r}")
-    return chosen
-
-
-_CURVE_VALUES = 200
-_LARGEST_INTEGER = 2**63 - 1
-_LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
-
-
-def new_run_id() -> str:
-    """Return an id that no other run has: the time (UTC), then 48 random bits; ids sort by time."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
-
-
-def new_record(
-    graph: Graph,
-    server: ServerInfo,
-    *,
-    run_id: str,
-    model: str,
-    parts: Sequence[str],
-    parameters: Mapping[str, Any] | None,
-    stage_seconds: Mapping[str, float] | None,
-) -> RunRecord:
-    """Return what is known of a run before anything of it is written.
-
-    Parameters
-    ----------
-    graph : Graph
-        What it was computed from.
-    server : ServerInfo
-        Where it is written to.
-    run_id, model : str
-        Its id, and the name of its model.
-    parts : sequence of str
-        "embedding", "links" or both.
-    parameters : mapping of str to JSON data, optional
-        Parameters of the model.
-    stage_seconds : mapping of str to float, optional
-        Seconds of the stages before writing.
-    """
-    provenance = graph.provenance
-    return RunRecord(
-        run_id=run_id,
-        model=model,
-        parts=tuple(parts),
-        status="incomplete",
-        stored=tuple(parts),
-        node_count=graph.n_nodes,
-        edge_count=graph.n_edges,
-        attribute_count=graph.n_attributes,
-        labels=tuple(provenance.projection.get("labels") or ()),
-        parameters=dict(parameters or {}),
-        versions=_versions(server),
-        projection=dict(provenance.projection),
-        attribute_recipe=[dict(entry) for entry in provenance.attribute_recipe],
-        counts=dict(provenance.counts),
-        stage_seconds=dict(stage_seconds or {}),
-    )
-
-
 def model_facts(model: Any) -> dict[str, Any]:
     """Return the fields of `RunRecord` that a fitted model fills; none for a bare array.
 
-    Raises
-    ------
-    WriteRefused
-        If the loss is NaN or infinite.
+    A WriteRefused if the loss is NaN or infinite.
     """
     facts: dict[str, Any] = {}
     if hasattr(model, "get_params"):
@@ -181,22 +108,6 @@ def model_facts(model: Any) -> dict[str, Any]:
         facts["loss_curve"] = tuple(curve[shown].tolist())
         facts["final_loss"] = float(curve[-1])
     return facts
-
-
-def _versions(server: ServerInfo) -> dict[str, str]:
-    found = {"heat_neo4j": __version__, "python": platform.python_version()}
-    for library in _LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return {**found, "server": f"{server.version} {server.edition}"}
-
-
-_BATCH_FLOATS = 1_000_000
-_DEFAULT_NAMES = WriteNames()
-_STAGE_COORDINATES, _STAGE_LINKS = "write coordinates", "write links"
-_log = logging.getLogger(__name__)
 
 
 class Run:
@@ -238,9 +149,14 @@ class Run:
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong, or the graph has no node ids.
+        If an argument is wrong, or the graph has no node ids; by a method that writes, if the run has no such
+        part.
     WriteRefused
         If the names are those of the graph's own input.
+    WriteFailed
+        By every method that writes, and by `publish`: if the server was lost or writing stopped half-way.
+    LeaseHeld
+        By the same methods: if another process took the lease meanwhile.
     """
 
     def __init__(
@@ -259,39 +175,46 @@ class Run:
         lease: Lease | None = None,
         on_progress: Progress = no_progress,
     ) -> None:
-        self._parts = check_parts(parts)
+        self._parts = tuple(part for part in (EMBEDDING, LINKS) if part in parts)
+        if isinstance(parts, str) or not self._parts or set(parts) - set(self._parts):
+            raise ValueError(f"parts must be a list of {EMBEDDING!r}, {LINKS!r} or both, got {parts!r}")
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
         if graph.n_nodes == 0 or len(graph.node_ids) != graph.n_nodes:
             raise ValueError("only a graph read from a database can be written to: this one has no node_ids")
         refuse_input_names(graph, names, self._parts)
-        record = new_record(
-            graph,
-            connection.server,
-            run_id=new_run_id(),
+        provenance = graph.provenance
+        record = RunRecord(
+            run_id=_new_run_id(),
             model=names.model,
             parts=self._parts,
-            parameters=parameters,
-            stage_seconds=stage_seconds,
-        )
-        record = replace(
-            record,
+            status="incomplete",
+            stored=self._parts,
             embedding_property=names.embedding,
             radius_property=names.radius,
             run_property=names.run,
             vector_property=names.vector,
             link_type=names.link_type,
-            **(facts or {}),
+            node_count=graph.n_nodes,
+            edge_count=graph.n_edges,
+            attribute_count=graph.n_attributes,
+            labels=tuple(provenance.projection.get("labels") or ()),
+            parameters=dict(parameters or {}),
+            versions=_versions(connection.server),
+            projection=dict(provenance.projection),
+            attribute_recipe=[dict(entry) for entry in provenance.attribute_recipe],
+            counts=dict(provenance.counts),
+            stage_seconds=dict(stage_seconds or {}),
         )
+        self._record = replace(record, **(facts or {}))
         self._connection, self._graph, self._on_progress = connection, graph, on_progress
         self._names, self._overwrite, self._index = names, overwrite, index
-        self._record = record
         self._version: Version = {}
         self._coming: dict[str, Any] = {}
         self._most_general: list[str] = []
-        self._known_indexes: list[VectorIndex] = []
+        self._existing_indexes: list[VectorIndex] = []
         self._lease = lease
         self._stack = ExitStack()
-        self._done = False
+        self._is_published = False
 
     @property
     def record(self) -> RunRecord:
@@ -299,63 +222,33 @@ class Run:
         return self._record
 
     def plan(self, coordinates: Coordinates | None = None, links: LinkColumns | None = None) -> RunRecord:
-        """Say what the run would write, without a trace in the graph.
+        """Return the record of what the run would write, without a trace in the graph.
 
-        Parameters
-        ----------
-        coordinates, links : Coordinates and LinkColumns, optional
-            What would be given to `send_coordinates` and `send_links`.
-
-        Returns
-        -------
-        RunRecord
-            With status "dry run".
-
-        Raises
-        ------
-        WriteRefused
-            If it would be refused.
+        A WriteRefused if it would be refused.
         """
-        version = self._look_round().published(self._names.model)
-        record = replace(
-            self._record, run_id="", status="dry run", stored=(), previous_run=version.get("run")
-        )
+        before = self._refuse_conflicts().published(self._names.model).get("run")
+        record = replace(self._record, run_id="", status="dry run", stored=(), previous_run=before)
         if coordinates is not None:
             nodes, width = coordinates.values.shape
             record = replace(record, coordinates=coordinates.kind, dimension=width, nodes_written=nodes)
         return record if links is None else replace(record, links_written=len(links.source))
 
     def reject(self, facts: Mapping[str, Any], why: str) -> RunRecord:
-        """Record a run that is not to be published; nothing of it is written.
-
-        Parameters
-        ----------
-        facts : mapping
-            Fields of the run's record that its model fills.
-        why : str
-            What was wrong with it.
-        """
-        parameters = {**self._record.parameters, **facts.get("parameters", {})}
+        """Record a run that is not to be published, with `facts` of its model; nothing of it is written."""
         before = read_version(self._connection, self._record.model).get("run")
         self._record = replace(
-            self._record,
-            **{**facts, "parameters": parameters},
-            status="rejected",
-            stored=(),
-            error=why,
-            previous_run=before,
+            self._with_facts(facts), status="rejected", stored=(), error=why, previous_run=before
         )
-        asked = {"run": self._record.run_id, "properties": self._record.to_node()}
-        statement = load_statement("write/run_rejected")
-        write(self._connection, lambda noted: noted.run(statement, asked), doing="recording a rejected run")
+        params = {"run": self._record.run_id, "properties": self._record.to_node()}
+        self._note("write/run_rejected", params, doing="recording a rejected run")
         return self._record
 
     def __enter__(self) -> Self:
         model = self._record.model
         with ExitStack() as stack:
-            taken = nullcontext(self._lease) if self._lease else write_lease(self._connection, model)
-            self._lease = stack.enter_context(taken)
-            book = self._look_round()
+            lease = nullcontext(self._lease) if self._lease else write_lease(self._connection, model)
+            self._lease = stack.enter_context(lease)
+            book = self._refuse_conflicts()
             self._version = book.published(model)
             self._record = replace(self._record, previous_run=self._version.get("run"))
             write(self._connection, partial(self._register, book), doing="starting a run")
@@ -366,22 +259,33 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         with self._stack:
-            if error is None or self._done or isinstance(error.__cause__, ConnectionFailed):
+            if error is None or self._is_published or isinstance(error.__cause__, ConnectionFailed):
                 return
             with suppress(HeatError):
                 reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                noted = {"run": self._record.run_id, "error": reason[:500]}
-                statement = load_statement("write/run_error")
-                write(self._connection, lambda noting: noting.run(statement, noted), doing="noting an error")
+                params = {"run": self._record.run_id, "error": reason[:500]}
+                self._note("write/run_error", params, doing="noting an error")
 
-    def _look_round(self) -> Bookkeeping:
+    def _note(self, name: str, params: Mapping[str, Any], *, doing: str) -> None:
+        """Write on the run's node, without the lease."""
+        statement = load_statement(name)
+        write(self._connection, lambda transaction: transaction.run(statement, params), doing=doing)
+
+    def _with_facts(self, facts: Mapping[str, Any]) -> RunRecord:
+        """Return the record with the fields that a model fills, its parameters beside those recorded."""
+        parameters = {**self._record.parameters, **facts.get("parameters", {})}
+        return replace(self._record, **{**facts, "parameters": parameters})
+
+    def _refuse_conflicts(self) -> Bookkeeping:
         """See that nothing of others is in the way; return the bookkeeping."""
         book = read_bookkeeping(self._connection)
         self._refuse_names(book)
         if not self._overwrite:
             refuse_foreign_values(self._connection, book, self._names, self._parts)
         if EMBEDDING in self._parts:
-            self._known_indexes = refuse_foreign_indexes(self._connection, self._names, self._record.labels)
+            self._existing_indexes = refuse_foreign_indexes(
+                self._connection, self._names, self._record.labels
+            )
         return book
 
     def _refuse_names(self, book: Bookkeeping) -> None:
@@ -393,51 +297,16 @@ class Run:
         models = lock_models(transaction, self._record.model)
         if _claims(models, self._record.model) != _claims(book.models, self._record.model):
             self._refuse_names(read_bookkeeping(transaction))
-        made = {"run": self._record.run_id, "properties": self._record.to_node()}
-        self._held_lease.run(transaction, "write/run_create", **made)
+        self._held_lease.run(
+            transaction, "write/run_create", run=self._record.run_id, properties=self._record.to_node()
+        )
 
     def write_embedding(self, model: Any, coordinates: str = "poincare") -> None:
-        """Write coordinates, radius and run id onto the nodes of the graph.
-
-        Parameters
-        ----------
-        model : HEAT or array of shape (N, d + 1)
-            A fitted model, whose parameters, seed and loss are recorded too, or points of the hyperboloid.
-        coordinates : {"poincare", "hyperboloid", "klein"}
-            What to store: Poincare ball (what a vector index can serve), Klein ball, or the points as given.
-
-        Raises
-        ------
-        ValueError
-            If the shape is wrong, the points are not on the hyperboloid, or the run has no such part.
-        WriteRefused
-            If a value is not finite.
-        WriteFailed
-            If writing stopped half-way.
-        LeaseHeld
-            If another process took the lease meanwhile.
-        """
+        """Write coordinates, radius and run id onto the nodes; see `Neo4jStore.write_embedding`."""
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
     def write_links(self, links: Links) -> None:
-        """Write predicted links as relationships, from the lower row to the higher.
-
-        Parameters
-        ----------
-        links : PredictedLinks
-            What `predict_links` gave for the same graph.
-
-        Raises
-        ------
-        ValueError
-            If the links are not of this graph or come twice, or the run has no such part.
-        WriteRefused
-            If a distance or probability is not finite.
-        WriteFailed
-            If writing stopped half-way.
-        LeaseHeld
-            If another process took the lease meanwhile.
-        """
+        """Write links as relationships from the lower row to the higher; see `Neo4jStore.write_links`."""
         self.send_links(check_links(links, self._graph.n_nodes))
 
     def send_coordinates(
@@ -446,17 +315,9 @@ class Run:
         facts: Mapping[str, Any],
         changed: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Stage checked coordinates; see `write_embedding`.
+        """Stage checked coordinates of all nodes, and record `facts`; see `write_embedding`.
 
-        Parameters
-        ----------
-        coordinates : Coordinates
-            Of all nodes of the graph.
-        facts : mapping
-            Fields of the run's record.
-        changed : bool array of shape (N,), optional
-            Which rows differ from what is published: the others, which must be the same to the bit, are not
-            written. All are if not given.
+        Where `changed` is False, the coordinates must be what is published, to the bit: they are not written.
         """
         self._require(EMBEDDING)
         space = self._record.run_id if changed is None else self._version["space"]
@@ -464,10 +325,8 @@ class Run:
         missing = self._stage(coordinates, rows, space)
         if changed is not None:
             self._stage_leavers(space)
-        parameters = {**self._record.parameters, **facts.get("parameters", {})}
         self._record = replace(
-            self._record,
-            **{**facts, "parameters": parameters},
+            self._with_facts(facts),
             coordinates=coordinates.kind,
             dimension=coordinates.values.shape[1],
             nodes_written=len(coordinates.values) - missing,
@@ -491,27 +350,25 @@ class Run:
         statement = self._held_lease.batch(
             "write/coordinates_stage", projected=self._projected(), **self._names.staged._asdict()
         )
-        in_batch = max(1, min(self._batch_size, _BATCH_FLOATS // coordinates.values.shape[1]))
+        batch_size = max(1, min(self._batch_size, _BATCH_FLOATS // coordinates.values.shape[1]))
         columns = coordinate_columns(coordinates, rows, self._graph.node_ids)
-        rounds = equal_parts(len(rows), _lanes(len(rows), in_batch))
-        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, in_batch, space=space)
+        rounds = equal_parts(len(rows), _lanes(len(rows), batch_size))
+        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, batch_size, space=space)
         return len(rows) - written
 
     def _stage_leavers(self, space: str) -> None:
         """Stage the published nodes that have left the projection as nodes without coordinates."""
         find = load_statement("read/coordinates_of_space", run=self._names.run)
-        found = self._connection.read(find, {"space": space}, doing="looking for nodes that left")[0]["ids"]
-        leavers = sorted(set(found).difference(self._graph.node_ids))
+        (row,) = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
+        leavers = sorted(set(row["ids"]).difference(self._graph.node_ids))
+
+        def columns(begin: int, end: int) -> Mapping[str, Any]:
+            return {"ids": leavers[begin:end]}
+
         if leavers:
             statement = self._held_lease.batch("write/leavers_stage", run=self._names.staged.run)
             rounds = equal_parts(len(leavers), 1)
-            self._send(
-                _STAGE_COORDINATES,
-                statement,
-                lambda begin, end: {"ids": leavers[begin:end]},
-                rounds,
-                self._batch_size,
-            )
+            self._send(_STAGE_COORDINATES, statement, columns, rounds, self._batch_size)
 
     def send_links(self, links: LinkColumns) -> None:
         """Stage checked links; see `write_links`."""
@@ -547,10 +404,6 @@ class Run:
         ------
         ValueError
             If a part of the run was not written.
-        WriteFailed
-            If the server was lost.
-        LeaseHeld
-            If another process took the lease meanwhile.
         """
         written_by = {EMBEDDING: "run", LINKS: "linkRun"}
         unwritten = [part for part in self._parts if written_by[part] not in self._coming]
@@ -564,7 +417,7 @@ class Run:
             labels=self._record.labels,
             run=self._record.run_id,
             most_general=self._most_general,
-            indexes=self._known_indexes,
+            indexes=self._existing_indexes,
             on_progress=self._on_progress,
         )
         run_id = self._record.run_id
@@ -573,7 +426,7 @@ class Run:
         publication.outcome = self._record.to_node()
         with stopping(run_id, publishing=True):
             publication.run([Step.SWITCH_TO_STAGED])
-        self._done = True
+        self._is_published = True
         self._record = replace(self._record, status="complete")
         with stopping(run_id, settling=True):
             try:
@@ -595,19 +448,20 @@ class Run:
         publication.run(steps[switch:])
 
     def _send(
-        self, stage: str, statement: str, columns: Columns, rounds: Rounds, rows: int, **held: str
+        self, stage: str, statement: str, columns: Columns, rounds: Rounds, batch_size: int, **params: str
     ) -> int:
+        """Send rows in batches that each hold a lane of the lease; return how many the server matched."""
         lease = self._held_lease
         with self._timed(stage), stopping(self._record.run_id):
             return send(
                 self._connection,
                 statement,
                 columns,
-                held={**lease.lanes, **held},
+                held={**lease.lanes, **params},
                 check=lease.check,
                 stage=stage,
                 rounds=rounds,
-                rows=rows,
+                rows=batch_size,
                 on_progress=self._on_progress,
             )
 
@@ -635,6 +489,19 @@ class Run:
             raise ValueError("the run has not started: use it as a context manager")
 
 
+def _new_run_id() -> str:
+    """Return an id that no other run has: the time (UTC), then 48 random bits; ids sort by time."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
+
+
+def _versions(server: ServerInfo) -> dict[str, str]:
+    versions = {"heat_neo4j": __version__, "python": platform.python_version()}
+    for library in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[library] = version(library)
+    return {**versions, "server": f"{server.version} {server.edition}"}
+
+
 def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any, ...]]:
     """Return what tells whether a model other than one has begun a run, or published one."""
     return {
@@ -644,6 +511,6 @@ def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any,
     }
 
 
-def _lanes(total: int, rows: int) -> int:
+def _lanes(total: int, batch_size: int) -> int:
     """Return how many batches to write at once: one alone is not worth parting."""
-    return LANES if total > rows else 1
+    return LANES if total > batch_size else 1

@@ -33,10 +33,8 @@ heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
 
 name_options: Decorator[Any] = stack(
     option("--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."),
-    option(
-        "--property", "key", metavar="PROPERTY",
-        help="Property by which it finds and shows nodes; an index of yours over both is used.",
-    ),
+    option("--property", "key", metavar="PROPERTY",
+           help="Property by which it finds and shows nodes; an index of yours over both is used."),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(
     "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",

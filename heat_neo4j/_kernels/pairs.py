@@ -6,8 +6,6 @@ beyond, it is a Bloom filter whose bits for one pair lie in one 64-bit word (Put
 Either way a pair is (word, mask): present if all bits of the mask are set.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

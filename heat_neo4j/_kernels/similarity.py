@@ -11,8 +11,6 @@ above -base_u come first in the order of bases. A proposal is then accepted by t
 which hardly a proposal suits are found beforehand, and draw from a list of the nodes that do.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

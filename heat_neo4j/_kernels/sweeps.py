@@ -7,8 +7,6 @@ that the inner loops run over points: sums are made in the order of the coordina
 width. A row's result depends on nothing but the row, so bits do not depend on the number of threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

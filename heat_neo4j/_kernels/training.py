@@ -20,8 +20,6 @@ damps nobody: a node that is pulled less as a source, and pushed as before as a 
 away.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -22,8 +22,6 @@ Means are of the values present. What has means takes one more column if it is m
 ``Paper.``; all other nodes have its means, or 0 where it has none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

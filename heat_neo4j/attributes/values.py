@@ -1,7 +1,5 @@
 """What kind of values a property has, and the one place where a bad value is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime

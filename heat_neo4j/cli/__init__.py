@@ -1,7 +1,5 @@
 """The command ``heat``."""
 
-from __future__ import annotations
-
 import click
 
 from heat_neo4j import __version__

@@ -1,7 +1,5 @@
 """The click classes: commands imported when used, options by heading, every error one line."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import traceback

@@ -1,7 +1,5 @@
 """Options as commands take them: those of the settings, and what all commands share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar

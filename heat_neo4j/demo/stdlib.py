@@ -5,8 +5,6 @@ imported or executed. Left out: tests, installed packages, and files that are ge
 platform. Modules without Python source (built in, or compiled) are nodes if some module imports them.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

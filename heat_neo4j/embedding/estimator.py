@@ -1,7 +1,5 @@
 """`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
 
-from __future__ import annotations
-
 from functools import partial
 from time import perf_counter
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """The training loop: rounds of walks in random order, a falling rate, frozen batches, a mean at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace

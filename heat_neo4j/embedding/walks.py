@@ -1,7 +1,5 @@
 """Teleport random walks, drawn in blocks when they are needed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

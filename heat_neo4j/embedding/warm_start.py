@@ -1,7 +1,5 @@
 """Training on from an earlier embedding: all nodes in less time, or only those that are new or changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter

@@ -1,7 +1,5 @@
 """The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

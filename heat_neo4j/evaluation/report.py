@@ -1,7 +1,5 @@
 """The table of an evaluation: figures by method and seed, and notes about them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """AUROC, average precision and their errors from counts: how many non-edges lie above each edge's score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -3,8 +3,6 @@
 Numbers are base64 of typed arrays, the rest strings.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """The page of a published model, read from its database."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Each takes the graph that remains after edges were held out. Scores are a `PairScorer`, embeddings an array.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np

@@ -3,8 +3,6 @@
 Higher scores mean likelier edges.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

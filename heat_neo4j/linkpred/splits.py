@@ -3,8 +3,6 @@
 Pairs are undirected throughout, so the reverse of a held-out edge is held out with it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Downloads of jars over HTTPS that checks certificates as the operating system does."""
 
-from __future__ import annotations
-
 import hashlib
 import ssl
 from collections.abc import Iterator, Mapping

@@ -11,8 +11,6 @@
         start.lock                     held while a server is started or stopped
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

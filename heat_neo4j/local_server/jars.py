@@ -3,8 +3,6 @@
 ``python -m heat_neo4j.local_server.jars 5.26`` writes the lock file of a release anew.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """The Neo4j releases that can run locally, and their differences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

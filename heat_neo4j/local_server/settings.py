@@ -1,7 +1,5 @@
 """What a server runs with: Java and its options, memory, ports, the initial password and neo4j.conf."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

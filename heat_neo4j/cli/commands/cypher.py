@@ -1,7 +1,5 @@
 """``heat cypher``: the queries that come with the package."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """``heat links``: predicted links from coordinates that are already there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

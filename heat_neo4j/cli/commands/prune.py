@@ -1,7 +1,5 @@
 """``heat prune``: away with what no reader needs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -23,9 +23,7 @@ from heat_neo4j.errors import ProjectionError
 
 __all__ = ["HASHED", "Column", "make_column"]
 
-HASHED = 2**12
-"""Numbers that words are hashed to, at most as many columns."""
-
+HASHED = 2**12  # numbers that words are hashed to, at most as many columns
 _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
 # Distinct strings kept while reading; more means text or identifiers, which tell nodes apart but relate none.
 _MOST_DISTINCT = 1_000_000

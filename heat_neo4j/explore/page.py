@@ -37,9 +37,7 @@ __all__ = [
     "payload",
 ]
 
-N_GROUPS = 10
-"""Most groups with a colour of their own."""
-
+N_GROUPS = 10  # most groups with a colour of their own
 NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
 """Of the npm package that the files are from, as npm's lock files write it."""

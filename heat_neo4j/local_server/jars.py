@@ -21,8 +21,7 @@ from heat_neo4j.local_server.releases import Release, find_release
 
 __all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock", "write_lock"]
 
-INSTALL_TIMEOUT = 1800.0
-"""Seconds to wait for another process that is installing: 190 MB over a slow line."""
+INSTALL_TIMEOUT = 1800.0  # seconds to wait for another process that is installing: 190 MB over a slow line
 
 
 @dataclass(frozen=True)

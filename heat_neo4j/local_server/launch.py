@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogMarks", "PortTaken", "end_process", "find_process", "launch", "listening", "spawn"]
 
-TAIL = 1 << 18
-"""Bytes read from the end of each log."""
-
+TAIL = 1 << 18  # bytes read from the end of each log
 QUERY_TIMEOUT = 30.0
 """Seconds for one query: the first compiles half of Neo4j, on a busy machine for several seconds."""
 

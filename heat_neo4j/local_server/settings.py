@@ -28,9 +28,7 @@ __all__ = [
     "write_settings",
 ]
 
-ADDRESS = "127.0.0.1"
-"""The only address that local servers listen on."""
-
+ADDRESS = "127.0.0.1"  # the only address that local servers listen on
 MIB = 1 << 20
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 LASTING_PORTS = range(20_000, 32_000)

@@ -57,10 +57,6 @@ Masks = Mapping[str, NDArray[np.bool_]]
 def described(entry: Recipe) -> str:
     """Return what an entry of a recipe holds.
 
-    Examples
-    --------
-    >>> described({"kind": "number", "mean": 2000.75})
-    'mean 2000.75'
     >>> described({"kind": "category", "values": ["KDD", "WWW"], "other": True})
     '2 categories, one column for others'
     """

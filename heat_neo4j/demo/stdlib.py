@@ -145,10 +145,9 @@ class ImportGraph:
 def read_import_graph(root: Path | None = None, *, on_progress: Progress = no_progress) -> ImportGraph:
     """Read the import graph of the standard library of the running Python, or of the one in a folder.
 
-    A library without source files is a `ProjectionError`. The properties of a module are ``package`` (its
-    first name), ``kind`` ("module", "package" or "compiled"), ``public`` (no part of the name starts with an
-    underscore), ``words`` (those that at least one other module has too); and, where there is source,
-    ``summary``, ``lines``, ``functions`` and ``classes``.
+    Modules have ``package`` (the first name), ``kind``, ``public``, ``words`` (those that another module has
+    too) and, where there is source, ``summary``, ``lines``, ``functions`` and ``classes``. A library without
+    source files is a `ProjectionError`.
     """
     folder = root or Path(sysconfig.get_path("stdlib"))
     files = dict(_module_files(folder))

@@ -60,9 +60,8 @@ class Figure:
 class Row:
     """One method, at one setting (`at`: the share of the labels, or alpha) if the task has a scale of them.
 
-    `seconds` is what it took by seed to make the method ready to score: training and the like, without the
-    scoring. `missing` says why there are no figures. Rows of ours are the estimator that is evaluated, or a
-    variant of it; the others are baselines.
+    `seconds` is what it took by seed to make the method ready to score; `missing` says why there are no
+    figures. Rows of ours are the estimator that is evaluated, or a variant of it; the others are baselines.
     """
 
     method: str
@@ -112,9 +111,9 @@ class Trials:
 class Evaluation:
     """The table of one task: ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
 
-    `graph` counts nodes, edges and attributes; `settings` are the task's own and the estimator's parameters,
-    as plain data; `notes` what must be said: baselines that win, figures that are estimates, what could not
-    be done. `curves` are those of the first seed, by kind (``"roc"``, ``"precision_recall"``) and method.
+    `settings` are the task's own and the estimator's parameters, as plain data; `notes` what must be said of
+    the figures; `curves` are those of the first seed, by kind (``"roc"``, ``"precision_recall"``) and
+    method.
     """
 
     task: str

@@ -119,15 +119,7 @@ class LinkScore:
     distance_auroc: float
 
     def scorer(self, embedding: Array, graph: Graph) -> PairScorer:
-        """Return the score of the pairs of a graph.
-
-        Parameters
-        ----------
-        embedding : float64 array of shape (N, d + 1)
-            Points on the hyperboloid, trained on `graph`.
-        graph : Graph
-            What the other features are taken from.
-        """
+        """Return the score of a graph's pairs, from points on the hyperboloid, shape (N, d + 1)."""
         return _CombinedScorer(_columns(embedding, graph), self)
 
     def log_odds(self, values: Sequence[Array]) -> Array:

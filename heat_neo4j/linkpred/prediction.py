@@ -243,9 +243,8 @@ def _best_absent(
 ) -> _ScoredPairs:
     """Return the best-scored pairs that no edge joins; O(N^2) scores, of which one block is held.
 
-    Either end of a pair is among the `k` best of the other; of all only the best `top`. Ends are rows of
-    `nodes`, rising, with the `roles` that each may have. Ties are in order of the rows. Progress is called
-    with ("links", nodes done, nodes considered).
+    Either end of a pair is among the `k` best of the other; of all only the best `top`, ties in order of the
+    rows. Ends are rows of `nodes`, rising, with the `roles` that each may have.
     """
     n = graph.n_nodes
     width = min(k or top or 0, max(len(nodes) - 1, 0))

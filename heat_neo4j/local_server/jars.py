@@ -71,8 +71,7 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     """Return the files of `jars` in a folder of Maven layout, downloading what it lacks.
 
     Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release), and before it is
-    written; another one is a LocalServerError. `name` is that of the jars in stages and messages, such as
-    ``"Neo4j 5.26.30"``.
+    written; another one is a LocalServerError. `name` is that of the jars in stages and messages.
     """
     if _missing(jars, cache):
         try:

@@ -6,8 +6,6 @@ choose: where distance tells little it gets little weight, and the other way rou
 it can say that the distance of two hubs means less than that of two leaves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations_with_replacement
@@ -64,22 +62,6 @@ class _Column(NamedTuple):
 
     def shaped(self, scores: Array) -> Array:
         return np.log1p(np.maximum(scores, 0.0)) if self.log else scores
-
-
-class _CombinedScorer:
-    """The log odds of a link, at even odds: the `PairScorer` of a `LinkScore`."""
-
-    def __init__(self, columns: Mapping[str, _Column], score: LinkScore) -> None:
-        self._columns = [columns[name] for name in score.features]
-        self._score = score
-        self.n_nodes = columns["distance"].scorer.n_nodes
-
-    def pairs(self, pairs: NDArray[np.int64]) -> Array:
-        return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
-
-    def rows(self, begin: int, end: int) -> Array:
-        values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
-        return self._score.log_odds(values)
 
 
 @dataclass(frozen=True)
@@ -152,6 +134,22 @@ class LinkScore:
             name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
         }
         return cls(**arguments)
+
+
+class _CombinedScorer:
+    """The log odds of a link, at even odds: the `PairScorer` of a `LinkScore`."""
+
+    def __init__(self, columns: Mapping[str, _Column], score: LinkScore) -> None:
+        self._columns = [columns[name] for name in score.features]
+        self._score = score
+        self.n_nodes = columns["distance"].scorer.n_nodes
+
+    def pairs(self, pairs: NDArray[np.int64]) -> Array:
+        return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
+
+    def rows(self, begin: int, end: int) -> Array:
+        values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
+        return self._score.log_odds(values)
 
 
 def fit_link_score(

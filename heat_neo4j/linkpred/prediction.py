@@ -5,10 +5,8 @@ By a combined score the best-scored pairs are searched instead: up to `SCORED_NO
 looking at all pairs, beyond among those that are near each other or have much in common.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,7 @@ from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, NO_PARTNER
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import Candidates, PartnerSearch, columns_of, nearest_pairs
 from heat_neo4j.graph import Graph
@@ -25,9 +24,6 @@ from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.linkpred.combined_score import LinkScore, fit_link_score
 from heat_neo4j.linkpred.scorers import PairScorer, SparseProductScorer
-
-if TYPE_CHECKING:
-    from heat_neo4j.embedding.estimator import HEAT
 
 __all__ = [
     "BLOCK_ENTRIES",

@@ -1,12 +1,10 @@
 """`LocalServer`: a Neo4j Community server on this machine."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
@@ -114,7 +112,7 @@ class LocalServer:
         self.on_progress = on_progress
         self._started_here = False
 
-    def __enter__(self) -> LocalServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

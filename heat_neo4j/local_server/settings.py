@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, private_file
 from heat_neo4j.local_server.releases import Release
@@ -56,8 +58,6 @@ class Memory:
 
 def machine_memory() -> int:
     """Return the memory of this machine in bytes, or of the container if that is less."""
-    import psutil
-
     total = int(psutil.virtual_memory().total)
     for file in CGROUP_LIMITS:
         with suppress(OSError, ValueError):  # no such limit, or "max"

@@ -25,9 +25,7 @@ SHOW_EXAMPLE = """
 heat cypher show nearest --label Paper --property id
 heat cypher show links_of --label Paper --property id --model papers
 """
-RUN_EXAMPLE = """
-heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
-"""
+RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -p k=5"
 
 name_options: Decorator[Any] = stack(
     option("--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."),

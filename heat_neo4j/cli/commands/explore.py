@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explore"]
 
-EXAMPLE = """
-heat explore --caption title --color-by field --show year --show authors --open
-"""
+EXAMPLE = "heat explore --caption title --color-by field --show year --show authors --open"
 
 page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default="heat-explore.html", help="Where to save the page."),

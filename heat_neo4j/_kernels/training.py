@@ -13,11 +13,10 @@ sum.
 
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
 whole walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along
-its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the
-stiffness along that a node feels in the batch) exceeds _MAX_ALONG, its step is shortened to that ("damped",
-and counted), and further if rate * (sum of the stiffness across) would exceed _MAX_ACROSS. The latter alone
-damps nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts
-away.
+its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the stiffness
+along that a node feels in the batch) exceeds _MAX_ALONG, its step is shortened to that ("damped", and
+counted), and further if rate * (sum of the stiffness across) would exceed _MAX_ACROSS. The latter alone damps
+nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts away.
 """
 
 from typing import Any, NamedTuple

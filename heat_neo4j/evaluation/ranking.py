@@ -54,8 +54,7 @@ class Limits:
     """Up to which size figures are exact, and how many edges, non-edges and nodes are drawn above.
 
     Every pair is scored up to `exact_nodes`: 4 to 27 s a method for 12 thousand nodes on two busy cores. The
-    AUROC of an embedding's reconstruction, which has a compiled sweep, is exact up to
-    `exact_distance_nodes`.
+    AUROC of an embedding's reconstruction, which has a compiled sweep, is exact up to `exact_distance_nodes`.
     """
 
     exact_nodes: int = 10_000

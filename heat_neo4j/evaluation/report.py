@@ -112,8 +112,7 @@ class Evaluation:
     """The table of one task: ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
 
     `settings` are the task's own and the estimator's parameters, as plain data; `notes` what must be said of
-    the figures; `curves` are those of the first seed, by kind (``"roc"``, ``"precision_recall"``) and
-    method.
+    the figures; `curves` are those of the first seed, by kind (``"roc"``, ``"precision_recall"``) and method.
     """
 
     task: str

@@ -149,8 +149,7 @@ def payload(
 ) -> dict[str, Any]:
     """Return the page's data as JSON values; parameters as for `build_page`.
 
-    Pairs are CSR, the columns of each row; ``group`` is an index into ``legend``, properties one text a
-    node.
+    Pairs are CSR, the columns of each row; ``group`` is an index into ``legend``, properties one text a node.
     """
     legend, codes = _legend(groups, graph.n_nodes)
     data: dict[str, Any] = {

@@ -35,21 +35,16 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its section and name in heat.toml, such as ``"heat.alpha"``, and the option that sets it.
+    """One setting, and the option that sets it."""
 
-    The help says its default if `default` does not. The option is ``--`` and the name unless `flag` says
-    otherwise, and a command calls the value by the name unless `parameter` does. Where it may be repeated,
-    heat.toml has a list or a table.
-    """
-
-    key: str
+    key: str  # section and name in heat.toml, such as "heat.alpha"
     type: click.ParamType[Any]
     level: Level
-    help: str
+    help: str  # it says the default if `default` does not
     default: Any = None
-    flag: str = ""
-    parameter: str = ""
-    multiple: bool = False
+    flag: str = ""  # "--" and the name if not given
+    parameter: str = ""  # what a command calls the value; the name if not given
+    multiple: bool = False  # whether it may be repeated: heat.toml has a list or a table
     metavar: str | None = None
     envvar: str | None = None
 

@@ -50,19 +50,14 @@ class _ImportedName(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What the source of a module says.
+    """What the source of a module says."""
 
-    The summary is the first sentence of its docstring; words are those of the docstring and of the names of
-    functions, methods and classes; `imports` counts how often each name is imported anywhere in the file.
-    Imports under ``if __name__ == "__main__"`` do not count: that part is a program that uses the module.
-    """
-
-    summary: str
-    words: tuple[str, ...]
+    summary: str  # the first sentence of the docstring
+    words: tuple[str, ...]  # of the docstring and of the names of functions, methods and classes
     lines: int
     functions: int
     classes: int
-    imports: Counter[_ImportedName]
+    imports: Counter[_ImportedName]  # how often each name is imported, but for `__main__`
 
 
 def read_source(source: bytes) -> SourceFacts:
@@ -124,18 +119,15 @@ def _imported(node: ast.AST) -> Iterator[_ImportedName]:
 
 @dataclass(frozen=True, eq=False)
 class ImportGraph:
-    """N modules, sorted by name, their properties, and who imports whom: M rows of both, sorted.
-
-    `weight` is how many names the one imports from the other, counted over all its import statements;
-    `version` is that of the Python whose library it is.
-    """
+    """N modules, sorted by name, their properties, and who imports whom: M rows of both, sorted."""
 
     keys: Sequence[str]
     modules: Sequence[Mapping[str, Any]]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
+    # How many names the one imports from the other, over all its import statements.
     weight: NDArray[np.float64]
-    version: str
+    version: str  # of the Python whose library it is
 
     def properties(self, row: int) -> Mapping[str, Any]:
         """Return the properties of the module in a row."""

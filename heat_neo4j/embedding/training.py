@@ -49,13 +49,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves.
+    """What training leaves."""
 
-    The points are the centroids of where each node was at times spread over the last half of training
-    (Polyak-Ruppert averaging, on the hyperboloid): what single batches do to a node cancels out.
-    """
-
-    points: NDArray[np.float64]  # (N, d + 1)
+    # (N, d + 1): centroids of where each node was over the last half of training (Polyak-Ruppert averaging).
+    points: NDArray[np.float64]
     losses: NDArray[np.float64]  # mean per pair, of each round of walks
     n_pairs: int
     n_skipped: int

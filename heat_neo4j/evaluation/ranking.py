@@ -51,14 +51,10 @@ _ROWS_PER_BLOCK = 1024  # between two progress reports of an exact sweep
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to which size figures are exact, and how many edges, non-edges and nodes are drawn above.
+    """Up to which size figures are exact, and how many edges, non-edges and nodes are drawn above."""
 
-    Every pair is scored up to `exact_nodes`: 4 to 27 s a method for 12 thousand nodes on two busy cores. The
-    AUROC of an embedding's reconstruction, which has a compiled sweep, is exact up to `exact_distance_nodes`.
-    """
-
-    exact_nodes: int = 10_000
-    exact_distance_nodes: int = 30_000
+    exact_nodes: int = 10_000  # every pair is scored: 4 to 27 s a method for 12 thousand on two cores
+    exact_distance_nodes: int = 30_000  # AUROC of an embedding's reconstruction, by a compiled sweep
     edges: int = 1_000_000
     non_edges: int = 10_000_000
     nodes: int = 1_000
@@ -69,14 +65,13 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class PairFigures:
-    """What one scorer reached: metrics, and standard errors by sampling of those that are not exact.
-
-    The curves are (false positive rate, true positive rate) and (recall, precision).
-    """
+    """What one scorer reached: metrics, and standard errors by sampling of those that are not exact."""
 
     metrics: Mapping[str, float]
     errors: Mapping[str, float] = field(default_factory=dict)
+    # False and true positive rate.
     roc: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
+    # Recall and precision.
     precision_recall: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
 
 

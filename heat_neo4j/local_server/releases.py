@@ -12,16 +12,12 @@ BROWSER = "org.neo4j.client:neo4j-browser:5.24.0"
 
 @dataclass(frozen=True)
 class Release:
-    """One Neo4j Community release.
+    """One Neo4j Community release."""
 
-    Releases of one `series` open each other's data. `settings` are lines of neo4j.conf that only this series
-    knows: one that it does not know stops a server.
-    """
-
-    series: str
+    series: str  # of releases that open each other's data
     version: str
     main_class: str
-    settings: Mapping[str, str]
+    settings: Mapping[str, str]  # of neo4j.conf that only this series knows: an unknown one stops a server
 
     @property
     def artifacts(self) -> tuple[str, ...]:

@@ -26,20 +26,17 @@ StopOutcome = Literal["stopped", "killed", "not running", "gone"]
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The state of a local server: its name, release, process and folders, and its addresses while it runs.
-
-    `note` is a remark, such as that the process ended by itself; mostly empty.
-    """
+    """The state of a local server."""
 
     name: str
     version: str
     running: bool
     pid: int | None
-    uri: str | None
+    uri: str | None  # None unless it runs, as is `browser`
     browser: str | None
     folder: Path
     password_file: Path
-    note: str = ""
+    note: str = ""  # such as that the process ended by itself; mostly empty
 
     def environment(self) -> list[str]:
         """Return shell lines that set NEO4J_*; the password stays in its file."""

@@ -66,11 +66,7 @@ def machine_memory() -> int:
 
 
 def choose_memory(total: int) -> Memory:
-    """Return the memory for a server on a machine with `total` bytes.
-
-    An eighth each for heap and page cache, within limits: embedding the graph needs the larger part. Both
-    releases run well with half a GiB of heap or more.
-    """
+    """Return an eighth of `total` bytes each for heap and page cache, within limits."""
     heap = min(max(total // 8 // MIB, 512), 4096)
     page_cache = min(max(total // 8 // MIB, 128), 8192)
     return Memory(heap=f"{heap}m", page_cache=f"{page_cache}m")

@@ -75,22 +75,50 @@ class ServerRecord:
     http_port: int
 
 
+@dataclass(frozen=True)
 class ServerFolder:
     """The folder of one server: of a name (letters, digits, ``-`` and ``_``) and a series of releases.
 
     Data of one series is never opened by another.
     """
 
-    def __init__(self, home: Path, name: str, series: str) -> None:
-        if not NAME.fullmatch(name):
-            raise ValueError(f"name must be up to 64 letters, digits, '-' and '_', got {name!r}")
-        self.home, self.name = home, name
-        self.path = home / "servers" / name / series  # Neo4j's home directory
-        self.password_file = self.path / "password"
-        self.arguments_file = self.path / "conf" / "java.args"  # by this path the process is recognised
-        self.console_log = self.path / "logs" / "console.log"  # messages of the Java runtime
-        self.server_log = self.path / "logs" / "neo4j.log"  # for users
-        self.debug_log = self.path / "logs" / "debug.log"  # with causes
+    home: Path
+    name: str
+    series: str
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"name must be up to 64 letters, digits, '-' and '_', got {self.name!r}")
+
+    @property
+    def path(self) -> Path:
+        """The folder itself, Neo4j's home directory."""
+        return self.home / "servers" / self.name / self.series
+
+    @property
+    def password_file(self) -> Path:
+        """The file with the password."""
+        return self.path / "password"
+
+    @property
+    def arguments_file(self) -> Path:
+        """Arguments of the server's process, which is recognised by this path."""
+        return self.path / "conf" / "java.args"
+
+    @property
+    def console_log(self) -> Path:
+        """Output of the last start's process: messages of the Java runtime."""
+        return self.path / "logs" / "console.log"
+
+    @property
+    def server_log(self) -> Path:
+        """Neo4j's log for users."""
+        return self.path / "logs" / "neo4j.log"
+
+    @property
+    def debug_log(self) -> Path:
+        """Neo4j's log with causes."""
+        return self.path / "logs" / "debug.log"
 
     @property
     def size(self) -> int:

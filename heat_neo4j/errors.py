@@ -18,8 +18,6 @@ Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C)
 A message is one line that says what is wrong, where, and what to do about it.
 """
 
-from __future__ import annotations
-
 __all__ = [
     "ConfigError",
     "ConnectionFailed",

@@ -312,21 +312,9 @@ def read_graph_files(
 ) -> FileGraph:
     """Read a graph from an edge list and, optionally, a file of attributes and one of labels.
 
-    A node is whatever any of the files names; one without relationships has a line of attributes or a label.
-
-    Parameters
-    ----------
-    edges, attributes, labels : path
-        ``.tsv`` or ``.csv`` files, plain or gzipped; the table at the top of this module says what
-        they hold.
-    as_columns : bool
-        Read each attribute column as a property of its own (numbers, true/false, dates or text) instead of
-        all of them as one list of numbers.
-
-    Raises
-    ------
-    ProjectionError
-        If a file cannot be read, or a line of it cannot be used.
+    The files are as the top of this module says; a node is whatever any of them names. With `as_columns`,
+    each attribute column is a property of its own (numbers, true/false, dates or text), not all of them one
+    list of numbers. A ProjectionError if a file cannot be read, or a line of it cannot be used.
     """
     lines = _read_edges(Path(edges))
     table = None if attributes is None else _read_table(Path(attributes), numeric=not as_columns)

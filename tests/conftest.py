@@ -42,7 +42,7 @@ OUTSIDE = "outside"
 NEWEST = next(reversed(RELEASES))
 SERVERS_OF_NEWEST = 2
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
-# A third of a server's CPU time went into optimizing: only what runs four times as often as usual is worth it.
+# A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.
 LESS_COMPILING = (
     "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
     "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"

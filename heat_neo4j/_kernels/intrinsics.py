@@ -1,7 +1,5 @@
 """What LLVM and POSIX have and Python has not: bits of a number, atomic access to an array, sleeping."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

@@ -1,7 +1,5 @@
 """Numba's `njit`, for which a cache that is missing, unwritable or broken costs a compilation, not a run."""
 
-from __future__ import annotations
-
 import logging
 import os
 import stat

@@ -6,8 +6,6 @@ beyond, it is a Bloom filter whose bits for one pair lie in one 64-bit word (Put
 Either way a pair is (word, mask): present if all bits of the mask are set.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,10 +223,9 @@ def draw_negatives(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Put `count` draws from Gamma(source), which must not be empty, into `out` from place `first` on.
 
-    What stands behind them then has no meaning. Takes the arrays of `Negatives` one by one: in a hot loop,
-    looking into the tuple costs as much as a draw. Of the stream `state`, `drawn` numbers are used up, and
-    `proposed`, both 0 at first, are or were in the ring `proposals`, shape (RING,), of this stream alone.
-    Return `drawn` and `proposed` for the next call.
+    Takes the arrays of `Negatives` one by one: in a hot loop, looking into the tuple costs as much as a
+    draw. Of the stream `state`, `drawn` numbers are used up, and `proposed`, both 0 at first, are or were in
+    the ring `proposals` of this stream alone. Return `drawn` and `proposed` for the next call.
     """
     begin = listed_from[source]
     size = listed_from[source + 1] - begin

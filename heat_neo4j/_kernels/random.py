@@ -5,8 +5,6 @@ walks by a constant and each output is a bijective mix of it, so a stream is a p
 and index and costs no memory.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

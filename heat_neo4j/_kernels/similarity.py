@@ -11,8 +11,6 @@ above -base_u come first in the order of bases. A proposal is then accepted by t
 which hardly a proposal suits are found beforehand, and draw from a list of the nodes that do.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,9 +140,8 @@ def table_rows(
 def owner_slots(col_indptr: Any, col_nodes: Any, col_values: Any, inverse_norm: Any) -> Any:
     """Sort each column's owners, those with d > 0 first, and make alias tables over both parts.
 
-    Return (nodes, values, slots, split, sums, most): col_nodes, d in their order, col_slots and col_split of
-    `Similarity`; the sum of abs(d) / |z| and the largest abs(d) of both parts, shape (F, 2), 0 where a part
-    has but one owner, who is alone with it.
+    Return col_nodes, d in their order, col_slots and col_split of `Similarity`; the sum of abs(d) / |z| and
+    the largest abs(d) of both parts, shape (F, 2), 0 where a part has but one owner.
     """
     columns = col_indptr.shape[0] - 1
     nodes, values = np.empty_like(col_nodes), np.empty_like(col_values)

@@ -1,7 +1,5 @@
 """Rows of sparse matrices: search in them, and their inner products."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

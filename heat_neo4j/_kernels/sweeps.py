@@ -7,8 +7,6 @@ that the inner loops run over points: sums are made in the order of the coordina
 width. A row's result depends on nothing but the row, so bits do not depend on the number of threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -246,21 +244,10 @@ def nearest_absent(
     """Find the k nearest absent partners of some points among all. Run by a team.
 
     First a point's own block is looked at, then the nearest blocks until there are k partners, then all that
-    may hold a nearer one.
-
-    Parameters
-    ----------
-    points, ..., masks
-        A `heat_neo4j.geometry.search.Blocks`.
-    indptr, indices, roles
-        As in `heat_neo4j.geometry.search.Candidates`.
-    places : int64 array of shape (B,)
-        The points, by their place in the blocks.
-    bound : float
-        Pairs farther apart than this may be left out.
-    distance, partner : arrays of shape (B, k)
-        Receive the partners' distances and nodes sorted by (distance, node); infinity and `NO_PARTNER` where
-        there are fewer.
+    may hold a nearer one. `points` to `masks` are a `geometry.search.Blocks`, `indptr`, `indices` and
+    `roles` are those of its `Candidates`; `places`, shape (B,), say where in the blocks the points are.
+    Pairs farther apart than `bound` may be left out. `distance` and `partner`, shape (B, k), receive the
+    partners sorted by (distance, node); infinity and `NO_PARTNER` where there are fewer.
     """
     least, projection, apart = np.empty(boxes.shape[0]), np.empty(PROJECTED), np.empty(BLOCK)
     k = distance.shape[1]

@@ -13,14 +13,11 @@ sum.
 
 The sum of many pairs from frozen coordinates can overshoot at a hub, or in a component of two nodes that a
 whole walk alternates between. Each candidate at distance d pulls or pushes with stiffness |delta - p| along
-its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the
-stiffness along that a node feels in the batch) exceeds _MAX_ALONG, its step is shortened to that ("damped",
-and counted), and further if rate * (sum of the stiffness across) would exceed _MAX_ACROSS. The latter alone
-damps nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts
-away.
+its geodesic, and |delta - p| d coth(d) across it (the Hessian of d^2 / 2). Where rate * (sum of the stiffness
+along that a node feels in the batch) exceeds _MAX_ALONG, its step is shortened to that ("damped", and
+counted), and further if rate * (sum of the stiffness across) would exceed _MAX_ACROSS. The latter alone damps
+nobody: a node that is pulled less as a source, and pushed as before as a negative of others, drifts away.
 """
-
-from __future__ import annotations
 
 from typing import Any, NamedTuple
 
@@ -159,22 +156,13 @@ def softmax(
     """Write each candidate's coefficient and stiffness; return the loss, summed over the contexts.
 
     A position's first candidates are contexts, the others the negatives that they share. For each context,
-    with p the softmax over -d^2 scale of it and the negatives, the descent direction at the source is
-    sum (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate; a negative's
+    with p the softmax over -d^2 scale of it and the negatives, the descent direction at the source is sum
+    (delta - p) d / sinh(d) (x_w - cosh(d) x_u), and its mirror image at each candidate; a negative's
     coefficient is the sum over the contexts.
 
-    Parameters
-    ----------
-    z : float64 array of shape (K,)
-        cosh(d) - 1 of each candidate.
-    contexts, ends : int64 arrays
-        Of each of `n_slots` positions: how many candidates are contexts, and where its candidates end.
-    scale : float
-        1 / (2 sigma^2).
-    weights, stiffness : float64 arrays of shape (K,)
-        Receive (delta - p) d / sinh(d) and abs(delta - p).
-    ahead : float64 array of shape (K,)
-        Scratch.
+    Of the K candidates, `z` has cosh(d) - 1; `weights` and `stiffness` receive (delta - p) d / sinh(d) and
+    abs(delta - p); `ahead` is scratch. Each of `n_slots` positions has as many contexts as `contexts` says,
+    and its candidates end at `ends`. `scale` is 1 / (2 sigma^2).
     """
     size = ends[n_slots - 1]
     for k in range(size):
@@ -403,24 +391,11 @@ def train_batches(
 ) -> None:  # fmt: skip
     """Train some batches of one block of walks. Run by a team.
 
-    Parameters
-    ----------
-    points : float64 array of shape (N, D)
-        Hyperboloid points, moved in place; D is a multiple of 4.
-    time : int
-        The column of the time coordinate; those behind it are 0.
-    indices, nodes, lengths : arrays of shape (B,), (B, L) and (B,)
-        Which walks the block is of, the nodes of each, and how many they are.
-    positions, segments_per_walk : int
-        Positions of a segment, and into how many segments a walk is cut.
-    first_batch, batch_stamp : int
-        The first batch, in the block, and in the whole training, from 1 on and below 2**31.
-    rates : float64 array of shape (n,)
-        Learning rate of each batch.
-    window, n_negatives, sigma : int, int, float
-        HEAT's c, m and sigma.
-    key : uint64
-        Key of the negatives' random streams.
+    `points`, shape (N, D) with D a multiple of 4, are moved in place; columns behind `time` are 0. The block
+    is of the walks `indices`, shape (B,), with `nodes`, shape (B, L), and `lengths`; a segment has so many
+    `positions`, a walk so many segments. `first_batch` counts in the block, `batch_stamp` in the whole
+    training, from 1 on and below 2**31; `rates` are the learning rates of the batches. `window`,
+    `n_negatives` and `sigma` are HEAT's c, m and sigma; `key` is that of the negatives' random streams.
     """
     per_batch = w.sources.shape[0]
     n_walks = indices.shape[0]

@@ -5,8 +5,6 @@ Rows are vectors of four. Loops over `exp` and `log` must be simple, their funct
 place, and the same bits on every processor.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random walks that teleport along attribute similarity (HEAT, section 3.2)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

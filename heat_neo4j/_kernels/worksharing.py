@@ -5,8 +5,6 @@ others only while it holds a piece. A thread without work spins for some microse
 then sleeps, so that the processor is free for the preempted thread or for another program.
 """
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Property values and sizes for people to read; texts that are safe to print on a terminal."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

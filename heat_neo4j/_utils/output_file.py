@@ -1,7 +1,5 @@
 """Output files: written whole or not at all, and only over regular files."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

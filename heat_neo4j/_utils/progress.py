@@ -1,7 +1,5 @@
 """The one shape of a progress callback."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 __all__ = ["Overall", "Progress", "no_progress", "prefixed"]

@@ -1,7 +1,5 @@
 """One seed in, named and independent random keys out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Worker threads for one compiled function, the number of processors for them, and BLAS on one thread."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

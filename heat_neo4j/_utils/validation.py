@@ -4,8 +4,6 @@ A value of another type is a TypeError, one outside the range a ValueError. Ours
 `check_scalar`, whose import alone takes longer than ``heat --help``.
 """
 
-from __future__ import annotations
-
 import math
 from numbers import Integral, Real
 from typing import Any

@@ -7,8 +7,6 @@ strings at once, where chunks come here; of 100,000 logarithms by NumPy, as its 
 259 differed from those of `math` in the last bit.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -23,17 +21,10 @@ from heat_neo4j.errors import ProjectionError
 
 __all__ = ["HASHED", "Column", "make_column"]
 
-HASHED = 2**12
-"""Numbers that words are hashed to, at most as many columns."""
-
+HASHED = 2**12  # numbers that words are hashed to, at most as many columns
 _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
 # Distinct strings kept while reading; more means text or identifiers, which tell nodes apart but relate none.
 _MOST_DISTINCT = 1_000_000
-
-
-def make_column(name: str, kind: str, n_rows: int) -> Column:
-    """Return the empty column of an attribute whose values are of that kind."""
-    return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows)
 
 
 class Column(Protocol):
@@ -51,6 +42,11 @@ class Column(Protocol):
 
     def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
         """Return the columns of the nodes `rows`, in that order, and how many values have no column."""
+
+
+def make_column(name: str, kind: str, n_rows: int) -> Column:
+    """Return the empty column of an attribute whose values are of that kind."""
+    return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows)
 
 
 class _Numbers(Column):

@@ -22,8 +22,6 @@ Means are of the values present. What has means takes one more column if it is m
 ``Paper.``; all other nodes have its means, or 0 where it has none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,10 +57,6 @@ Masks = Mapping[str, NDArray[np.bool_]]
 def described(entry: Recipe) -> str:
     """Return what an entry of a recipe holds.
 
-    Examples
-    --------
-    >>> described({"kind": "number", "mean": 2000.75})
-    'mean 2000.75'
     >>> described({"kind": "category", "values": ["KDD", "WWW"], "other": True})
     '2 categories, one column for others'
     """

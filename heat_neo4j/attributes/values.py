@@ -1,7 +1,5 @@
 """What kind of values a property has, and the one place where a bad value is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -87,14 +85,8 @@ def parse_date(text: str) -> date | datetime | None:
 
     A month stands for its first day. Fractions of a second have six digits, what comes after is dropped.
 
-    Examples
-    --------
-    >>> parse_date("2024-05"), parse_date("2024-05-17")
-    (datetime.date(2024, 5, 1), datetime.date(2024, 5, 17))
-    >>> parse_date("2024-05-17T08:30")
-    datetime.datetime(2024, 5, 17, 8, 30)
-    >>> parse_date("2024-13-01"), parse_date("2024")
-    (None, None)
+    >>> parse_date("2024-05"), parse_date("2024-05-17"), parse_date("2024-13-01")
+    (datetime.date(2024, 5, 1), datetime.date(2024, 5, 17), None)
     """
     try:
         if match := _DATE.fullmatch(text):

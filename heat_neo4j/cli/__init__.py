@@ -1,7 +1,5 @@
 """The command ``heat``."""
 
-from __future__ import annotations
-
 import click
 
 from heat_neo4j import __version__
@@ -38,12 +36,11 @@ COMMANDS = {
 def heat(context: click.Context) -> None:
     """Hyperbolic embeddings of attributed graphs, living in Neo4j.
 
-    Takes a graph out of a live Neo4j, gives every node coordinates in hyperbolic space and writes
-    them back with predicted links, so that Cypher can ask for nearest neighbours, hierarchy and
-    missing links.
+    Takes a graph out of a live Neo4j, gives every node coordinates in hyperbolic space and writes them back
+    with predicted links, so that Cypher can ask for nearest neighbours, hierarchy and missing links.
 
-    Connection: NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE, or flags, or heat.toml;
-    without any, the local server of `heat server start`.
+    Connection: NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE, or flags, or heat.toml; without
+    any, the local server of `heat server start`.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

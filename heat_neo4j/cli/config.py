@@ -3,8 +3,6 @@
 A flag wins over an environment variable, and that over heat.toml. A password has no place in the file.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping

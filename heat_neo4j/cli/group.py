@@ -1,7 +1,5 @@
 """The click classes: commands imported when used, options by heading, every error one line."""
 
-from __future__ import annotations
-
 import importlib
 import logging
 import traceback
@@ -17,11 +15,8 @@ from heat_neo4j.errors import HeatError
 
 __all__ = ["Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "Option"]
 
-HELP_ALL = "heat.help_all"
-"""Key of whether the help lists all options, in the context's meta."""
-
-INTERRUPTED = 130
-"""The shell's exit code for a program that Ctrl-C ended: 128 + SIGINT."""
+HELP_ALL = "heat.help_all"  # key of whether the help lists all options, in the context's meta
+INTERRUPTED = 130  # the shell's exit code for a program that Ctrl-C ended: 128 + SIGINT
 
 
 class Failure(click.ClickException):

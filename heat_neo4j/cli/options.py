@@ -1,7 +1,5 @@
 """Options as commands take them: those of the settings, and what all commands share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -123,21 +121,15 @@ def checked_picture(_: click.Context, parameter: click.Parameter, path: Path | N
 
 
 common_options: Decorator[Any] = stack(
-    option(
-        "--config", type=FILE, envvar="HEAT_CONFIG", is_eager=True, expose_value=False,
-        callback=_use_config,
-        help="Defaults for these options.  [env: HEAT_CONFIG; default: heat.toml, if there is one]",
-    ),
-    option(
-        "-v", "--verbose", count=True, is_eager=True, expose_value=False, callback=_into_meta(VERBOSITY),
-        help="Say more: -v the times of all stages, -vv also the traceback of an error.",
-    ),
+    option("--config", type=FILE, envvar="HEAT_CONFIG", is_eager=True, expose_value=False,
+           callback=_use_config,
+           help="Defaults for these options.  [env: HEAT_CONFIG; default: heat.toml, if there is one]"),
+    option("-v", "--verbose", count=True, is_eager=True, expose_value=False, callback=_into_meta(VERBOSITY),
+           help="Say more: -v the times of all stages, -vv also the traceback of an error."),
 )  # fmt: skip
 output_options: Decorator[Any] = stack(
-    option(
-        "--json", "as_json", is_flag=True, expose_value=False, callback=_into_meta(AS_JSON),
-        help="Print one JSON document on stdout.",
-    ),
+    option("--json", "as_json", is_flag=True, expose_value=False, callback=_into_meta(AS_JSON),
+           help="Print one JSON document on stdout."),
     common_options,
 )  # fmt: skip
 database_options: Decorator[Any] = stack(setting_options("connection"), output_options)

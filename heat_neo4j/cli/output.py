@@ -44,15 +44,9 @@ __all__ = [
     "verbosity",
 ]
 
-AS_JSON = "heat.as_json"
-"""Key of the option ``--json`` in the context's meta, which nested contexts share."""
-
-VERBOSITY = "heat.verbosity"
-"""Key of the count of ``-v`` there."""
-
-LINE_INTERVAL = 5.0
-"""Least seconds between two plain progress lines of one stage."""
-
+AS_JSON = "heat.as_json"  # key of the option ``--json`` in the context's meta, which nested contexts share
+VERBOSITY = "heat.verbosity"  # key of the count of ``-v`` there
+LINE_INTERVAL = 5.0  # least seconds between two plain progress lines of one stage
 _LOGGER = logging.getLogger("heat_neo4j")
 _pressed = threading.Event()
 

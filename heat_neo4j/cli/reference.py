@@ -1,7 +1,5 @@
 """The reference of all settings: ``python -m heat_neo4j.cli.reference > docs/settings.md``."""
 
-from __future__ import annotations
-
 import click
 
 from heat_neo4j.cli.output import print_lines

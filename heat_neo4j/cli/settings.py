@@ -4,8 +4,6 @@ The name of a setting is its key in heat.toml and its parameter in Python. Tests
 are those of `Projection`, `HEAT`, `LinkOptions`, `Gate` and `Limits`, which the record of a run keeps.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -35,21 +33,16 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its section and name in heat.toml, such as ``"heat.alpha"``, and the option that sets it.
+    """One setting, and the option that sets it."""
 
-    The help says its default if `default` does not. The option is ``--`` and the name unless `flag` says
-    otherwise, and a command calls the value by the name unless `parameter` does. Where it may be repeated,
-    heat.toml has a list or a table.
-    """
-
-    key: str
+    key: str  # section and name in heat.toml, such as "heat.alpha"
     type: click.ParamType[Any]
     level: Level
-    help: str
+    help: str  # it says the default if `default` does not
     default: Any = None
-    flag: str = ""
-    parameter: str = ""
-    multiple: bool = False
+    flag: str = ""  # "--" and the name if not given
+    parameter: str = ""  # what a command calls the value; the name if not given
+    multiple: bool = False  # whether it may be repeated: heat.toml has a list or a table
     metavar: str | None = None
     envvar: str | None = None
 
@@ -104,211 +97,124 @@ def _property(name: str, text: str) -> Setting:
 
 
 SETTINGS = (
-    Setting(
-        "connection.uri", _TEXT, "common", metavar="URI", envvar="NEO4J_URI",
-        help="Address, such as neo4j://localhost:7687.  [env: NEO4J_URI; default: the local server]",
-    ),
-    Setting(
-        "connection.username", _TEXT, "more", metavar="NAME", envvar="NEO4J_USERNAME",
-        help="Database user.  [env: NEO4J_USERNAME; default: neo4j]",
-    ),
-    Setting(
-        "connection.password_file", _FILE, "more",
-        help="File that holds the password, and nothing else.  [env: NEO4J_PASSWORD, the password itself]",
-    ),
-    Setting(
-        "connection.database", _TEXT, "more", metavar="NAME", envvar="NEO4J_DATABASE",
-        help="Database name.  [env: NEO4J_DATABASE; default: the user's home database]",
-    ),
-    Setting(
-        "projection.labels", _TEXT, "common", flag="--label", multiple=True, metavar="LABEL",
-        help="Nodes with this label; repeat for more.  [default: all nodes]",
-    ),
-    Setting(
-        "projection.relationships", _TEXT, "common", flag="--relationship", multiple=True, metavar="TYPE",
-        help="Relationships of this type; repeat for more.  [default: all but predicted links]",
-    ),
-    Setting(
-        "projection.weight", _TEXT, "common", metavar="PROPERTY",
-        help="Relationship property that holds the weight.  [default: every relationship weighs 1]",
-    ),
-    _number(
-        "projection.default_weight", Number(min=0), "more",
-        "Weight of a relationship that lacks the weight property.", 1.0,
-    ),
-    Setting(
-        "projection.aggregation", click.Choice(("sum", "min", "max", "count", "single")), "more",
-        "What parallel relationships make together.", "sum",
-    ),
-    Setting(
-        "projection.time", _TEXT, "more", metavar="PROPERTY",
-        help="Relationship property with a date, datetime or number, for evaluation on the latest edges.",
-    ),
-    Setting(
-        "projection.attributes", _TEXT, "common", flag="--attribute", multiple=True, metavar="PROPERTY",
-        help="Node property to use as attribute; repeat for more.",
-    ),
-    Setting(
-        "projection.text", _TEXT, "common", multiple=True, metavar="PROPERTY",
-        help="Node property that holds text, to use the words of; repeat for more.",
-    ),
-    Setting(
-        "projection.label_attributes", Pair(_TEXT), "more", flag="--label-attribute", multiple=True,
-        metavar="LABEL=PROPERTY",
-        help="Property that is an attribute of the nodes with this label only; repeat for more.",
-    ),
-    Setting(
-        "projection.type_weights", Pair(_ABOVE_0), "more", flag="--type-weight", multiple=True,
-        metavar="TYPE=X",
-        help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]",
-    ),
-    _number(
-        "projection.max_categories", _COUNT, "more",
-        "Most columns that one property of strings may become; rarer values share one.", 10_000,
-    ),
-    Setting(
-        "projection.key", _TEXT, "common", metavar="PROPERTY",
-        help="Unique node property to order nodes by, so that a re-imported graph gives the same bits.",
-    ),
-    Setting(
-        "projection.node_filter", _TEXT, "more", metavar="CYPHER",
-        help="Keep nodes n for which this holds, such as 'n.year > 2000'.",
-    ),
-    Setting(
-        "projection.relationship_filter", _TEXT, "more", metavar="CYPHER",
-        help="Keep relationships r for which this holds, such as 'r.score > 0.5'.",
-    ),
+    Setting("connection.uri", _TEXT, "common", metavar="URI", envvar="NEO4J_URI",
+            help="Address, such as neo4j://localhost:7687.  [env: NEO4J_URI; default: the local server]"),
+    Setting("connection.username", _TEXT, "more", metavar="NAME", envvar="NEO4J_USERNAME",
+            help="Database user.  [env: NEO4J_USERNAME; default: neo4j]"),
+    Setting("connection.password_file", _FILE, "more",
+            help="File that holds the password, and nothing else.  "
+                 "[env: NEO4J_PASSWORD, the password itself]"),
+    Setting("connection.database", _TEXT, "more", metavar="NAME", envvar="NEO4J_DATABASE",
+            help="Database name.  [env: NEO4J_DATABASE; default: the user's home database]"),
+    Setting("projection.labels", _TEXT, "common", flag="--label", multiple=True, metavar="LABEL",
+            help="Nodes with this label; repeat for more.  [default: all nodes]"),
+    Setting("projection.relationships", _TEXT, "common", flag="--relationship", multiple=True, metavar="TYPE",
+            help="Relationships of this type; repeat for more.  [default: all but predicted links]"),
+    Setting("projection.weight", _TEXT, "common", metavar="PROPERTY",
+            help="Relationship property that holds the weight.  [default: every relationship weighs 1]"),
+    _number("projection.default_weight", Number(min=0), "more",
+            "Weight of a relationship that lacks the weight property.", 1.0),
+    Setting("projection.aggregation", click.Choice(("sum", "min", "max", "count", "single")), "more",
+            "What parallel relationships make together.", "sum"),
+    Setting("projection.time", _TEXT, "more", metavar="PROPERTY",
+            help="Relationship property with a date, datetime or number, "
+                 "for evaluation on the latest edges."),
+    Setting("projection.attributes", _TEXT, "common", flag="--attribute", multiple=True, metavar="PROPERTY",
+            help="Node property to use as attribute; repeat for more."),
+    Setting("projection.text", _TEXT, "common", multiple=True, metavar="PROPERTY",
+            help="Node property that holds text, to use the words of; repeat for more."),
+    Setting("projection.label_attributes", Pair(_TEXT), "more", flag="--label-attribute", multiple=True,
+            metavar="LABEL=PROPERTY",
+            help="Property that is an attribute of the nodes with this label only; repeat for more."),
+    Setting("projection.type_weights", Pair(_ABOVE_0), "more", flag="--type-weight", multiple=True,
+            metavar="TYPE=X",
+            help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]"),
+    _number("projection.max_categories", _COUNT, "more",
+            "Most columns that one property of strings may become; rarer values share one.", 10_000),
+    Setting("projection.key", _TEXT, "common", metavar="PROPERTY",
+            help="Unique node property to order nodes by, so that a re-imported graph gives the same bits."),
+    Setting("projection.node_filter", _TEXT, "more", metavar="CYPHER",
+            help="Keep nodes n for which this holds, such as 'n.year > 2000'."),
+    Setting("projection.relationship_filter", _TEXT, "more", metavar="CYPHER",
+            help="Keep relationships r for which this holds, such as 'r.score > 0.5'."),
     _number("heat.n_components", _COUNT, "common", "Dimension of the space.", 10),
-    _number(
-        "heat.alpha", OrAuto(_SHARE), "common",
-        "Share of steps that follow attributes; 0 is topology only.", 0.2,
-    ),
-    _number(
-        "heat.attribute_neighbours", _COUNT, "more",
-        "Teleport only to so many most similar nodes, found approximately (needs pynndescent).  "
-        "[default: to all, exactly]",
-    ),
+    _number("heat.alpha", OrAuto(_SHARE), "common",
+            "Share of steps that follow attributes; 0 is topology only.", 0.2),
+    _number("heat.attribute_neighbours", _COUNT, "more",
+            "Teleport only to so many most similar nodes, found approximately (needs pynndescent).  "
+            "[default: to all, exactly]"),
     _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Gaussian width on the hyperbolic distance.", 1.0),
     _number("heat.walks_per_node", _COUNT, "more", "Walks from every node.", 10),
     _number("heat.walk_length", Count(min=2), "more", "Nodes in a walk.", 80),
     _number("heat.window_size", OrAuto(_COUNT), "more", "Most steps between the nodes of a pair.", 3),
     _number("heat.n_negatives", _COUNT, "more", "Negative samples for a pair.", 10),
-    _number(
-        "heat.negative_exponent", OrAuto(_SHARE), "more",
-        "Exponent on counts when negatives are drawn.", 0.5,
-    ),
+    _number("heat.negative_exponent", OrAuto(_SHARE), "more",
+            "Exponent on counts when negatives are drawn.", 0.5),
     _number("heat.learning_rate", OrAuto(_ABOVE_0), "more", "First learning rate; falls to 0.", 0.05),
-    _number(
-        "heat.batch_size", _COUNT, "file",
-        "Source positions in a batch.  [default: 320, or N / 96 up to 1,280]",
-    ),
+    _number("heat.batch_size", _COUNT, "file",
+            "Source positions in a batch.  [default: 320, or N / 96 up to 1,280]"),
     _number("heat.n_epochs", _COUNT, "more", "Passes over the walks.", 1),
-    Setting(
-        "heat.refine", click.BOOL, "more",
-        "Move trained points a little towards their neighbours, and to radii by degree.", True,
-    ),
-    _number(
-        "heat.time_limit", _ABOVE_0, "more",
-        "Seconds after which a training ends with what it has learnt.  [default: none]",
-    ),
+    Setting("heat.refine", click.BOOL, "more",
+            "Move trained points a little towards their neighbours, and to radii by degree.", True),
+    _number("heat.time_limit", _ABOVE_0, "more",
+            "Seconds after which a training ends with what it has learnt.  [default: none]"),
     _number("heat.n_threads", _COUNT, "more", "Threads to use.  [default: the processors it may use]"),
-    _number(
-        "heat.random_state", Count(min=0, largest=None), "common",
-        "Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]",
-    ),
-    Setting(
-        "choose.seconds", _ABOVE_0, "more", flag="--choose-seconds", parameter="choose_seconds", metavar="X",
-        help="Time for choosing what is auto.  [default: about 5 trainings for each]",
-    ),
-    _number(
-        "refresh.local_limit", _ABOVE_0, "file",
-        "Train only new nodes and those at changes while they are at most this share.", 0.2,
-    ),
-    _number(
-        "refresh.warm_limit", _ABOVE_0, "file",
-        "Start warm while at most this share has changed, counted since the last full run.", 0.3,
-    ),
-    _number(
-        "refresh.max_auroc_drop", _SHARE, "file",
-        "Reject a version whose held-out AUROC is lower than the last run's by more.", 0.02,
-    ),
-    _number(
-        "refresh.max_below_degree", _SHARE, "file",
-        "Reject one whose held-out AUROC is lower than that of degrees by more.", 0.1,
-    ),
-    _number(
-        "refresh.min_overlap", _SHARE, "file",
-        "Reject one in which a smaller share of the 10 nearest nodes stayed the same.", 0.05,
-    ),
-    _number(
-        "refresh.max_move", _ABOVE_0, "file",
-        "Reject one in which nodes moved by more in the mean, in hyperbolic distance.  [default: none]",
-    ),
-    _number(
-        "refresh.lease_seconds", Number(min=1), "file",
-        "After so long without a sign of life another process may take over.", 60.0,
-    ),
+    _number("heat.random_state", Count(min=0, largest=None), "common",
+            "Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]"),
+    Setting("choose.seconds", _ABOVE_0, "more", flag="--choose-seconds", parameter="choose_seconds",
+            metavar="X", help="Time for choosing what is auto.  [default: about 5 trainings for each]"),
+    _number("refresh.local_limit", _ABOVE_0, "file",
+            "Train only new nodes and those at changes while they are at most this share.", 0.2),
+    _number("refresh.warm_limit", _ABOVE_0, "file",
+            "Start warm while at most this share has changed, counted since the last full run.", 0.3),
+    _number("refresh.max_auroc_drop", _SHARE, "file",
+            "Reject a version whose held-out AUROC is lower than the last run's by more.", 0.02),
+    _number("refresh.max_below_degree", _SHARE, "file",
+            "Reject one whose held-out AUROC is lower than that of degrees by more.", 0.1),
+    _number("refresh.min_overlap", _SHARE, "file",
+            "Reject one in which a smaller share of the 10 nearest nodes stayed the same.", 0.05),
+    _number("refresh.max_move", _ABOVE_0, "file",
+            "Reject one in which nodes moved by more in the mean, in hyperbolic distance.  [default: none]"),
+    _number("refresh.lease_seconds", Number(min=1), "file",
+            "After so long without a sign of life another process may take over.", 60.0),
     _number("refresh.records", _NATURAL, "more", "Nodes of earlier runs to keep.", 100),
-    Setting(
-        "serve.every", Duration(), "common", metavar="TIME",
-        help="Refresh now, and so often: 90s, 15m, 2h, 1d.",
-    ),
-    Setting(
-        "serve.cron", _TEXT, "common", metavar="EXPRESSION",
-        help="Refresh by a cron expression of five fields, in local time (TZ).  "
-        "[default: by request only]",
-    ),
+    Setting("serve.every", Duration(), "common", metavar="TIME",
+            help="Refresh now, and so often: 90s, 15m, 2h, 1d."),
+    Setting("serve.cron", _TEXT, "common", metavar="EXPRESSION",
+            help="Refresh by a cron expression of five fields, in local time (TZ).  "
+            "[default: by request only]"),
     _number("serve.poll_seconds", _ABOVE_0, "file", "How often to look for requests.", 5.0),
     Setting("serve.give_up_after", Duration(), "file", "How long to wait for a server that is away.", "1d"),
-    Setting(
-        "serve.health_file", _FILE, "common", metavar="FILE",
-        help="Write a sign of life there every few seconds.",
-    ),
-    Setting(
-        "limits.memory", Size(), "more", flag="--memory-limit", parameter="memory_limit", metavar="SIZE",
-        help="Refuse a run that would need more, such as 4GB or 500MB.  [default: what is free]",
-    ),
-    Setting(
-        "write.model", _TEXT, "common", "Name under which the embedding is published.", "heat",
-        metavar="NAME",
-    ),
-    Setting(
-        "write.coordinates", click.Choice(("poincare", "hyperboloid", "klein")), "more",
-        "What to store as coordinates.", "poincare",
-    ),
+    Setting("serve.health_file", _FILE, "common", metavar="FILE",
+            help="Write a sign of life there every few seconds."),
+    Setting("limits.memory", Size(), "more", flag="--memory-limit", parameter="memory_limit", metavar="SIZE",
+            help="Refuse a run that would need more, such as 4GB or 500MB.  [default: what is free]"),
+    Setting("write.model", _TEXT, "common", "Name under which the embedding is published.", "heat",
+            metavar="NAME"),
+    Setting("write.coordinates", click.Choice(("poincare", "hyperboloid", "klein")), "more",
+            "What to store as coordinates.", "poincare"),
     _property("write_property", "Node property for coordinates.  [default: <model>Embedding]"),
     _property("radius_property", "Node property for the radius.  [default: <model>Radius]"),
     _property("run_property", "Node property for the run's id.  [default: <model>Run]"),
-    _property(
-        "vector_property",
-        "Node property for points of the Poincare ball, beside other coordinates.  [default: <model>Vector]",
-    ),
-    Setting(
-        "write.index", click.BOOL, "more",
-        "Make a vector index over the coordinates, for nearest nodes.", True,
-    ),
-    Setting(
-        "write.link_type", _TEXT, "file", metavar="TYPE",
-        help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]",
-    ),
-    Setting(
-        "links.enabled", click.BOOL, "common", "Predict links and write them too.", True, "--links", "links"
-    ),
+    _property("vector_property", "Node property for points of the Poincare ball, beside other coordinates.  "
+                                 "[default: <model>Vector]"),
+    Setting("write.index", click.BOOL, "more",
+            "Make a vector index over the coordinates, for nearest nodes.", True),
+    Setting("write.link_type", _TEXT, "file", metavar="TYPE",
+            help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]"),
+    Setting("links.enabled", click.BOOL, "common", flag="--links", parameter="links",
+            help="Predict links and write them too.", default=True),
     _number("links.k", _COUNT, "common", "Predicted links for each node.", 10),
     _number("links.top", _COUNT, "more", "Keep only so many, the nearest pairs."),
     Setting("links.source_label", _TEXT, "more", "One end has this label.", metavar="LABEL"),
     Setting("links.target_label", _TEXT, "more", "The other end has this label.", metavar="LABEL"),
     _number("links.min_degree", _NATURAL, "more", "Both ends have at least so many neighbours.", 0),
     _number("links.max_degree", _COUNT, "more", "And at most so many."),
-    Setting(
-        "links.probability", click.BOOL, "more",
-        "Give each link a probability; it takes a second training without a tenth of the edges.", True,
-    ),
-    Setting(
-        "links.score", click.Choice(("distance", "combined")), "more",
-        "What ranks the links: distance alone, or together with degrees, common neighbours, attributes. "
-        "[default: distance; `heat links`: as the run]",
-    ),
+    Setting("links.probability", click.BOOL, "more",
+            "Give each link a probability; it takes a second training without a tenth of the edges.", True),
+    Setting("links.score", click.Choice(("distance", "combined")), "more",
+            "What ranks the links: distance alone, or together with degrees, common neighbours, attributes. "
+            "[default: distance; `heat links`: as the run]"),
 )  # fmt: skip
 """All settings, in the order of the help."""
 

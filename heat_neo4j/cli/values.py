@@ -1,7 +1,5 @@
 """The kinds of values that options and heat.toml take."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The one gate to the server: opens sessions, runs managed transactions, waits for a server that is slow."""
 
-from __future__ import annotations
-
 import logging
 import random
 import threading

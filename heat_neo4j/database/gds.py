@@ -14,8 +14,6 @@ are not sent. GDS itself keeps attributes dense, at 8 bytes each.
 On a cluster, connect by ``bolt://`` to the member that runs GDS: a projection is on one member only.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import uuid

@@ -1,7 +1,5 @@
 """`WriteNames`: what the properties, relationship types and indexes written into the graph are called."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """`Projection`: which part of a property graph becomes a `Graph`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields

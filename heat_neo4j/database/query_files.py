@@ -4,8 +4,6 @@ Values are parameters. Labels and properties are written in the statement, as on
 index over them; the files have those of an example there, between backticks.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """`RunRecord`: what the graph remembers of a run, and the bookkeeping nodes it is read from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields

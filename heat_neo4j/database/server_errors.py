@@ -1,7 +1,5 @@
 """What the driver raises, turned into this package's errors in one place, each as one clear line."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

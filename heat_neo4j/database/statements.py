@@ -4,8 +4,6 @@ Values always travel as ``$parameters``. What Cypher cannot take as a parameter 
 type, a property key) is written in a file as an ``@placeholder`` and filled with quoted identifiers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

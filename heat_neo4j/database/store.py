@@ -1,7 +1,5 @@
 """`Neo4jStore`: reading graphs from, and writing results to, one database of a Neo4j server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType

@@ -1,7 +1,5 @@
 """Write transactions that are repeated when the driver alone would not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar

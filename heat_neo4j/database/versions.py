@@ -4,8 +4,6 @@ The properties of a ``HeatVersion`` node say under which names the published coo
 what they are rolled back to. Such a node never changes: each function here returns the properties of another.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ imported or executed. Left out: tests, installed packages, and files that are ge
 platform. Modules without Python source (built in, or compiled) are nodes if some module imports them.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys
@@ -52,19 +50,14 @@ class _ImportedName(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceFacts:
-    """What the source of a module says.
+    """What the source of a module says."""
 
-    The summary is the first sentence of its docstring; words are those of the docstring and of the names of
-    functions, methods and classes; `imports` counts how often each name is imported anywhere in the file.
-    Imports under ``if __name__ == "__main__"`` do not count: that part is a program that uses the module.
-    """
-
-    summary: str
-    words: tuple[str, ...]
+    summary: str  # the first sentence of the docstring
+    words: tuple[str, ...]  # of the docstring and of the names of functions, methods and classes
     lines: int
     functions: int
     classes: int
-    imports: Counter[_ImportedName]
+    imports: Counter[_ImportedName]  # how often each name is imported, but for `__main__`
 
 
 def read_source(source: bytes) -> SourceFacts:
@@ -126,18 +119,15 @@ def _imported(node: ast.AST) -> Iterator[_ImportedName]:
 
 @dataclass(frozen=True, eq=False)
 class ImportGraph:
-    """N modules, sorted by name, their properties, and who imports whom: M rows of both, sorted.
-
-    `weight` is how many names the one imports from the other, counted over all its import statements;
-    `version` is that of the Python whose library it is.
-    """
+    """N modules, sorted by name, their properties, and who imports whom: M rows of both, sorted."""
 
     keys: Sequence[str]
     modules: Sequence[Mapping[str, Any]]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
+    # How many names the one imports from the other, over all its import statements.
     weight: NDArray[np.float64]
-    version: str
+    version: str  # of the Python whose library it is
 
     def properties(self, row: int) -> Mapping[str, Any]:
         """Return the properties of the module in a row."""
@@ -147,10 +137,9 @@ class ImportGraph:
 def read_import_graph(root: Path | None = None, *, on_progress: Progress = no_progress) -> ImportGraph:
     """Read the import graph of the standard library of the running Python, or of the one in a folder.
 
-    A library without source files is a `ProjectionError`. The properties of a module are ``package`` (its
-    first name), ``kind`` ("module", "package" or "compiled"), ``public`` (no part of the name starts with an
-    underscore), ``words`` (those that at least one other module has too); and, where there is source,
-    ``summary``, ``lines``, ``functions`` and ``classes``.
+    Modules have ``package`` (the first name), ``kind``, ``public``, ``words`` (those that another module has
+    too) and, where there is source, ``summary``, ``lines``, ``functions`` and ``classes``. A library without
+    source files is a `ProjectionError`.
     """
     folder = root or Path(sysconfig.get_path("stdlib"))
     files = dict(_module_files(folder))

@@ -4,8 +4,6 @@ Numba compiles one function at a time in a process. So two processes of our own 
 with its half, while this one reads the graph.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
 
-from __future__ import annotations
-
 from functools import partial
 from time import perf_counter
 from typing import Any, Self
@@ -277,13 +275,7 @@ class HEAT(BaseEstimator):
         }
 
     def check_parameters(self) -> tuple[Schedule, int]:
-        """Return what the parameters ask to be trained, and the number of threads.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of range.
-        """
+        """Return what is to be trained, and the number of threads; errors are those of `fit`."""
         check_integer("n_components", self.n_components, minimum=1)
         check_probability("alpha", self.alpha)
         if self.attribute_neighbours is not None:

@@ -1,7 +1,5 @@
 """The pairs D of all walks, and the negatives Gamma(u) = { v : (u, v) not in D } (HEAT, section 3.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -155,9 +153,8 @@ def _make_negatives(
 ) -> Negatives:
     """Return the noise distribution; a crowded node, which has met most others, gets a list of its negatives.
 
-    To look for the negatives of a node takes a scan over all nodes. Only nodes are scanned that occur often
-    enough to be crowded. They are fewer than the pairs of the walks divided by the nodes it takes to crowd
-    one, so the scans cost about as much as a look at each pair, whatever the shape of the graph.
+    Only nodes that occur often enough to be crowded are scanned for their negatives: so few that the scans
+    cost about as much as a look at each pair, whatever the shape of the graph.
     """
     n = len(weights)
     heaviest = np.cumsum(np.sort(weights)[::-1])

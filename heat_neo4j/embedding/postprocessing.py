@@ -6,8 +6,6 @@ logarithm of the degree (Krioukov et al., "Hyperbolic geometry of complex networ
 section IV). The three figures were chosen for link prediction on held-out edges of seven graphs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

@@ -4,8 +4,6 @@
 nodes: another distribution, as so many nodes are similar that the nearest few hold a part of the mass only.
 """
 
-from __future__ import annotations
-
 import warnings
 from importlib.util import find_spec
 from typing import Any
@@ -256,17 +254,6 @@ def near_attributes(graph: Graph, k: int, seed: int) -> tuple[Similarity, float]
     return _from_lists(near, positive), _dropped(cosines, sample, positive[sample].sum(axis=1))
 
 
-def _dropped(cosines: _Cosines, sample: NDArray[np.int64], listed: NDArray[np.float64]) -> float:
-    everything = np.arange(cosines.n_nodes)
-    shares = []
-    for node, held in zip(sample.tolist(), listed.tolist(), strict=True):
-        positive = np.maximum(cosines.of(np.full(cosines.n_nodes, node), everything), 0.0)
-        total = positive.sum() - positive[node]
-        if total > 0.0:
-            shares.append(1.0 - held / total)
-    return float(np.clip(np.mean(shares), 0.0, 1.0)) if shares else 0.0
-
-
 class _Cosines:
     """Cosines of standard-scaled rows d + b, where d is sparse."""
 
@@ -282,3 +269,14 @@ class _Cosines:
         """Return cos(z_u, z_v), pair by pair."""
         dots = sparse_products(*self._rows, *self._rows, u, v)
         return np.asarray((dots + self._base[u] + self._base[v]) / (self._norm[u] * self._norm[v]))
+
+
+def _dropped(cosines: _Cosines, sample: NDArray[np.int64], listed: NDArray[np.float64]) -> float:
+    everything = np.arange(cosines.n_nodes)
+    shares = []
+    for node, held in zip(sample.tolist(), listed.tolist(), strict=True):
+        positive = np.maximum(cosines.of(np.full(cosines.n_nodes, node), everything), 0.0)
+        total = positive.sum() - positive[node]
+        if total > 0.0:
+            shares.append(1.0 - held / total)
+    return float(np.clip(np.mean(shares), 0.0, 1.0)) if shares else 0.0

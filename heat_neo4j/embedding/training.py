@@ -1,7 +1,5 @@
 """The training loop: rounds of walks in random order, a falling rate, frozen batches, a mean at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -51,13 +49,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training leaves.
+    """What training leaves."""
 
-    The points are the centroids of where each node was at times spread over the last half of training
-    (Polyak-Ruppert averaging, on the hyperboloid): what single batches do to a node cancels out.
-    """
-
-    points: NDArray[np.float64]  # (N, d + 1)
+    # (N, d + 1): centroids of where each node was over the last half of training (Polyak-Ruppert averaging).
+    points: NDArray[np.float64]
     losses: NDArray[np.float64]  # mean per pair, of each round of walks
     n_pairs: int
     n_skipped: int
@@ -164,18 +159,14 @@ def train(
 ) -> Trained:
     """Train over all walks of all epochs, from points `start` of shape (N, d + 1).
 
-    Every epoch repeats the same walks, in another order with other negatives. After `time_limit` seconds
-    training ends; where they will not do, the learning rate falls with the time. `on_batch` is called with
-    (batches done, batches in all).
+    Every epoch repeats the same walks, in another order with other negatives. Training ends after
+    `time_limit` seconds; where they will not do, the learning rate falls with the time. `on_batch` is called
+    with (batches done, batches in all). With `only`, shape (M,), the other nodes stay where they are: walks,
+    all in one round, start from these nodes alone, and only the first position of a walk is a source. (Seen
+    from all positions, new nodes are met mostly as the contexts of others, and end up far too central.)
 
-    With `only`, shape (M,), the other nodes stay where they are. Walks start from these nodes alone, and only
-    the first position of a walk is a source: seen from all positions, new nodes are met mostly as the
-    contexts of others, and end up far too central. All walks are one round then, since each is a small part
-    of one.
-
-    Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, steps in
-    random directions lead outwards, and longer ones the farther out: training can diverge. If points get
-    farther out than any graph needs, it begins anew with half the learning rate.
+    Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, training
+    can diverge. If points get farther out than any graph needs, it begins anew with half the learning rate.
     """
     began = perf_counter()
     border = max(_FARTHEST, float(radius(start).max()) + _FARTHER)

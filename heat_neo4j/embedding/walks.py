@@ -1,7 +1,5 @@
 """Teleport random walks, drawn in blocks when they are needed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -76,10 +74,9 @@ def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> N
 def draw_walks(
     walks: Walks, indices: NDArray[np.int64], team: WorkerThreads = ALONE
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Draw walks `indices`, shape (B,); walk r N + v is the r-th from node v.
+    """Draw walks `indices`, shape (B,); walk r N + v is the r-th from node v, for any number of threads.
 
-    Return the nodes of each in a row, shape (B, L), of which what lies behind its end has no meaning, and how
-    many nodes it has, shape (B,). The number of threads changes neither.
+    Return the nodes of each, shape (B, L), and how many it has, shape (B,); what lies behind is meaningless.
     """
     nodes = np.empty((len(indices), walks.length), dtype=np.int32)
     lengths = np.empty(len(indices), dtype=np.int64)

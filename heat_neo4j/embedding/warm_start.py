@@ -1,7 +1,5 @@
 """Training on from an earlier embedding: all nodes in less time, or only those that are new or changed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -44,13 +42,10 @@ def fit_warm(
 ) -> HEAT:
     """Fit a clone of `model` that starts from an earlier embedding, with fewer walks and a smaller rate.
 
-    Refinement is undone before and done after, so that radii do not grow from one warm start to the next. A
-    node of the embedding without any training pair keeps its point to the bit: it has no pair to train, and
-    as a negative of others it would only be pushed outwards. Rows of `points`, shape (N, d + 1), that are
-    `new`, a mask of shape (N,), are not looked at: these nodes begin among their neighbours.
-
-    The fitted clone has the parameters of `model`; ``training_["warm_start"]`` has those it was trained with.
-    A NothingToLearnError if the graph offers no pair to learn from.
+    Refinement is undone before and done after, so that radii do not grow from one warm start to the next.
+    New nodes, a mask of shape (N,), begin among their neighbours. A node without any training pair keeps its
+    point to the bit: as a negative of others it would only be pushed outwards. The clone has the parameters
+    of `model`; ``training_["warm_start"]`` has those it was trained with. Errors are those of `HEAT.fit`.
     """
     seed = draw_seed(model.random_state)
     keys = make_keys(seed)
@@ -135,18 +130,14 @@ def fit_local(
 ) -> HEAT:
     """Embed new nodes, and move those whose neighbourhood changed; all others keep their points to the bit.
 
-    New nodes begin among their neighbours and are trained with all else frozen: short walks from each of
-    them, of which only the first position is a source. There are as many pairs for each as in a full fit. A
-    new node without neighbours and without attributes stays close to the origin.
+    New nodes begin among their neighbours and are trained with all else frozen, with as many pairs for each
+    as in a full fit. Then those at changes are trained in the same way, with fewer walks and a smaller rate,
+    and each moves along the geodesic to where that leads, by the share of its neighbourhood that changed.
+    Teleports follow the exact sampling distribution of attributes, `attribute_neighbours` or not.
 
-    Then nodes whose neighbourhood changed are trained in the same way from where they are, with fewer walks
-    and a smaller rate. Each moves along the geodesic to where that leads, by the share of its neighbourhood
-    that changed: a node of a thousand relationships hardly moves for one of them. Teleports follow the exact
-    sampling distribution of attributes, `attribute_neighbours` or not.
-
-    Rows of `points`, shape (N, d + 1), that are `new`, a mask of shape (N,), are not looked at; `changed` has
-    the share of each node's neighbourhood that changed, [0, 1], shape (N,), 0 if not given. A ValueError if
-    the shapes are wrong, a share is out of range, no node is to be trained or every node is new.
+    Rows of `points`, shape (N, d + 1), that are `new`, a mask of shape (N,), are not looked at; `changed`
+    has the shares, [0, 1], shape (N,), 0 if not given. A ValueError if shapes are wrong, a share is out of
+    range, no node is to be trained or every node is new.
     """
     shares = np.zeros(graph.n_nodes) if changed is None else np.where(new, 0.0, changed)
     n = graph.n_nodes

@@ -1,7 +1,5 @@
 """Quality of an embedding beside that of baselines, on the same splits."""
 
-from __future__ import annotations
-
 from heat_neo4j.evaluation.guard import LeakError
 from heat_neo4j.evaluation.link_tasks import evaluate_alpha, evaluate_links, evaluate_reconstruction
 from heat_neo4j.evaluation.methods import EvaluationError

@@ -1,7 +1,5 @@
 """Checks that nothing that is tested reaches training."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Link prediction, network reconstruction and the choice of alpha: methods side by side, seed by seed."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter

@@ -1,7 +1,5 @@
 """The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -52,9 +50,7 @@ Array = NDArray[np.float64]
 
 SEEDS = (0, 1, 2, 3, 4)
 
-HEAT_ROW = "HEAT"
-"""Name of the row of the estimator that is evaluated."""
-
+HEAT_ROW = "HEAT"  # name of the row of the estimator that is evaluated
 COMBINED_ROW = "HEAT, combined score"
 """Name of the row in which distance is joined by what the graph says of a pair."""
 

@@ -1,7 +1,5 @@
 """Node classification: logistic regression of the classes of nodes on their coordinates."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter

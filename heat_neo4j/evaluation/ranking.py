@@ -51,16 +51,10 @@ _ROWS_PER_BLOCK = 1024  # between two progress reports of an exact sweep
 
 @dataclass(frozen=True)
 class Limits:
-    """Up to which size figures are exact, and how many edges, non-edges and nodes are drawn above.
+    """Up to which size figures are exact, and how many edges, non-edges and nodes are drawn above."""
 
-    Every pair is scored up to `exact_nodes`. On two busy cores a sweep over 12 thousand nodes took 4 to 27 s
-    for a method, as long as sampling would and far less than training there; it grows with the square. Up to
-    `exact_distance_nodes` the AUROC of reconstruction of an embedding is exact all the same: it has a
-    compiled sweep of its own.
-    """
-
-    exact_nodes: int = 10_000
-    exact_distance_nodes: int = 30_000
+    exact_nodes: int = 10_000  # every pair is scored: 4 to 27 s a method for 12 thousand on two cores
+    exact_distance_nodes: int = 30_000  # AUROC of an embedding's reconstruction, by a compiled sweep
     edges: int = 1_000_000
     non_edges: int = 10_000_000
     nodes: int = 1_000
@@ -71,14 +65,13 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class PairFigures:
-    """What one scorer reached: metrics, and standard errors by sampling of those that are not exact.
-
-    The curves are (false positive rate, true positive rate) and (recall, precision).
-    """
+    """What one scorer reached: metrics, and standard errors by sampling of those that are not exact."""
 
     metrics: Mapping[str, float]
     errors: Mapping[str, float] = field(default_factory=dict)
+    # False and true positive rate.
     roc: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
+    # Recall and precision.
     precision_recall: tuple[Array, Array] = field(default=(np.empty(0), np.empty(0)), repr=False)
 
 
@@ -128,14 +121,13 @@ def measure_links(
 ) -> PairFigures:
     """Return how well a scorer, made from nothing but `split.train`, finds held-out edges.
 
-    AUROC and average precision: held-out edges against the split's non-edges, one for one; always exact.
-    If the scorer has probabilities, their expected calibration error on the same pairs, and that of the same
-    probabilities restated for the true share of held-out edges among all pairs that training does not have.
-    Rankings, of each held-out pair in both directions: among the nodes that are neither the node itself nor
-    linked to it in training, see `metrics.node_ranking`. Precision at k: the share of held-out edges among
-    the k best-scored pairs that training does not have; equal scores in the order (u, v). It needs every
-    pair, so it is left out above `limits.exact_nodes`, as is a k for which there are too few pairs. A score
-    that is not finite is a ValueError.
+    AUROC and average precision, always exact: held-out edges against the split's non-edges. If the scorer
+    has probabilities, their expected calibration error on these pairs, and restated for the true share of
+    held-out edges among all pairs that training does not have. Rankings of each held-out pair, in both
+    directions, among the nodes not linked in training: see `metrics.node_ranking`. Precision at k, up to
+    `limits.exact_nodes`: the share of held-out edges among the k best-scored pairs that training does not
+    have, equal scores in the order (u, v); too large a k is left out. A score that is not finite is a
+    ValueError.
     """
     n = _checked_size(scorer, split.train)
     edge_scores = _finite(scorer.pairs(split.test_edges))

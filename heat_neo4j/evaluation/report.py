@@ -1,7 +1,5 @@
 """The table of an evaluation: figures by method and seed, and notes about them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,19 +58,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """One method, at one setting (`at`: the share of the labels, or alpha) if the task has a scale of them.
-
-    `seconds` is what it took by seed to make the method ready to score: training and the like, without the
-    scoring. `missing` says why there are no figures. Rows of ours are the estimator that is evaluated, or a
-    variant of it; the others are baselines.
-    """
+    """One method, at one setting if the task has a scale of them."""
 
     method: str
     figures: Mapping[str, Figure] = field(default_factory=dict)
-    seconds: tuple[float, ...] = ()
-    at: float | None = None
-    is_ours: bool = False
-    missing: str = ""
+    seconds: tuple[float, ...] = ()  # by seed: to make the method ready to score, training and the like
+    at: float | None = None  # the share of the labels, or alpha
+    is_ours: bool = False  # the estimator that is evaluated, or a variant; the others are baselines
+    missing: str = ""  # why there are no figures
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -112,19 +105,15 @@ class Trials:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The table of one task: ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
-
-    `graph` counts nodes, edges and attributes; `settings` are the task's own and the estimator's parameters,
-    as plain data; `notes` what must be said: baselines that win, figures that are estimates, what could not
-    be done. `curves` are those of the first seed, by kind (``"roc"``, ``"precision_recall"``) and method.
-    """
+    """The table of one task: ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``."""
 
     task: str
     rows: tuple[Row, ...]
     seeds: tuple[int, ...]
-    graph: Mapping[str, int]
-    settings: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
+    graph: Mapping[str, int]  # numbers of nodes, edges and attributes
+    settings: Mapping[str, Any]  # the task's own and the estimator's parameters, as plain data
+    notes: tuple[str, ...] = ()  # baselines that win, figures that are estimates, what could not be done
+    # Of the first seed, by kind ("roc", "precision_recall") and method.
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, at: float | None = None) -> Row:

@@ -1,7 +1,5 @@
 """AUROC, average precision and their errors from counts: how many non-edges lie above each edge's score."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,17 +15,12 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCounts:
-    """Counts at the T distinct scores of edges, highest first.
+    """Counts at the T distinct scores of edges, highest first."""
 
-    `edges` have exactly this score; `above` and `at_least` count non-edges with a higher score, and with at
-    least this score, of `n_counted` looked at. Where fewer were looked at than the graph has, they are a
-    uniform sample.
-    """
-
-    edges: Counts
-    above: Counts
-    at_least: Counts
-    n_counted: int
+    edges: Counts  # with exactly this score
+    above: Counts  # non-edges with a higher score, of those looked at
+    at_least: Counts  # and with at least this score
+    n_counted: int  # non-edges looked at: all of the graph, or a uniform sample
     n_edges: int
     n_non_edges: int
 

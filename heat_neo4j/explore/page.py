@@ -3,8 +3,6 @@
 Numbers are base64 of typed arrays, the rest strings.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html
@@ -39,9 +37,7 @@ __all__ = [
     "payload",
 ]
 
-N_GROUPS = 10
-"""Most groups with a colour of their own."""
-
+N_GROUPS = 10  # most groups with a colour of their own
 NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
 """Of the npm package that the files are from, as npm's lock files write it."""
@@ -90,11 +86,9 @@ def build_page(
     """Return an HTML page for exploring a 2-dimensional embedding: N points of the hyperboloid, time last.
 
     The page is one file and loads nothing: its security policy allows only the built-in scripts, by their
-    hash, and forbids every request. Nodes have names (numbers if there are none), groups, of which the ten
-    largest get a colour each, and properties of any kind of value. Neighbours, which may come from an
-    embedding of more dimensions, and predicted links are listed for a selected node; `note` is a line below
-    the title. Another embedding, or lengths that disagree, are a ValueError; a drawing library that is
-    missing or changed is a `ConfigError`.
+    hash. Nodes have names, groups, of which the ten largest get a colour each, and properties of any kind.
+    Neighbours, which may come from an embedding of more dimensions, and predicted links are listed for a
+    selected node; `note` is a line below the title. Lengths that disagree are a ValueError.
     """
     properties, n = properties or {}, graph.n_nodes
     check_points(embedding)
@@ -155,9 +149,7 @@ def payload(
 ) -> dict[str, Any]:
     """Return the page's data as JSON values; parameters as for `build_page`.
 
-    These are ``points`` (x and y of each node, in float64), ``edges`` and ``links`` (for each row the columns
-    of its pairs, as CSR), ``neighbours`` (rows and distances), ``names``, ``group`` (index into ``legend``)
-    and ``properties`` (name, then one text per node).
+    Pairs are CSR, the columns of each row; ``group`` is an index into ``legend``, properties one text a node.
     """
     legend, codes = _legend(groups, graph.n_nodes)
     data: dict[str, Any] = {

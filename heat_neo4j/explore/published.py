@@ -1,7 +1,5 @@
 """The page of a published model, read from its database."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,15 +23,11 @@ _LONGEST_TEXT = 240
 
 @dataclass(frozen=True, eq=False)
 class PageData:
-    """A published model, ready to become a page; see `build_page`.
-
-    `flat` has the points of the hyperbolic plane, shape (N, 3): the published ones, or those of a second
-    embedding. Neighbours are by the published coordinates, in all their dimensions.
-    """
+    """A published model, ready to become a page; see `build_page`."""
 
     model: PublishedModel
-    flat: NDArray[np.float64]
-    neighbours: Neighbours
+    flat: NDArray[np.float64]  # (N, 3): points of the plane, the published ones or a second embedding
+    neighbours: Neighbours  # by the published coordinates, in all their dimensions
     links: PredictedLinks | None
     names: Sequence[str]
     groups: Sequence[str | None]

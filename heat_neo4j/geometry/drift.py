@@ -4,8 +4,6 @@ Distances between nodes say everything that was learnt; where the whole lies, an
 An isometry takes that chance away, so that coordinates of two runs can be compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self

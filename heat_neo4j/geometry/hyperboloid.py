@@ -10,8 +10,6 @@ log1p(z + sqrt(z (z + 2))), which keeps small distances; see Nickel and Kiela, "
 Hierarchies in the Lorentz Model of Hyperbolic Geometry" (ICML 2018), sections 2 and 3, for the model.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

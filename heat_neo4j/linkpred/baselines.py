@@ -3,8 +3,6 @@
 Each takes the graph that remains after edges were held out. Scores are a `PairScorer`, embeddings an array.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np
@@ -111,10 +109,9 @@ def poincare_embedding(
 ) -> NDArray[np.float64]:
     """Return the Poincare embedding of Nickel and Kiela as gensim trains it, on the hyperboloid, (N, d + 1).
 
-    Each edge is given in both directions; 50 epochs with 10 negatives (fewer where a node leaves fewer
-    nodes unlinked), gensim's other defaults. A node that has no edge stays at the origin; weights and
-    attributes do not count. Progress is called with ("gensim", epochs done, epochs). A
-    BaselineUnavailableError if gensim is not installed, or finds no negative for a node linked to all others.
+    Each edge is given in both directions; 50 epochs with 10 negatives (fewer where a node leaves fewer nodes
+    unlinked), gensim's other defaults; nodes without an edge stay at the origin. A BaselineUnavailableError
+    if gensim is not installed, or finds no negative for a node linked to all others.
 
     M. Nickel and D. Kiela, "Poincare Embeddings for Learning Hierarchical Representations" (NIPS 2017).
     """

@@ -1,9 +1,7 @@
 """From distances to link probabilities: a Fermi-Dirac curve fitted on edges that training did not see."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,13 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
-
-if TYPE_CHECKING:
-    from heat_neo4j.embedding.estimator import HEAT
 
 __all__ = [
     "CalibrationError",

@@ -6,8 +6,6 @@ choose: where distance tells little it gets little weight, and the other way rou
 it can say that the distance of two hubs means less than that of two leaves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations_with_replacement
@@ -66,22 +64,6 @@ class _Column(NamedTuple):
         return np.log1p(np.maximum(scores, 0.0)) if self.log else scores
 
 
-class _CombinedScorer:
-    """The log odds of a link, at even odds: the `PairScorer` of a `LinkScore`."""
-
-    def __init__(self, columns: Mapping[str, _Column], score: LinkScore) -> None:
-        self._columns = [columns[name] for name in score.features]
-        self._score = score
-        self.n_nodes = columns["distance"].scorer.n_nodes
-
-    def pairs(self, pairs: NDArray[np.int64]) -> Array:
-        return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
-
-    def rows(self, begin: int, end: int) -> Array:
-        values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
-        return self._score.log_odds(values)
-
-
 @dataclass(frozen=True)
 class LinkScore:
     """Log odds of a link between two nodes, at even odds: a polynomial of degree 2 in `FEATURES`.
@@ -119,15 +101,7 @@ class LinkScore:
     distance_auroc: float
 
     def scorer(self, embedding: Array, graph: Graph) -> PairScorer:
-        """Return the score of the pairs of a graph.
-
-        Parameters
-        ----------
-        embedding : float64 array of shape (N, d + 1)
-            Points on the hyperboloid, trained on `graph`.
-        graph : Graph
-            What the other features are taken from.
-        """
+        """Return the score of a graph's pairs, from points on the hyperboloid, shape (N, d + 1)."""
         return _CombinedScorer(_columns(embedding, graph), self)
 
     def log_odds(self, values: Sequence[Array]) -> Array:
@@ -160,6 +134,22 @@ class LinkScore:
             name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
         }
         return cls(**arguments)
+
+
+class _CombinedScorer:
+    """The log odds of a link, at even odds: the `PairScorer` of a `LinkScore`."""
+
+    def __init__(self, columns: Mapping[str, _Column], score: LinkScore) -> None:
+        self._columns = [columns[name] for name in score.features]
+        self._score = score
+        self.n_nodes = columns["distance"].scorer.n_nodes
+
+    def pairs(self, pairs: NDArray[np.int64]) -> Array:
+        return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
+
+    def rows(self, begin: int, end: int) -> Array:
+        values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
+        return self._score.log_odds(values)
 
 
 def fit_link_score(

@@ -3,8 +3,6 @@
 Higher scores mean likelier edges.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -82,10 +80,9 @@ def thinned(x: Array, y: Array) -> tuple[Array, Array]:
 def node_ranking(other_scores: ArrayLike, partner_scores: ArrayLike) -> NodeRanking:
     """Rank p partners of a node, at least one, among c candidates that are none, by their scores.
 
-    Mean rank is the mean of `NodeRanking.ranks` over all pairs in both directions; mAP the mean of
-    `NodeRanking.average_precision` over all nodes that have a partner. A ValueError if there is no partner,
-    or a score is NaN. Filtered ranks: A. Bordes et al., "Translating Embeddings for Modeling Multi-relational
-    Data" (NIPS 2013).
+    Mean rank is the mean of the ranks over all pairs in both directions, mAP that of the average precision
+    over all nodes that have a partner. A ValueError if there is no partner, or a score is NaN. Filtered
+    ranks: A. Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
     """
     others = np.sort(np.asarray(other_scores, dtype=np.float64))
     partners = np.asarray(partner_scores, dtype=np.float64)

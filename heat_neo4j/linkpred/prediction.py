@@ -5,10 +5,8 @@ By a combined score the best-scored pairs are searched instead: up to `SCORED_NO
 looking at all pairs, beyond among those that are near each other or have much in common.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,7 @@ from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, NO_PARTNER
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import Candidates, PartnerSearch, columns_of, nearest_pairs
 from heat_neo4j.graph import Graph
@@ -25,9 +24,6 @@ from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.linkpred.combined_score import LinkScore, fit_link_score
 from heat_neo4j.linkpred.scorers import PairScorer, SparseProductScorer
-
-if TYPE_CHECKING:
-    from heat_neo4j.embedding.estimator import HEAT
 
 __all__ = [
     "BLOCK_ENTRIES",
@@ -243,9 +239,8 @@ def _best_absent(
 ) -> _ScoredPairs:
     """Return the best-scored pairs that no edge joins; O(N^2) scores, of which one block is held.
 
-    Either end of a pair is among the `k` best of the other; of all only the best `top`. Ends are rows of
-    `nodes`, rising, with the `roles` that each may have. Ties are in order of the rows. Progress is called
-    with ("links", nodes done, nodes considered).
+    Either end of a pair is among the `k` best of the other; of all only the best `top`, ties in order of the
+    rows. Ends are rows of `nodes`, rising, with the `roles` that each may have.
     """
     n = graph.n_nodes
     width = min(k or top or 0, max(len(nodes) - 1, 0))

@@ -3,8 +3,6 @@
 Pairs are undirected throughout, so the reverse of a held-out edge is held out with it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -44,12 +42,11 @@ def split_edges(
 ) -> EdgeSplit:
     """Hold out a share of the edges such that every node that has an edge keeps one.
 
-    As in the HEAT authors' program, but on undirected pairs: edges are put in random order, those that are
-    the first of one of their ends stay, and the first of the others are held out. Sparse graphs may allow
-    fewer than `share`; all that can be are taken. Non-edges are drawn uniformly, without replacement, from
-    all pairs of the whole graph, fewer if it has no more. The same seed gives the same split; None draws one.
-
-    A ValueError if `share` is outside (0, 1), no edge can be held out, or the graph has no non-edge.
+    As in the HEAT authors' program, but on undirected pairs: edges are put in random order, the first of
+    each node stay, and the first of the others are held out; sparse graphs may allow fewer than `share`.
+    Non-edges are drawn uniformly, without replacement, from all pairs of the whole graph. The same seed
+    gives the same split; None draws one. A ValueError if `share` is outside (0, 1), no edge can be held out,
+    or the graph has no non-edge.
     """
     edges, place, non_edge_seed = _shuffled(graph, share, random_state)
     free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
@@ -83,13 +80,10 @@ def split_edges_of(
 def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:
     """Hold out the latest edges such that every node that has an edge keeps one.
 
-    Edges without a time stay in training, as does, for each node that has none of those, its earliest edge.
-    Of the others the latest are held out, as many as `share` says of those that have a time, or all that can
-    be. So an edge of training is later than `EdgeSplit.since` only if it is the first of one of its ends. The
-    seed decides between edges of the same time, and draws the non-edges, as `split_edges` does.
-
-    A ValueError if `share` is outside (0, 1), the graph has no times, no edge can be held out, or the graph
-    has no non-edge.
+    Edges without a time stay in training, as does, for each node that has none of those, its earliest edge:
+    an edge of training is later than `EdgeSplit.since` only if it is the first of one of its ends. The share
+    is of the edges that have a time. The seed decides between edges of the same time, and draws the
+    non-edges. Errors are those of `split_edges`, and a ValueError if the graph has no times.
     """
     edges, permutation, non_edge_seed = _shuffled(graph, share, random_state)
     if graph.edge_times is None:

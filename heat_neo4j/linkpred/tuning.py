@@ -6,8 +6,6 @@ halving: Jamieson and Talwalkar, "Non-stochastic best arm identification and hyp
 AISTATS 2016).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

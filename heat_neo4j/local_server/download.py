@@ -1,7 +1,5 @@
 """Downloads of jars over HTTPS that checks certificates as the operating system does."""
 
-from __future__ import annotations
-
 import hashlib
 import ssl
 from collections.abc import Iterator, Mapping
@@ -18,12 +16,9 @@ from heat_neo4j.errors import LocalServerError
 
 __all__ = ["SystemTrust", "download", "trusting_session"]
 
-CONNECTIONS = 8
-"""Files downloaded at once; most are small, so the time goes into round trips."""
-
+CONNECTIONS = 8  # files downloaded at once; most are small, so the time goes into round trips
 ATTEMPTS = 3
-TIMEOUT = 60.0
-"""Seconds without a byte after which a download has failed."""
+TIMEOUT = 60.0  # seconds without a byte after which a download has failed
 
 
 class SystemTrust(HTTPAdapter):  # type: ignore[misc]

@@ -11,8 +11,6 @@
         start.lock                     held while a server is started or stopped
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -68,13 +66,10 @@ def hold_lock(path: Path, *, what: str, timeout: float) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ServerRecord:
-    """The last start in a folder: `pid` is None after a stop, the ports stay for the next start.
+    """The last start in a folder."""
 
-    `created` is when the process began, in seconds since 1970: the system may give the pid to another one.
-    """
-
-    pid: int | None
-    created: float
+    pid: int | None  # None after a stop; the ports stay for the next start
+    created: float  # when the process began, in seconds since 1970: the system may reuse the pid
     version: str
     bolt_port: int
     http_port: int

@@ -3,8 +3,6 @@
 ``python -m heat_neo4j.local_server.jars 5.26`` writes the lock file of a release anew.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import tempfile
@@ -23,8 +21,7 @@ from heat_neo4j.local_server.releases import Release, find_release
 
 __all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock", "write_lock"]
 
-INSTALL_TIMEOUT = 1800.0
-"""Seconds to wait for another process that is installing: 190 MB over a slow line."""
+INSTALL_TIMEOUT = 1800.0  # seconds to wait for another process that is installing: 190 MB over a slow line
 
 
 @dataclass(frozen=True)
@@ -74,8 +71,7 @@ def install(jars: Sequence[LockedJar], cache: Path, *, name: str, on_progress: P
     """Return the files of `jars` in a folder of Maven layout, downloading what it lacks.
 
     Every file is compared with its SHA-256 on every call (0.2 s of CPU for a release), and before it is
-    written; another one is a LocalServerError. `name` is that of the jars in stages and messages, such as
-    ``"Neo4j 5.26.30"``.
+    written; another one is a LocalServerError. `name` is that of the jars in stages and messages.
     """
     if _missing(jars, cache):
         try:

@@ -1,7 +1,5 @@
 """The process of a server: settings, start, the wait until it serves, recognition and end."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -10,7 +8,8 @@ import time
 from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import psutil
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, ServerRecord
@@ -26,14 +25,9 @@ from heat_neo4j.local_server.settings import (
     write_settings,
 )
 
-if TYPE_CHECKING:
-    import psutil
-
 __all__ = ["LogMarks", "PortTaken", "end_process", "find_process", "launch", "listening", "spawn"]
 
-TAIL = 1 << 18
-"""Bytes read from the end of each log."""
-
+TAIL = 1 << 18  # bytes read from the end of each log
 QUERY_TIMEOUT = 30.0
 """Seconds for one query: the first compiles half of Neo4j, on a busy machine for several seconds."""
 
@@ -265,8 +259,6 @@ def spawn(java: Path, arguments: Path, console: Path) -> psutil.Process:
 
     The file `console` gets its output; it is emptied first, and for the owner only.
     """
-    import psutil
-
     console.unlink(missing_ok=True)
     write = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     pid = os.posix_spawn(
@@ -289,8 +281,6 @@ def find_process(pid: int, created: float, arguments: Path) -> psutil.Process | 
     The system may have given the pid to another process. For an instant after the start it shows no command
     line. A process whose first thread has ended holds its ports and files until the other threads end.
     """
-    import psutil
-
     with contextlib.suppress(ChildProcessError):  # a dead child stays a zombie until it is waited for
         os.waitpid(pid, os.WNOHANG)
     try:
@@ -311,8 +301,6 @@ def end_process(process: psutil.Process, timeout: float) -> bool:
 
     Neo4j recovers from a kill at its next start: committed data is in its transaction log.
     """
-    import psutil
-
     with contextlib.suppress(psutil.NoSuchProcess):
         process.terminate()
         try:
@@ -326,8 +314,6 @@ def end_process(process: psutil.Process, timeout: float) -> bool:
 
 def listening(process: psutil.Process) -> dict[int, str]:
     """Return the ports that the process listens on, each with its address."""
-    import psutil
-
     try:
         connections = process.net_connections("inet")
     except psutil.Error:

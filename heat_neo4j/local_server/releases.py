@@ -1,31 +1,23 @@
 """The Neo4j releases that can run locally, and their differences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = ["DEFAULT_SERIES", "RELEASES", "Release", "find_release"]
 
-DEFAULT_SERIES = "5.26"
-"""The long-term support series."""
-
+DEFAULT_SERIES = "5.26"  # the long-term support series
 BROWSER = "org.neo4j.client:neo4j-browser:5.24.0"
 """The newest in Maven Central. No dependency of the server, which serves it when it is on the class path."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """One Neo4j Community release.
+    """One Neo4j Community release."""
 
-    Releases of one `series` open each other's data. `settings` are lines of neo4j.conf that only this series
-    knows: one that it does not know stops a server.
-    """
-
-    series: str
+    series: str  # of releases that open each other's data
     version: str
     main_class: str
-    settings: Mapping[str, str]
+    settings: Mapping[str, str]  # of neo4j.conf that only this series knows: an unknown one stops a server
 
     @property
     def artifacts(self) -> tuple[str, ...]:

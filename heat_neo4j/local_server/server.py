@@ -1,12 +1,10 @@
 """`LocalServer`: a Neo4j Community server on this machine."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
@@ -28,20 +26,17 @@ StopOutcome = Literal["stopped", "killed", "not running", "gone"]
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """The state of a local server: its name, release, process and folders, and its addresses while it runs.
-
-    `note` is a remark, such as that the process ended by itself; mostly empty.
-    """
+    """The state of a local server."""
 
     name: str
     version: str
     running: bool
     pid: int | None
-    uri: str | None
+    uri: str | None  # None unless it runs, as is `browser`
     browser: str | None
     folder: Path
     password_file: Path
-    note: str = ""
+    note: str = ""  # such as that the process ended by itself; mostly empty
 
     def environment(self) -> list[str]:
         """Return shell lines that set NEO4J_*; the password stays in its file."""
@@ -114,7 +109,7 @@ class LocalServer:
         self.on_progress = on_progress
         self._started_here = False
 
-    def __enter__(self) -> LocalServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

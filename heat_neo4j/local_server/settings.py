@@ -1,7 +1,5 @@
 """What a server runs with: Java and its options, memory, ports, the initial password and neo4j.conf."""
 
-from __future__ import annotations
-
 import os
 import random
 import re
@@ -11,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, private_file
@@ -30,9 +30,7 @@ __all__ = [
     "write_settings",
 ]
 
-ADDRESS = "127.0.0.1"
-"""The only address that local servers listen on."""
-
+ADDRESS = "127.0.0.1"  # the only address that local servers listen on
 MIB = 1 << 20
 CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 LASTING_PORTS = range(20_000, 32_000)
@@ -60,8 +58,6 @@ class Memory:
 
 def machine_memory() -> int:
     """Return the memory of this machine in bytes, or of the container if that is less."""
-    import psutil
-
     total = int(psutil.virtual_memory().total)
     for file in CGROUP_LIMITS:
         with suppress(OSError, ValueError):  # no such limit, or "max"
@@ -70,11 +66,7 @@ def machine_memory() -> int:
 
 
 def choose_memory(total: int) -> Memory:
-    """Return the memory for a server on a machine with `total` bytes.
-
-    An eighth each for heap and page cache, within limits: embedding the graph needs the larger part. Both
-    releases run well with half a GiB of heap or more.
-    """
+    """Return an eighth of `total` bytes each for heap and page cache, within limits."""
     heap = min(max(total // 8 // MIB, 512), 4096)
     page_cache = min(max(total // 8 // MIB, 128), 8192)
     return Memory(heap=f"{heap}m", page_cache=f"{page_cache}m")

@@ -1,7 +1,5 @@
 """A file that holds a trained model until it is published, so that it is not trained again."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """The driver of every job: read the graph, plan, carry out the stages of the plan, publish the result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace

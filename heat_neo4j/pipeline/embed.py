@@ -3,8 +3,6 @@
 ``heat embed``, ``heat links`` and ``heat refresh`` run them, and so does a scheduler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run needs, from counts alone: memory, time, bytes in the database; and whether it fits here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import exp, log10

@@ -1,7 +1,5 @@
 """Training in full or from the published points, alignment, and the model of the links."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from time import perf_counter

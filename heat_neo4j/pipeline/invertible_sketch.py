@@ -10,8 +10,6 @@ differ. Numbers are counted modulo the prime 2^31 - 1, in which every difference
 the sums of value, value times each half of the key, and value times a check of the key.
 """
 
-from __future__ import annotations
-
 import zlib
 from base64 import b64decode, b64encode
 from dataclasses import dataclass

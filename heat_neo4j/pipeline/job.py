@@ -1,7 +1,5 @@
 """What a user asks of the pipeline: `Job`, with its `LinkOptions` and the `Limits` of a refresh."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """What a job will do: the graph beside the published version, what differs, and the `Plan` that follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A published version, read back: its run, the recipe of its attributes, and what pictures show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature

@@ -1,7 +1,5 @@
 """Pictures (matplotlib, the extra ``plot``). Functions take arrays and Axes, return Axes; none shows."""
 
-from __future__ import annotations
-
 from heat_neo4j.plots.diagrams import (
     plot_alpha,
     plot_distances,

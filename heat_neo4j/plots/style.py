@@ -49,9 +49,7 @@ INK = "#23272f"
 PALE = "#8d94a0"
 FACE = "#fbfaf7"
 
-FORMATS = (".png", ".svg", ".pdf")
-"""Endings that `save_picture` takes."""
-
+FORMATS = (".png", ".svg", ".pdf")  # endings that `save_picture` takes
 _LETTER = 9.5
 _LETTERS_PER_INCH = 12.0
 _HANDLE = 6  # letters that a legend's sign takes, and the space after its text

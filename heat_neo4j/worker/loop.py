@@ -1,7 +1,5 @@
 """`Worker`: one task at a time, by schedule and by request; its health file shows that it is alive."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """When to refresh: at intervals, or by a cron expression."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any, Self
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 OF_EMBED = ("heat", "choose", "limits", "links", *[s.key for s in settings_of("write") if s.name != "model"])
-EXAMPLE = """
-heat check --label Paper --relationship CITES --weight weight --attribute year
-"""
+EXAMPLE = "heat check --label Paper --relationship CITES --weight weight --attribute year"
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)

@@ -1,7 +1,5 @@
 """``heat cypher``: the queries that come with the package."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -27,16 +25,12 @@ SHOW_EXAMPLE = """
 heat cypher show nearest --label Paper --property id
 heat cypher show links_of --label Paper --property id --model papers
 """
-RUN_EXAMPLE = """
-heat cypher run nearest --label Paper --property id -p value=p1 -p k=5
-"""
+RUN_EXAMPLE = "heat cypher run nearest --label Paper --property id -p value=p1 -p k=5"
 
 name_options: Decorator[Any] = stack(
     option("--label", metavar="LABEL", help="Label by which the query finds nodes, where it has one."),
-    option(
-        "--property", "key", metavar="PROPERTY",
-        help="Property by which it finds and shows nodes; an index of yours over both is used.",
-    ),
+    option("--property", "key", metavar="PROPERTY",
+           help="Property by which it finds and shows nodes; an index of yours over both is used."),
 )  # fmt: skip
 parameter_option: Decorator[Any] = option(
     "-p", "--param", "parameters", multiple=True, metavar="NAME=VALUE",

@@ -52,14 +52,10 @@ heat demo --picture library.svg
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@option(
-    "--picture", type=FILE_OUT, default="heat-demo.png", callback=checked_picture,
-    help="Where to save the picture: .png, .svg or .pdf.",
-)  # fmt: skip
-@option(
-    "--version", type=click.Choice(list(RELEASES)),
-    help=f"Neo4j release of the demo's own server.  [default: {DEFAULT_SERIES}]",
-)  # fmt: skip
+@option("--picture", type=FILE_OUT, default="heat-demo.png", callback=checked_picture,
+        help="Where to save the picture: .png, .svg or .pdf.")  # fmt: skip
+@option("--version", type=click.Choice(list(RELEASES)),
+        help=f"Neo4j release of the demo's own server.  [default: {DEFAULT_SERIES}]")  # fmt: skip
 @database_options
 def demo(picture: Path, version: str | None, **options: Any) -> None:
     """See it work: the imports of Python's own standard library.

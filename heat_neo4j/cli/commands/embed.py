@@ -1,7 +1,5 @@
 """``heat embed``: the main job."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

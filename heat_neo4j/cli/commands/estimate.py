@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate"]
 
-EXAMPLE = """
-heat estimate --label Paper --relationship CITES --attribute words --n-components 50
-"""
+EXAMPLE = "heat estimate --label Paper --relationship CITES --attribute words --n-components 50"
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)

@@ -71,66 +71,45 @@ SHARE = Number(0, 1, min_open=True, max_open=True)
 
 
 options_of_all: Decorator[Any] = stack(
-    option(
-        "--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
-        help="Repeat so many times, with seeds from --random-state (else 0) on, and show the spread.",
-    ),
-    option(
-        "--picture", level="more", heading=HEADING, type=FILE, callback=checked_picture,
-        help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'.",
-    ),
-    option(
-        "--edges", heading=FILES, type=FILE_IN,
-        help="Edge list as for `heat load`, in the place of a database.",
-    ),
-    option(
-        "--attribute-file", heading=FILES, level="more", type=FILE_IN,
-        help="With --edges: the nodes' numbers.",
-    ),
-    option(
-        "--class-file", heading=FILES, level="more", type=FILE_IN, help="With --edges: the nodes' classes."
-    ),
+    option("--seeds", heading=HEADING, type=Count(min=1), metavar="N", default=1,
+           help="Repeat so many times, with seeds from --random-state (else 0) on, and show the spread."),
+    option("--picture", level="more", heading=HEADING, type=FILE, callback=checked_picture,
+           help="Draw the result into this .png, .svg or .pdf; needs the extra 'plot'."),
+    option("--edges", heading=FILES, type=FILE_IN,
+           help="Edge list as for `heat load`, in the place of a database."),
+    option("--attribute-file", heading=FILES, level="more", type=FILE_IN,
+           help="With --edges: the nodes' numbers."),
+    option("--class-file", heading=FILES, level="more", type=FILE_IN,
+           help="With --edges: the nodes' classes."),
     setting_options("projection"),
     database_options,
 )  # fmt: skip
 split_options: Decorator[Any] = stack(
-    option(
-        "--share", level="more", heading=HEADING, type=SHARE, metavar="X", default=0.15,
-        help="Share of the edges to hold out.",
-    ),
-    option(
-        "--temporal", level="more", heading=HEADING, is_flag=True,
-        help="Hold out the latest edges, by the property that --time names (or a column time in --edges).",
-    ),
+    option("--share", level="more", heading=HEADING, type=SHARE, metavar="X", default=0.15,
+           help="Share of the edges to hold out."),
+    option("--temporal", level="more", heading=HEADING, is_flag=True,
+           help="Hold out the latest edges, by the property that --time names "
+                "(or a column time in --edges)."),
 )  # fmt: skip
 combined_option: Decorator[Any] = option(
     "--combined/--no-combined", level="more", heading=HEADING, default=True,
     help="Show the combined score too, and how well probabilities hold; one more training a seed.",
 )  # fmt: skip
 baselines_option: Decorator[Any] = stack(
-    option(
-        "--baselines/--no-baselines", heading=HEADING, default=True,
-        help="Compare with simpler methods on the same data.",
-    ),
-    option(
-        "--gensim", level="more", heading=HEADING, is_flag=True,
-        help="With gensim's Poincaré embedding among these; it takes longer than all others together.",
-    ),
+    option("--baselines/--no-baselines", heading=HEADING, default=True,
+           help="Compare with simpler methods on the same data."),
+    option("--gensim", level="more", heading=HEADING, is_flag=True,
+           help="With gensim's Poincaré embedding among these; it takes longer than all others together."),
 )  # fmt: skip
 classes_options: Decorator[Any] = stack(
-    option(
-        "--classes", heading=HEADING, metavar="PROPERTY",
-        help="Node property with the class: a text or whole number, or a list of them for several classes.",
-    ),
-    option(
-        "--classes-from-labels", level="more", heading=HEADING, is_flag=True,
-        help="Take the node labels that not all nodes carry as classes.",
-    ),
-    option(
-        "--label-share", "label_shares", level="more", heading=HEADING, type=SHARE, multiple=True,
-        default=(0.02, 0.04, 0.06, 0.08, 0.1), metavar="X",
-        help="Share of the nodes with a class to learn from; repeat for more.",
-    ),
+    option("--classes", heading=HEADING, metavar="PROPERTY",
+           help="Node property with the class: a text or whole number, "
+                "or a list of them for several classes."),
+    option("--classes-from-labels", level="more", heading=HEADING, is_flag=True,
+           help="Take the node labels that not all nodes carry as classes."),
+    option("--label-share", "label_shares", level="more", heading=HEADING, type=SHARE, multiple=True,
+           default=(0.02, 0.04, 0.06, 0.08, 0.1), metavar="X",
+           help="Share of the nodes with a class to learn from; repeat for more."),
 )  # fmt: skip
 alphas_option: Decorator[Any] = option(
     "--alpha", "alphas", heading=HEADING, type=Number(0, 1), multiple=True,

@@ -19,27 +19,19 @@ if TYPE_CHECKING:
 
 __all__ = ["explore"]
 
-EXAMPLE = """
-heat explore --caption title --color-by field --show year --show authors --open
-"""
+EXAMPLE = "heat explore --caption title --color-by field --show year --show authors --open"
 
 page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default="heat-explore.html", help="Where to save the page."),
-    option(
-        "--caption", metavar="PROPERTY",
-        help="Node property to name nodes by.  [default: the projection's key]",
-    ),
-    option(
-        "--color-by", metavar="PROPERTY",
-        help="Node property whose values get a colour each, ten at most.  [default: the labels]",
-    ),
+    option("--caption", metavar="PROPERTY",
+           help="Node property to name nodes by.  [default: the projection's key]"),
+    option("--color-by", metavar="PROPERTY",
+           help="Node property whose values get a colour each, ten at most.  [default: the labels]"),
     option(
         "--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more."
     ),
-    option(
-        "--title", metavar="TEXT", default="", show_default=False,
-        help="Heading of the page.  [default: the model]",
-    ),
+    option("--title", metavar="TEXT", default="", show_default=False,
+           help="Heading of the page.  [default: the model]"),
     option("--open/--no-open", "open_it", default=False, help="Open it in a browser."),
 )  # fmt: skip
 

@@ -1,7 +1,5 @@
 """``heat links``: predicted links from coordinates that are already there."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
@@ -17,9 +15,7 @@ from heat_neo4j.cli.settings import settings_of
 __all__ = ["links"]
 
 LINKS = [setting.key for setting in settings_of("links") if setting.name != "enabled"]
-EXAMPLE = """
-heat links --k 20 --source-label Author --target-label Paper
-"""
+EXAMPLE = "heat links --k 20 --source-label Author --target-label Paper"
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)

@@ -26,22 +26,14 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 WHICH = "Which nodes"
 which_options: Decorator[Any] = stack(
     option("--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, help="How many."),
-    option(
-        "--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
-        help="NODE has this label; repeat for more.  [default: those of the run]",
-    ),
-    option(
-        "--property", "key", heading=WHICH, metavar="PROPERTY",
-        help="NODE is the value of this property.  [default: the key of the run]",
-    ),
-    option(
-        "--node-filter", heading=WHICH, metavar="CYPHER",
-        help="Keep neighbours n for which this holds, such as 'n.year > 2000'.",
-    ),
-    option(
-        "--show", heading=WHICH, multiple=True, metavar="PROPERTY",
-        help="Property to show; repeat for more.  [default: the one that NODE is found by]",
-    ),
+    option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
+           help="NODE has this label; repeat for more.  [default: those of the run]"),
+    option("--property", "key", heading=WHICH, metavar="PROPERTY",
+           help="NODE is the value of this property.  [default: the key of the run]"),
+    option("--node-filter", heading=WHICH, metavar="CYPHER",
+           help="Keep neighbours n for which this holds, such as 'n.year > 2000'."),
+    option("--show", heading=WHICH, multiple=True, metavar="PROPERTY",
+           help="Property to show; repeat for more.  [default: the one that NODE is found by]"),
     option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index."),
 )  # fmt: skip
 

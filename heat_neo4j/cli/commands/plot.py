@@ -41,28 +41,20 @@ MOST_EDGES = 50_000
 def _picture_options(name: str) -> Decorator[Any]:
     """Return the options of every picture; `name` is in the file's default name."""
     return stack(
-        option(
-            "--output", heading="Picture", type=FILE_OUT, default=f"heat-{name}.png",
-            callback=checked_picture, help="Where to save the picture: .png, .svg or .pdf.",
-        ),
+        option("--output", heading="Picture", type=FILE_OUT, default=f"heat-{name}.png",
+               callback=checked_picture, help="Where to save the picture: .png, .svg or .pdf."),
         option("--title", heading="Picture", metavar="TEXT", help="Line above the picture; '' for none."),
         setting_options("write.model"),
     )  # fmt: skip
 
 
 disk_options: Decorator[Any] = stack(
-    option(
-        "--caption", heading="Picture", metavar="PROPERTY",
-        help="Node property to write beside nodes.  [default: none]",
-    ),
-    option(
-        "--color-by", heading="Picture", metavar="PROPERTY",
-        help="Node property that decides about colours.  [default: the nodes' labels]",
-    ),
-    option(
-        "--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
-        help="Draw so many predicted links, dashed: the nearest pairs.",
-    ),
+    option("--caption", heading="Picture", metavar="PROPERTY",
+           help="Node property to write beside nodes.  [default: none]"),
+    option("--color-by", heading="Picture", metavar="PROPERTY",
+           help="Node property that decides about colours.  [default: the nodes' labels]"),
+    option("--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
+           help="Draw so many predicted links, dashed: the nearest pairs."),
 )  # fmt: skip
 
 

@@ -1,7 +1,5 @@
 """``heat prune``: away with what no reader needs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
@@ -16,10 +14,8 @@ __all__ = ["prune"]
 
 @click.command(cls=HeatCommand, example="heat prune --model heat --records 20")
 @setting_options("refresh.records")
-@option(
-    "--previous", heading="What to remove", is_flag=True,
-    help="Also the version before the published one; there is no rollback then.",
-)  # fmt: skip
+@option("--previous", heading="What to remove", is_flag=True,
+        help="Also the version before the published one; there is no rollback then.")  # fmt: skip
 @model_options
 def prune(model: str, records: int, previous: bool, **options: Any) -> None:
     """Remove what no reader needs: what dead runs left, old records.

@@ -26,10 +26,8 @@ heat refresh --config /etc/heat.toml --json
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
-@option(
-    "--mode", heading="Refreshing", type=click.Choice(("auto", "local", "warm", "full")), default="auto",
-    help="What to do; auto decides by what has changed.",
-)  # fmt: skip
+@option("--mode", heading="Refreshing", type=click.Choice(("auto", "local", "warm", "full")), default="auto",
+        help="What to do; auto decides by what has changed.")  # fmt: skip
 @option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and say what would be done.")
 @job_options
 @database_options

@@ -1,7 +1,5 @@
 """``heat rollback``: back to the version before."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

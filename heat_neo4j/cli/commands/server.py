@@ -1,7 +1,5 @@
 """``heat server``: a local Neo4j to begin with."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,7 +1,5 @@
 """Nearest nodes by hyperbolic distance: from the vector index and certified, or by looking at all nodes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

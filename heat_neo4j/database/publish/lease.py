@@ -1,7 +1,5 @@
 """The lease of a model: one process at a time works on it, until it is done or its lease expires."""
 
-from __future__ import annotations
-
 import logging
 import os
 import secrets

@@ -6,8 +6,6 @@ Readers by version take the staged value of a node if their version says so and 
 one. A test explores all interleavings of the steps.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 
 __all__ = ["PUBLICATION", "UNDO", "Step", "remaining"]

@@ -1,7 +1,5 @@
 """`Publication`: the steps of `publish.protocol`, for a new run, a rollback, and after a crash."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The vector index of published coordinates: what there is of it, making it afterwards, taking it away."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

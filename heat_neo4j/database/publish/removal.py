@@ -1,7 +1,5 @@
 """Removing what runs wrote: published and kept copies, indexes, and the nodes of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """`Run`: writing coordinates and predicted links so that readers see all of the old or all of the new."""
 
-from __future__ import annotations
-
 import logging
 import platform
 import secrets

@@ -1,7 +1,5 @@
 """What a projection would read, and everything that would be wrong with it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

@@ -1,7 +1,5 @@
 """How large a projection is, from counts and a sample: what an estimate needs."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The nodes of a projection: which there are, and in which order they become rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

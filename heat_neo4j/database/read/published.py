@@ -1,7 +1,5 @@
 """Published coordinates and predicted links, read back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Relationships on their way from lists of the server to a weighted adjacency matrix and times of edges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any

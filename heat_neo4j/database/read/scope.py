@@ -1,7 +1,5 @@
 """A `Projection` held against one database: names checked, filters compiled, statements filled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self

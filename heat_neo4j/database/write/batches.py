@@ -1,7 +1,5 @@
 """Columns sent to the server in batches, each in one transaction that also holds a lane of the lease."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise

@@ -3,8 +3,6 @@
 Loading twice changes nothing: nodes are found again by their key, relationships by their two ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What goes to the server, checked before anything is sent: coordinates and predicted links as columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """What writing must not touch: a `WriteRefused` before the first value is sent."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from heat_neo4j.database.connection import Connection

@@ -402,7 +402,9 @@ def test_the_job_is_not_tried_again_where_that_is_no_use(pod):
 
 def test_the_container_is_given_options_that_there_are(pod, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert parsed(pod["containers"][0]["args"])["as_json"]
+    arguments = pod["containers"][0]["args"]
+    assert "--json" in arguments
+    parsed(arguments)  # refuses what is no option
 
 
 # --- Airflow ----------------------------------------------------------------------------------------------

@@ -56,6 +56,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "soak": ("200 refreshes by one worker", ((),)),
     "reading": ("Reading from Neo4j", ((),)),
     "writing": ("Writing to Neo4j", ((),)),
+    "statements": ("Statements of a refresh", (("--version", "2026"),)),
     "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),
     "trip": ("The whole trip, beside gensim", ((),)),
     "quality": ("AUROC on the three datasets", (("--live",),)),

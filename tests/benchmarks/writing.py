@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.benchmarks.writing [--nodes 200000] [--links 500000] [--shared 0.5] [--version 5.26]
+    python -m tests.benchmarks.writing [--nodes 60000] [--links 200000] [--shared 0.5] [--version 5.26]
 
 The plain way sends one map per row, a batch after the other; the transport alone takes our columns to the
 server and writes nothing. All in batches of 10,000. What was written is counted. The exit code is 1 if we are
@@ -166,8 +166,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--nodes", type=int, default=200_000)
-    parser.add_argument("--links", type=int, default=500_000)
+    parser.add_argument("--nodes", type=int, default=60_000)
+    parser.add_argument("--links", type=int, default=200_000)
     parser.add_argument("--shared", type=float, default=0.5, help="of the links, those of both versions")
     parser.add_argument("--version", default="5.26")
     options = parser.parse_args()

@@ -18,7 +18,7 @@ __all__ = ["LibraryQuery", "QueryParameter", "list_queries", "load_query"]
 
 _FOLDER = "query"
 _PARAMETER = re.compile(r"^// :param (\w+) => (.*?\S)  +(\S.*)$", re.MULTILINE)
-_MODEL_PARAMETER = '// :param model => "heat"'
+_MODEL_PARAMETER = re.compile(r'(// :param model => )("heat" +)')
 _REQUIRED = "required: "
 _EXAMPLES = {
     "label": "Module",
@@ -75,8 +75,9 @@ class LibraryQuery:
         """
         quoting, lines = self._quoting(names), []
         for line in self.text.splitlines(keepends=True):
-            if model is not None and line.startswith(_MODEL_PARAMETER):
-                lines.append(line.replace('"heat"', json.dumps(model), 1))
+            if model is not None and (match := _MODEL_PARAMETER.match(line)):
+                value = json.dumps(model).ljust(len(match[2]) - 2)
+                lines.append(f"{match[1]}{value}  {line[match.end() :]}")
             elif not line.startswith("//"):  # in a comment a name could end the line and begin a statement
                 lines.append(_EXAMPLE.sub(quoting, line))
             elif not (put := set(_EXAMPLE.findall(line))) or put - {_EXAMPLES[name] for name in names}:

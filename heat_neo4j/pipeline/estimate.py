@@ -54,7 +54,7 @@ _NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and th
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _HELD_OUT = 0.1  # of the edges, by the second training
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
-_TILED = 16 * PROJECTED + 64  # a node that may be linked to: its projection, twice, and its place
+_IN_BLOCK = 16 * PROJECTED + 64  # a node that may be linked to: its projection, twice, and its place
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _SCORED = 170  # a pair whose features are combined
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
@@ -65,7 +65,7 @@ _TRIAL_NODES, _TRIAL_DEGREE, _TRIAL_WALKS = 2000, 8, 2  # of the graph that is t
 _TRIALS = 3
 _MACHINE_RATES = (
     "position", "candidate", "coordinate", "walk_step", "teleport", "teleport_value", "table_entry",
-    "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_tile",
+    "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_block",
     "fitted_edge", "scored_pair", "shortlisted_node",
 )  # fmt: skip
 _ADVICE = {
@@ -103,7 +103,7 @@ class Rates:
     near_node: float = 8e-6  # a node that it lists
     link_node: float = 65e-6  # a node in the search for links
     link_coordinate: float = 3e-6  # each of its coordinates
-    link_tile: float = 150e-9  # each tile that it may be linked into
+    link_block: float = 150e-9  # each block of nodes that it may be linked into
     fitted_edge: float = 1.5e-3  # a held-out edge that the combined score is fitted to
     scored_pair: float = 0.6e-6  # a pair, where the combined score is taken of all
     shortlisted_node: float = 1e-3  # a node, where it is taken of a shortlist
@@ -244,9 +244,9 @@ def _memory(size: RunSize) -> dict[str, float]:
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
-        tiles = size.endpoints * (24 * (size.n_components + 1) + _TILED)
+        blocks = size.endpoints * (24 * (size.n_components + 1) + _IN_BLOCK)
         pairs = _LINK * size.endpoints * size.links_per_node
-        stages["links"] = graph + _points(size) + tiles + pairs + _scoring_bytes(size)
+        stages["links"] = graph + _points(size) + blocks + pairs + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages
 
@@ -357,7 +357,7 @@ def _slower(nodes: int, rates: Rates) -> float:
 def _link_seconds(size: RunSize, rates: Rates) -> float:
     """Return what the search for links takes, or the combined score of all pairs or a shortlist."""
     if not size.combined:
-        blocks = rates.link_tile * size.endpoints / BLOCK
+        blocks = rates.link_block * size.endpoints / BLOCK
         node = rates.link_node + rates.link_coordinate * size.n_components + blocks
         return size.endpoints * node / size.threads
     if size.scores_all:

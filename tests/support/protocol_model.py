@@ -257,7 +257,7 @@ def statements(mistake: Mistake, steps: Sequence[Step]) -> tuple[tuple[str, int]
     ]
     of[Step.STAGE] = [*(("stage", node) for node in NODES), ("stage links", 0)]
     of[Step.SETTLE] = [*(("settle", node) for node in NODES), *links]
-    of[Step.UNSTAGE] = [("drop", 0), *(("unstage", node) for node in NODES), ("unstage links", 0), ("end", 0)]
+    of[Step.UNSTAGE] = [*(("unstage", node) for node in NODES), ("unstage links", 0), ("end", 0)]
     return tuple(statement for step in steps for statement in of[step])
 
 
@@ -373,8 +373,6 @@ def changed(state: State, writer: Writer, name: str, node: int, mistake: Mistake
             here = settled(here, coming)
         case "index plain":
             state = state._replace(indexes=state.indexes | {"plain"})
-        case "drop":
-            state = state._replace(indexes=state.indexes - {"staged"})
         case "unstage":
             here = here._replace(staged=None)
         case "end":
@@ -458,7 +456,7 @@ def check_plain_links(state: State) -> None:
 def check_rest(state: State) -> None:
     """See that nothing is staged, and that the version before can be had back."""
     published = state.published
-    staged = ("staged" in state.indexes, state.links.staged, *(here.staged for here in state.nodes))
+    staged = (state.links.staged, *(here.staged for here in state.nodes))
     if published.is_staged or any(staged):
         raise ViolationError("something is staged at rest")
     if "plain" not in state.indexes:

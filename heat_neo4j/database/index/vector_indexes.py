@@ -158,16 +158,16 @@ def build_indexes(
     plan: IndexPlan,
     cover: Cover,
     *,
-    anew: bool = False,
-    known: Sequence[VectorIndex] = (),
+    check_lease: Callable[[], None],
+    existing: Sequence[VectorIndex] | None = None,
     on_progress: Progress = no_progress,
     stage: str = STAGE,
 ) -> list[str]:
-    """Make the planned indexes over coordinates that are there already, and wait until they are online.
+    """Make the planned indexes, unless they are there and as planned, and wait until they are online.
 
-    With `anew` there can be none yet. The server is not asked if all that are needed are among the `known`
-    ones. Return their names; a WriteRefused if the user may not make indexes, an index of others is in the
-    way, or the dimension is above 4096.
+    `existing` are those of ours that there are; the server is asked if they are not given. `check_lease` is
+    called before one is dropped, which no lock guards. Return the names of the planned ones; a WriteRefused
+    if the user may not make indexes, an index of others is in the way, or the dimension is above 4096.
     """
     if plan.dimension > LARGEST_DIMENSION:
         raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
@@ -176,12 +176,13 @@ def build_indexes(
     if not planned:
         return []
     on_progress(stage, 0, nodes)
-    ready = {index.name for index in known if index.serves(plan) and index.state == "ONLINE"}
+    ready = {index.name for index in existing or () if index.serves(plan) and index.state == "ONLINE"}
     if ready.issuperset(planned):
         on_progress(stage, nodes, nodes)
         return planned
     pause, is_mended = _POLL_SECONDS, False
-    if anew:
+    is_first = existing is not None and not any(index.name in planned for index in existing)
+    if is_first:
         _make(connection, plan, labels)
     while True:
         there = {index.name: index for index in show_indexes(connection, [plan.property], planned)}
@@ -190,7 +191,8 @@ def build_indexes(
                 raise _foreign(index, plan.model)
         fit = {name for name, index in there.items() if index.serves(plan)}
         is_whole = fit.issuperset(planned)
-        if not is_mended and (len(fit) < len(there) or not (is_whole or anew)):
+        if not is_mended and (len(fit) < len(there) or not (is_whole or is_first)):
+            check_lease()
             drop_indexes(connection, [name for name in there if name not in fit])
             _make(connection, plan, labels)
             is_mended = True

@@ -15,13 +15,13 @@ class Step(Enum):
     """One step of a publication. Each can be repeated after a crash."""
 
     STAGE = "write the new version under staged names; nobody reads them"
-    INDEX_STAGED = "make vector indexes over the staged coordinates"
+    INDEX_STAGED = "make vector indexes over the staged coordinates, unless they are kept from before"
     SWITCH_TO_STAGED = "switch readers by version to the staged copy, by changing one number"
     AWAIT_READERS = "wait for transactions that began before the switch"
     SETTLE = "copy plain to previous and staged to plain, node by node and link by link"
     INDEX_PLAIN = "make the plain vector indexes, where the published ones do not serve"
     SWITCH_TO_PLAIN = "switch readers by version to the plain copy"
-    UNSTAGE = "drop the staged indexes, and remove the staged copy"
+    UNSTAGE = "remove the staged copy, which empties its indexes, and drop indexes of other labels"
 
 
 PUBLICATION = (

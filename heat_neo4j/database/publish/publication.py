@@ -58,8 +58,8 @@ class Publication:
 
     `coming` is what `versions.published` or `versions.rolled_back` gives, or the published version whose
     publication was interrupted. `run` is the new run, which is complete with the switch. `most_general` are
-    the element ids of the nodes nearest to the origin, which are read if not given. `indexes` are the plain
-    indexes that there are, as far as that is known.
+    the element ids of the nodes nearest to the origin, which are read if not given. `indexes` are those of the
+    model that there are; the server is asked if they are not given.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Publication:
         labels: Sequence[str] = (),
         run: str | None = None,
         most_general: Sequence[str] = (),
-        indexes: Sequence[VectorIndex] = (),
+        indexes: Sequence[VectorIndex] | None = None,
         on_progress: Progress = no_progress,
     ) -> None:
         self._lease, self._names, self._labels = lease, names, tuple(labels)
@@ -85,7 +85,6 @@ class Publication:
         self.outcome: Mapping[str, Any] = _NOTHING  # properties that the run's node gets with a switch
         self.stamps = ["publishedAt"]
         self._plain_indexes: Mapping[str, Any] = NO_INDEX
-        self._staged_indexes: list[str] | None = None  # not known of a publication that was interrupted
         self._cover: Cover | None = None  # of all nodes, once it is read
 
     def run(self, steps: Iterable[Step]) -> None:
@@ -110,11 +109,9 @@ class Publication:
         if EMBEDDING not in self._parts:
             return
         self._version |= NO_INDEX
-        self._staged_indexes = []
         # The first version of a model has no readers yet who would go by an index.
         if self._version["indexWanted"] and "run" in self._version and "run" in self._before:
             staged = self._build("staged", "index new version")
-            self._staged_indexes = list(staged or ())
             if staged is not None and self._version["space"] == self._before.get("space"):
                 staged += [name for name in self._before.get("indexes") or () if name not in staged]
             core = self._most_general or read_core(self._lease.connection, self._version)
@@ -167,7 +164,7 @@ class Publication:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
         if EMBEDDING in parts:
             if unread := self._unread_indexes():
-                self._lease.check()  # as an index cannot be dropped under its lock
+                self._lease.check()  # as no lock guards the dropping of an index
                 drop_indexes(self._lease.connection, unread)
             staged = self._names.staged._asdict()
             self._write_all("write/coordinates_remove", staged, spaces=None)
@@ -186,8 +183,8 @@ class Publication:
                 connection,
                 plan,
                 cover,
-                anew=copy == "staged",
-                known=self._existing_indexes,
+                check_lease=self._lease.check,
+                existing=self._existing_indexes,
                 on_progress=self._on_progress,
                 stage=stage,
             )
@@ -197,15 +194,16 @@ class Publication:
         except WriteRefused as refusal:
             _log.warning("model %r is published without a vector index: %s", self._names.model, refusal)
             self._version["indexWanted"] = False
+            self._existing_indexes = None  # some may have been made
             return None
 
     def _unread_indexes(self) -> list[str]:
-        """Return the names of our indexes by which the version does not go."""
-        if self._staged_indexes is None:
-            names = [index.name for index in own_indexes(self._lease.connection, self._names)]
-        else:
-            names = [*self._staged_indexes, *(self._before.get("indexes") or ())]
-        return [name for name in names if name not in (self._version.get("indexes") or ())]
+        """Return the names of our indexes of labels that the version has no index of."""
+        existing = self._existing_indexes
+        if existing is None:
+            existing = own_indexes(self._lease.connection, self._names)
+        published = self._version.get("indexes") or ()
+        return [index.name for index in existing if self._names.index_of(index.label) not in published]
 
     def _switch(self, version: Version, **options: Any) -> Mapping[str, Any]:
         return switch_version(self._lease, version, doing="publishing", **options)

@@ -58,8 +58,8 @@ class Publication:
 
     `coming` is what `versions.published` or `versions.rolled_back` gives, or the published version whose
     publication was interrupted. `run` is the new run, which is complete with the switch. `most_general` are
-    the element ids of the nodes nearest to the origin, which are read if not given. `indexes` are those of the
-    model that there are; the server is asked if they are not given.
+    the element ids of the nodes nearest to the origin, which are read if not given. `indexes` are the model's
+    that there are; the server is asked if they are not given.
     """
 
     def __init__(

@@ -138,6 +138,7 @@ def whole(server):
         return snapshot(run)
 
 
+@pytest.mark.slow
 def test_a_server_killed_while_it_is_read(doomed):
     before = whole(doomed)
     doomed.kill_at("reading nodes")

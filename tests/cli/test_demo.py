@@ -71,6 +71,7 @@ def test_the_whole_demo_on_a_server_of_its_own(heat_home_folder, tmp_path):
 
 
 @pytest.mark.live
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_library")
 def test_twice_in_a_given_database_is_the_same_as_once(server, cypher, tmp_path):
     cypher("CREATE (:Book {name: 'asyncio', weight: 3})")

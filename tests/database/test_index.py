@@ -34,6 +34,7 @@ from tests.support.live_graph import (
     ring_graph,
     snapshot,
 )
+from tests.support.slow import slow
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -148,7 +149,7 @@ def test_an_embedding_brings_an_index_that_readers_are_told_of(store, cypher, gr
     ]
 
 
-@pytest.mark.parametrize("limit", [publication.CORE_SIZE, 7])
+@pytest.mark.parametrize("limit", [slow(publication.CORE_SIZE), 7])
 def test_readers_are_told_of_the_most_general_nodes(store, cypher, graph, monkeypatch, limit):
     monkeypatch.setattr(publication, "CORE_SIZE", limit)
     points = random_points(N, 2)
@@ -159,7 +160,7 @@ def test_readers_are_told_of_the_most_general_nodes(store, cypher, graph, monkey
     assert core == [graph.node_ids[i] for i in order[:limit]]
 
 
-@pytest.mark.parametrize("kind", ["hyperboloid", "klein"])
+@pytest.mark.parametrize("kind", [slow("hyperboloid"), "klein"])
 def test_the_index_holds_points_of_the_ball_whatever_is_stored(store, cypher, graph, kind):
     points = random_points(N, 3)
     store.write_embedding(graph, points, names=NAMES, coordinates=kind)
@@ -168,7 +169,6 @@ def test_the_index_holds_points_of_the_ball_whatever_is_stored(store, cypher, gr
     expect_found(cypher, points)
 
 
-@pytest.mark.both_releases
 def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, graph):
     for seed in range(3):
         points = random_points(N, seed, d=2 + seed)
@@ -231,7 +231,6 @@ def test_a_version_without_index_takes_the_index_of_the_one_before_away(store, c
     expect_found(cypher, random_points(N, 1))
 
 
-@pytest.mark.both_releases
 def test_nodes_of_several_labels_get_few_indexes(store, cypher, graph):
     cypher(f"MATCH (n:`{LABEL}`) WHERE n.key < 25 SET n:IndexOther")
     cypher(f"MATCH (n:`{LABEL}`) WHERE n.key >= 22 SET n:`Index``Third`")
@@ -351,7 +350,6 @@ def test_readers_have_an_index_that_is_online_at_every_moment(server, store, cyp
     expect_found(cypher, versions[1])
 
 
-@pytest.mark.both_releases
 def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, graph):
     """By `neighbours`, and by one statement that knows nothing of us, asked without pause."""
     versions = [random_points(N, 1), random_points(N, 2, d=5)]
@@ -382,7 +380,7 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
     readers = [threading.Thread(target=read, args=(ask,)) for ask in (by_neighbours, by_statement)]
     for reader in readers:
         reader.start()
-    for turn in range(1, 5):
+    for turn in range(1, 3):
         store.write_embedding(graph, versions[turn % 2], names=NAMES)
     store.roll_back(NAMES.model)
     done.set()
@@ -395,7 +393,7 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
         assert all(answer in found for answer in answers)
 
 
-@pytest.mark.parametrize("refused", [False, True])
+@pytest.mark.parametrize("refused", [slow(False), True])
 def test_an_answer_that_a_later_version_overtook_is_void(store, graph, monkeypatch, refused):
     """It is published before the answer, or the refusal, is heard."""
     versions = [random_points(N, 1), random_points(N, 4, d=5)]
@@ -448,7 +446,6 @@ def die_before_the_switch(store, graph, points):
     store.tracer(None)
 
 
-@pytest.mark.both_releases
 def test_clearing_leaves_no_index_behind(store, cypher, graph):
     before = snapshot(cypher)
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
@@ -471,7 +468,7 @@ def test_what_a_dead_run_had_staged_goes_with_the_next(store, cypher, graph):
     expect_found(cypher, random_points(N, 3, d=4))
 
 
-@pytest.mark.parametrize("kind", ["poincare", "klein"])
+@pytest.mark.parametrize("kind", [slow("poincare"), "klein"])
 def test_an_index_comes_and_goes_and_no_node_is_written_to(store, cypher, graph, kind):
     store.write_embedding(graph, random_points(N, 1), names=NAMES, coordinates=kind, index=False)
     before, node = apart_from_versions(snapshot(cypher)), without_times(model_node(cypher))
@@ -489,6 +486,7 @@ def test_an_index_comes_and_goes_and_no_node_is_written_to(store, cypher, graph,
     assert store.drop_index(NAMES.model) == ()
 
 
+@pytest.mark.slow
 def test_dropping_is_completed_by_dropping_again(store, cypher, graph):
     """Wherever it was stopped: the statements are counted until it comes to its end."""
     store.write_embedding(graph, random_points(N, 1), names=NAMES, index=False)
@@ -519,7 +517,6 @@ def test_dropping_is_completed_by_dropping_again(store, cypher, graph):
 # --- what others made --------------------------------------------------------------------------------------
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize(
     ("name", "label", "properties"),
     [
@@ -544,7 +541,7 @@ def test_an_index_of_others_over_our_vectors_or_of_our_name_is_refused_at_once(
     assert snapshot(cypher) == before
 
 
-@pytest.mark.parametrize("kind", ["VECTOR", "RANGE"])
+@pytest.mark.parametrize("kind", [slow("VECTOR"), "RANGE"])
 def test_an_index_that_got_our_name_while_we_wrote_is_left_alone(
     store, cypher, graph, drop_after, caplog, kind
 ):
@@ -592,7 +589,7 @@ def test_an_index_over_our_coordinates_by_another_name_is_left_alone(store, cyph
     assert list(of_ours(cypher)) == ["mine"]
 
 
-@pytest.mark.parametrize("action", ["clear", "drop", "new version"])
+@pytest.mark.parametrize("action", ["clear", slow("drop"), "new version"])
 def test_an_index_that_got_the_name_of_ours_since_is_not_dropped(store, cypher, graph, drop_after, action):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     cypher(f"DROP INDEX `{INDEX}`")
@@ -611,7 +608,7 @@ def test_an_index_that_got_the_name_of_ours_since_is_not_dropped(store, cypher, 
 # --- made afterwards ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["poincare", "hyperboloid", "klein"])
+@pytest.mark.parametrize("kind", [slow("poincare"), slow("hyperboloid"), "klein"])
 def test_an_index_made_afterwards_is_the_one_that_an_embedding_brings(store, cypher, graph, kind):
     points = random_points(N, 4)
     record = store.write_embedding(graph, points, names=NAMES, coordinates=kind)
@@ -636,8 +633,7 @@ def test_an_index_that_is_as_it_must_be_is_not_touched(store, cypher, graph):
     assert (snapshot(cypher), cypher("SHOW INDEXES YIELD id, name")) == (before, ids)
 
 
-@pytest.mark.both_releases
-@pytest.mark.parametrize("harm", ["dropped", "dimension", "similarity", "told wrong"])
+@pytest.mark.parametrize("harm", [slow("dropped"), "dimension", slow("similarity"), "told wrong"])
 def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, harm):
     points = random_points(N, 1)
     store.write_embedding(graph, points, names=NAMES)
@@ -713,7 +709,13 @@ def test_an_index_takes_published_coordinates(store, graph):
 
 
 @pytest.mark.parametrize(
-    "words", ["RETURN labels(n) AS labels", "CREATE VECTOR INDEX", "SHOW INDEXES", "MERGE (v:HeatVersion"]
+    "words",
+    [
+        slow("RETURN labels(n) AS labels"),
+        "CREATE VECTOR INDEX",
+        slow("SHOW INDEXES"),
+        "MERGE (v:HeatVersion",
+    ],
 )
 def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store, cypher, graph, words):
     store.write_embedding(graph, random_points(N, 3), names=NAMES)
@@ -789,7 +791,9 @@ def build_and_die(settings, graph, words):
         store.write_embedding(graph, random_points(graph.n_nodes, 2), names=NAMES)
 
 
-@pytest.mark.parametrize("words", ["CREATE VECTOR INDEX", "MERGE (v:HeatVersion", "SET m.version"])
+@pytest.mark.parametrize(
+    "words", [slow("CREATE VECTOR INDEX"), slow("MERGE (v:HeatVersion"), "SET m.version"]
+)
 def test_a_client_killed_while_it_builds_leaves_the_published_index(server, store, cypher, graph, words):
     before = snapshot(cypher)
     points = random_points(N, 1)
@@ -810,7 +814,7 @@ def test_a_client_killed_while_it_builds_leaves_the_published_index(server, stor
 
 
 @pytest.mark.both_releases
-@pytest.mark.parametrize("coordinates", ["poincare", "klein"])
+@pytest.mark.parametrize("coordinates", [slow("poincare"), "klein"])
 def test_no_statement_of_ours_makes_the_server_complain(store, graph, caplog, coordinates):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     for seed in range(2):

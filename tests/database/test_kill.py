@@ -2,6 +2,7 @@
 
 import multiprocessing
 import signal
+from contextlib import contextmanager
 
 import neo4j
 import numpy as np
@@ -117,7 +118,6 @@ def test_a_publication_of_a_killed_client_is_undone_or_finished_by_the_next(
     assert snapshot(cypher) == clean
 
 
-@pytest.mark.both_releases
 def test_a_rollback_of_a_killed_client_is_finished_by_the_next_run(server, store, cypher, graph):
     for seed in range(2):
         write_version(server.settings, graph, NAMES, seed)
@@ -140,16 +140,29 @@ def test_a_clear_of_a_killed_client_is_completed_by_another(server, store, cyphe
 # --- the server ---------------------------------------------------------------------------------------------
 
 
-def test_a_server_killed_while_it_writes(throwaway_server):
-    """Once so that the client gives up; then restarted so quickly that the client just goes on."""
+@pytest.fixture
+def doomed(throwaway_server):
+    """A server that a test may kill, and a graph of which a version is published there."""
     local = throwaway_server
     server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)
     with open_cypher(server) as cypher:
         make_ring(cypher, LABEL, N)
         graph = ring_graph(cypher, LABEL)
     write_version(server.settings, graph, NAMES, 0)
+    return server, graph
 
+
+@contextmanager
+def patient_store(server):
+    """Open a store that waits for a restart, which takes longer than the driver does on a busy machine."""
     auth = (server.user, server.password)
+    with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180) as driver:
+        yield Neo4jStore(driver)
+
+
+def test_a_server_killed_while_it_writes(doomed):
+    server, graph = doomed
+    local, auth = server.local, (server.user, server.password)
     with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=1) as driver:
         store = Neo4jStore(driver)
         store.tracer(before_statement("$radii", 3, lambda: crash(local)))
@@ -158,10 +171,7 @@ def test_a_server_killed_while_it_writes(throwaway_server):
         ):
             store.write_embedding(graph, random_points(N, 1), names=NAMES, batch_size=BATCH)
     local.start()
-    # On a busy machine a restart takes longer than the driver's 30 seconds.
-    patient = neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180)
-    with open_cypher(server) as cypher, patient:
-        store = Neo4jStore(patient)
+    with open_cypher(server) as cypher, patient_store(server) as store:
         assert_whole(store, graph, 0)
         dead = store.runs(NAMES.model)[0]
         assert (dead.status, dead.error) == ("incomplete", None)
@@ -170,17 +180,24 @@ def test_a_server_killed_while_it_writes(throwaway_server):
         assert written["plain"] == {published: N}
         assert written["staged"] in ({dead.run_id: BATCH}, {dead.run_id: 2 * BATCH})  # of two lanes
 
-        def restart():
-            crash(local)
-            local.start()
 
+@pytest.mark.slow
+def test_a_server_that_restarts_quickly_is_written_to_as_if_nothing_had_happened(doomed):
+    server, graph = doomed
+
+    def restart():
+        crash(server.local)
+        server.local.start()
+
+    with open_cypher(server) as cypher, patient_store(server) as store:
+        write_version(server.settings, graph, NAMES, 1)
         store.tracer(before_statement("$radii", 2, restart))
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"], batch_size=BATCH) as run:
             run.write_embedding(random_points(N, 2), coordinates="hyperboloid")
             run.write_links(random_links(N, 2))
             store.tracer(before_statement("$left", 1, restart))
             run.publish()
-        assert_at_rest(cypher, store, graph, 2, 0)
+        assert_at_rest(cypher, store, graph, 2, 1)
 
 
 def before_statement(words, number, act):

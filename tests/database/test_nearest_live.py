@@ -12,6 +12,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance
 from tests.support.live_graph import open_cypher
+from tests.support.slow import slow
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -325,7 +326,7 @@ def test_one_node_alone_has_no_neighbours(server, store):
             assert (answer.nodes, answer.certified) == ((), True)
 
 
-@pytest.mark.parametrize("kind", ["hyperboloid", "klein"])
+@pytest.mark.parametrize("kind", [slow("hyperboloid"), "klein"])
 def test_other_coordinates_have_points_of_the_ball_beside_them(server, store, kind):
     def ask(model, exact):
         answer = store.neighbours("n4", model=model, exact=exact)

@@ -25,7 +25,7 @@ from tests.support.naive_attributes import day_slowly, days_slowly, on_sphere_sl
 from tests.support.naive_reader import read_slowly
 from tests.support.shuffling import ShufflingTransaction
 
-pytestmark = [pytest.mark.live, pytest.mark.both_releases]
+pytestmark = pytest.mark.live
 
 NODE, OTHER, OUTSIDE = "ReaderNode", "ReaderOther", "ReaderOutside"
 LINK, LINK2 = "READER_LINK", "READER_LINK_2"
@@ -139,6 +139,7 @@ TWINS = {
 }
 
 
+@pytest.mark.both_releases
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("seed", [1, 2])
 def test_it_reads_what_the_slow_twin_reads(cypher, store, server, seed):
@@ -219,6 +220,7 @@ PLACES = [(12.5, 41.9), (-180.0, 10.0), (180.0, -10.0), (0.0, 90.0), (77.0, -5.5
 TEXTS = ["Graphs of graphs", "the HYPERBOLIC plane, the plane", None, "", "graphs 論文 2024", "plane"]
 
 
+@pytest.mark.both_releases
 def test_dates_times_durations_points_and_texts_become_columns(cypher, store):
     for key, (moment, clock, place, text) in enumerate(zip(MOMENTS, TIMES, PLACES, TEXTS, strict=True)):
         # The driver cannot send a time with an offset.
@@ -298,6 +300,7 @@ def test_attributes_of_labels(cypher, store):
     assert [entry.get("label") for entry in graph.provenance.attribute_recipe] == [NODE, NODE, OTHER]
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("aggregation", ["sum", "min", "max"])
 def test_relationships_weigh_by_their_type(cypher, store, server, weight, aggregation):
@@ -499,6 +502,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.both_releases
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names(cypher, store, name):
     quoted = "`" + name.replace("`", "``") + "`"
@@ -614,6 +618,7 @@ def test_all_nodes_deleted_while_reading(cypher, store):
         store.read_graph(Projection([NODE]), on_progress=delete_all)
 
 
+@pytest.mark.both_releases
 def test_no_statement_is_deprecated_or_draws_a_notification(cypher, store, caplog):
     make_random(cypher, 8, n=20, m=30)
     statements = []

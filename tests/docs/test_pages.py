@@ -44,6 +44,7 @@ def cypher(server):
         )
         run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
         run("DROP INDEX heat_Paper IF EXISTS")
+        run("DROP INDEX _heatStaged_Paper IF EXISTS")
 
 
 @pytest.fixture

@@ -156,6 +156,7 @@ def test_a_killed_server_is_noticed_and_starts_again_with_what_was_committed(thr
     assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_block_even_when_that_fails(heat_home_folder):
     pids = []
 
@@ -170,6 +171,7 @@ def test_it_ends_with_its_block_even_when_that_fails(heat_home_folder):
     assert not psutil.pid_exists(pids[0])
 
 
+@pytest.mark.slow
 def test_a_port_that_is_lost_on_the_way_is_replaced(heat_home_folder, monkeypatch):
     real, calls = launch.choose_ports, []
     with socket.create_server(("127.0.0.1", 0)) as thief:

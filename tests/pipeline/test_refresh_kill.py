@@ -54,6 +54,7 @@ def test_a_refresh_of_a_killed_client_is_finished_or_undone_by_the_next(
     assert snapshot(cypher)["indexes"] == clean["indexes"]
 
 
+@pytest.mark.slow
 def test_a_server_killed_during_a_refresh(throwaway_server):
     local = throwaway_server
     server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)

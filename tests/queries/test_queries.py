@@ -51,7 +51,6 @@ def test_parameters_stand_at_the_top_with_defaults(name):
     assert len(declared(name)) == text.count(":param")
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("n", [N, 1, 0])
 def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, toys, caplog, name, n):

@@ -10,6 +10,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
 from tests.support.live_graph import make_ring, open_cypher, ring_graph
 from tests.support.query_toy import NEW, N, ask, same
+from tests.support.slow import slow
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -147,7 +148,7 @@ def crowd(server):
         cypher(f"MATCH (n:{made.label}) DETACH DELETE n")
 
 
-@pytest.mark.parametrize("fetch", [1, 12, 60])
+@pytest.mark.parametrize("fetch", [slow(1), 12, slow(60)])
 def test_what_is_certified_is_true_and_what_is_not_gets_there_with_a_larger_fetch(store, crowd, fetch):
     certified = wrong = 0
     for i in range(0, CROWD, 7):

@@ -12,7 +12,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.support.live_graph import open_cypher, random_points, ring_graph
 
-pytestmark = [pytest.mark.live, pytest.mark.both_releases]
+pytestmark = pytest.mark.live
 
 N = 10_000
 LABEL, CONSTRAINT = "PlannedNode", "planned_key"

@@ -329,6 +329,7 @@ def test_the_worker_says_what_it_does_and_fails_with_one_line(server, papers, tm
     assert len(told.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_restarts_is_waited_for(throwaway_server):
     local = throwaway_server
     server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)

@@ -1,8 +1,8 @@
 """Live Neo4j servers for the tests, and an environment that a developer's own settings cannot reach.
 
 - ``server``: a server of each release, started when the first test asks for it and stopped when the last is
-  done, passed or failed. A test runs on the newest release; on the other it is ``slow``, unless it is marked
-  ``both_releases``. ``one_release`` and ``--server-version 5.26`` keep to one.
+  done, passed or failed. A test runs on one release, by its room; on the other it is ``slow``, unless it is
+  marked ``both_releases``. ``one_release`` and ``--server-version 5.26`` keep to one.
 - ``store``, ``connection_settings``: the same server, as a connected store or as address, user, password.
 - ``cypher``: a function that runs any statement there, past the package.
 - ``throwaway_server``: a server of its own that a test may stop, kill or break.
@@ -27,7 +27,7 @@ from hypothesis import HealthCheck, settings
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.local_server.folders import heat_home
-from heat_neo4j.local_server.releases import RELEASES
+from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer
 
 if TYPE_CHECKING:
@@ -40,7 +40,9 @@ HEAP, PAGE_CACHE = "768m", "256m"
 START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
 OUTSIDE = "outside"
 NEWEST = next(reversed(RELEASES))
-SERVERS_OF_NEWEST = 2
+# Rooms whose statements are of the newest release's Cypher, too; the others' tests run on the release that
+# `heat server` starts.
+ROOMS_OF_NEWEST = ("database", "queries")
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 # A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.
 LESS_COMPILING = (
@@ -88,7 +90,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "server" not in metafunc.fixturenames:
         return
-    first, *others = _series(metafunc.config)
+    first, *others = sorted(
+        _series(metafunc.config), key=lambda series: series != _release_of(metafunc.definition)
+    )
     marks = {mark.name for mark in metafunc.definition.iter_markers()}
     if "one_release" in marks:
         others = []
@@ -99,22 +103,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one server together; two processes, each with a server each, share the newest."""
-    live: dict[str, list[pytest.Item]] = {}
+    """Keep the tests of one server together: one process starts it."""
     for item in items:
-        if item.get_closest_marker("xdist_group"):
-            continue
-        series = _server_of(item)
-        if series == NEWEST:
-            live.setdefault(item.location[0], []).append(item)
-        elif series:
+        if (series := _server_of(item)) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(series))
-    sizes = [0] * SERVERS_OF_NEWEST
-    for tests in sorted(live.values(), key=len, reverse=True):
-        number = sizes.index(min(sizes))
-        sizes[number] += len(tests)
-        for item in tests:
-            item.add_marker(pytest.mark.xdist_group(f"{NEWEST} server {number}"))
+
+
+def _release_of(test: pytest.Item) -> str:
+    """Return the release that a test runs on if it runs on one."""
+    room = test.path.relative_to(Path(__file__).parent).parts[0]
+    return NEWEST if room in ROOMS_OF_NEWEST else DEFAULT_SERIES
 
 
 def _server_of(item: pytest.Item) -> str | None:
@@ -124,11 +122,11 @@ def _server_of(item: pytest.Item) -> str | None:
 
 
 def _series(config: pytest.Config) -> list[str]:
-    """Return the releases to test, the one that every test runs on first."""
+    """Return the releases to test."""
     if "HEAT_TEST_NEO4J_URI" in os.environ:
         return [OUTSIDE]
     chosen = config.getoption("--server-version")
-    return [chosen] if chosen else list(reversed(RELEASES))
+    return [chosen] if chosen else list(RELEASES)
 
 
 def new_home(folder: Path) -> Path:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from heat_neo4j.database.publish.protocol import PUBLICATION, UNDO, Step
@@ -76,8 +77,8 @@ class Reader(NamedTuple):
     read: int = -1  # -1: not begun
 
 
-class State(NamedTuple):
-    """Everything that is in the database, and where everybody is."""
+class Scene(NamedTuple):
+    """Everything that is in the database, and where the writers are."""
 
     nodes: tuple[Copies, ...]
     links: Links
@@ -86,8 +87,31 @@ class State(NamedTuple):
     holder: int | None = None
     staging: str | None = None
     writers: tuple[Writer, ...] = ()
-    reader: Reader = Reader()
-    mishaps: int = 0  # that have happened
+
+
+class Event(NamedTuple):
+    """What a writer, or a mishap, can make of a scene."""
+
+    name: str
+    scene: Scene
+    mishaps: int = 0  # that it consists of
+    awaited: Version | None = None  # it has to wait for a reader that goes by another version
+
+
+@dataclass(eq=False)
+class Place:
+    """A scene in the search, and the events that are possible there, each with the place after it.
+
+    There is one place for each scene. So a place is known by its identity, which is far cheaper to look up
+    than a scene, and what depends neither on the reader nor on the number of mishaps is found out once.
+    """
+
+    scene: Scene
+    events: list[tuple[Event, Place]] | None = None  # None: not visited yet
+
+
+State = tuple[Place, Reader, int]
+"""Where everybody is: the place, the reader, and how many mishaps have happened."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +128,13 @@ class ViolationError(AssertionError):
     """What must never be, was; the message says what, and the way there."""
 
 
+@cache
 def links_of(run: str) -> frozenset[tuple[str, int]]:
     """Return the links that a run predicts."""
     return frozenset((run, pair) for pair in PAIRS[run])
 
 
-def initial(jobs: Sequence[str]) -> State:
+def initial(jobs: Sequence[str]) -> Scene:
     """Return a database with a version and the one before it, and writers who want something each.
 
     A job is "full", "local", "leaving" (local; the second node leaves) or "rollback".
@@ -118,10 +143,10 @@ def initial(jobs: Sequence[str]) -> State:
     now = Version("r1", "r1", ("r1", "r1"), before=before)
     nodes = (Copies(("r1", "r1"), None, ("r0", ("r0", "r0"))), Copies(("r1", "r1"), None, ("r0", None)))
     links = Links(links_of("r1"), previous=links_of("r0"))
-    return State(nodes, links, now, writers=tuple(Writer(job) for job in jobs))
+    return Scene(nodes, links, now, writers=tuple(Writer(job) for job in jobs))
 
 
-def explore(start: State, mistake: Mistake = Mistake(), mishaps: int = 2) -> int:
+def explore(start: Scene, mistake: Mistake = Mistake(), mishaps: int = 2) -> int:
     """Visit every state that can be reached; return how many there are.
 
     Raises
@@ -129,16 +154,17 @@ def explore(start: State, mistake: Mistake = Mistake(), mishaps: int = 2) -> int
     ViolationError
         If one breaks an invariant.
     """
-    came_from: dict[State, tuple[State, str] | None] = {start: None}
-    frontier = [start]
+    places = {start: Place(start)}
+    first = places[start], Reader(), 0
+    came_from: dict[State, tuple[State, str] | None] = {first: None}
+    frontier = [first]
     while frontier:
         reached = []
         for state in frontier:
             try:
-                check(state)
-                successors = list(events(state, mistake, mishaps))
-                if all(writer.is_dead or not writer.todo for writer in state.writers):
-                    check_recovery(state, mistake)
+                if state[0].events is None:
+                    visit(state[0], places, mistake)
+                successors = list(following(state, mishaps))
             except ViolationError as violation:
                 raise ViolationError(f"{violation}: {' / '.join(way(came_from, state))}") from None
             for name, successor in successors:
@@ -147,6 +173,17 @@ def explore(start: State, mistake: Mistake = Mistake(), mishaps: int = 2) -> int
                     reached.append(successor)
         frontier = reached
     return len(came_from)
+
+
+def visit(place: Place, places: dict[Scene, Place], mistake: Mistake) -> None:
+    """See that nothing is wrong at a place that is reached for the first time, and find its events."""
+    database = place.scene._replace(holder=None, writers=())
+    check(database)
+    if all(writer.is_dead or not writer.todo for writer in place.scene.writers):
+        check_recovery(database, mistake)
+    place.events = [
+        (event, places.setdefault(event.scene, Place(event.scene))) for event in events(place.scene, mistake)
+    ]
 
 
 def way(came_from: dict[State, tuple[State, str] | None], state: State) -> list[str]:
@@ -161,59 +198,66 @@ def way(came_from: dict[State, tuple[State, str] | None], state: State) -> list[
 # What can happen next.
 
 
-def events(state: State, mistake: Mistake, mishaps: int) -> Iterator[tuple[str, State]]:
+def following(state: State, most_mishaps: int) -> Iterator[tuple[str, State]]:
     """Yield the name of each event that is possible, and the state after it."""
-    may_fail = state.mishaps < mishaps
-    for number, writer in enumerate(state.writers):
+    place, reader, mishaps = state
+    may_fail = mishaps < most_mishaps
+    assert place.events is not None
+    for event, after in place.events:
+        is_held_up = event.awaited is not None and reader.version not in (None, event.awaited)
+        if not is_held_up and (may_fail or not event.mishaps):
+            yield event.name, (after, reader, mishaps + event.mishaps)
+    name, next_reader = read_on(place.scene, reader)
+    yield name, (place, next_reader, mishaps)
+    if may_fail and reader.read >= 0:
+        yield "the server restarts", (place, Reader(), mishaps + 1)
+
+
+def events(scene: Scene, mistake: Mistake) -> Iterator[Event]:
+    """Yield what each writer can do next, and what can happen to it."""
+    for number, writer in enumerate(scene.writers):
         if writer.is_dead or not writer.todo:
             continue
-        statement = writer.todo[0]
-        after = applied(state, number, mistake, may_take_over=may_fail)
-        if after is not None:
-            yield f"{number}: {statement[0]}", after
-            if may_fail and after.writers[number].todo != writer.todo and not after.writers[number].is_loser:
-                # The answer is lost: the statement has taken effect, and is sent again.
-                again = after.writers[number]._replace(todo=writer.todo)
-                yield f"{number}: {statement[0]}, answer lost", put(after, number, again, failed=True)
-        if may_fail:
-            yield f"{number} dies", put(state, number, writer._replace(is_dead=True), failed=True)
-    yield from reads(state)
-    if may_fail and state.reader.read >= 0:
-        yield "the server restarts", state._replace(reader=Reader(), mishaps=state.mishaps + 1)
+        name = writer.todo[0][0]
+        after = applied(scene, number, mistake)
+        next_writer = after.writers[number]
+        mishaps = int(name == "take" and is_held(scene, number))
+        awaited = scene.published if name == "await" and not next_writer.is_loser else None
+        yield Event(f"{number}: {name}", after, mishaps, awaited)
+        if next_writer.todo != writer.todo and not next_writer.is_loser:
+            # The answer is lost: the statement has taken effect, and is sent again.
+            again = put(after, number, next_writer._replace(todo=writer.todo))
+            yield Event(f"{number}: {name}, answer lost", again, mishaps + 1, awaited)
+        yield Event(f"{number} dies", put(scene, number, writer._replace(is_dead=True)), 1)
 
 
-def put(state: State, number: int, writer: Writer, *, failed: bool = False) -> State:
-    """Return the state with another state of one writer."""
-    writers = (*state.writers[:number], writer, *state.writers[number + 1 :])
-    return state._replace(writers=writers, mishaps=state.mishaps + failed)
+def put(scene: Scene, number: int, writer: Writer) -> Scene:
+    """Return the scene with another state of one writer."""
+    return scene._replace(writers=(*scene.writers[:number], writer, *scene.writers[number + 1 :]))
 
 
-def reads(state: State) -> Iterator[tuple[str, State]]:
-    """Yield what the reader by version can do next."""
-    reader = state.reader
-    if reader.read == -1:
-        yield "reader: version", state._replace(reader=Reader(state.published, 0))
-        return
-    assert reader.version is not None
+def read_on(scene: Scene, reader: Reader) -> tuple[str, Reader]:
+    """Return the name of what the reader by version does next, and where it is then."""
+    if reader.version is None:
+        return "reader: version", Reader(scene.published, 0)
     if reader.read < len(NODES):
-        seen = value_of(state.nodes[reader.read], reader.version)
+        seen = value_of(scene.nodes[reader.read], reader.version)
         if seen != reader.version.expected[reader.read]:
             raise ViolationError(f"a reader of {reader.version.run} saw {seen} on node {reader.read}")
-        yield f"reader: node {reader.read}", state._replace(reader=reader._replace(read=reader.read + 1))
-        return
-    see_links(state, reader.version, f"a reader of {reader.version.run}")
-    if not set(reader.version.indexes) <= state.indexes:
+        return f"reader: node {reader.read}", Reader(reader.version, reader.read + 1)
+    see_links(scene, reader.version, f"a reader of {reader.version.run}")
+    if not set(reader.version.indexes) <= scene.indexes:
         raise ViolationError(f"a reader of {reader.version.run} asked an index that is not there")
     found = {
         node
-        for node, here in enumerate(state.nodes)
+        for node, here in enumerate(scene.nodes)
         for index in reader.version.indexes
         if (here.plain if index == "plain" else here.staged) == read_copy(here, reader.version)
     }
     missing = {node for node in NODES if reader.version.expected[node] is not None} - found
     if missing:
         raise ViolationError(f"the indexes of {reader.version.run} lack nodes {missing}")
-    yield "reader: done", state._replace(reader=Reader())
+    return "reader: done", Reader()
 
 
 def value_of(node: Copies, version: Version) -> str | None:
@@ -222,9 +266,9 @@ def value_of(node: Copies, version: Version) -> str | None:
     return copy[1] if copy is not None and copy[0] == version.space else None
 
 
-def see_links(state: State, version: Version, who: str) -> None:
+def see_links(scene: Scene, version: Version, who: str) -> None:
     """See that the links of a version are where its readers look for them."""
-    seen = state.links.staged if version.is_staged else state.links.plain
+    seen = scene.links.staged if version.is_staged else scene.links.plain
     if missing := links_of(version.run) - seen:
         raise ViolationError(f"{who} did not see the links {set(missing)} of {version.run}")
 
@@ -237,7 +281,8 @@ def read_copy(node: Copies, version: Version) -> Copy | None:
 # What each statement does.
 
 
-def statements(mistake: Mistake, steps: Sequence[Step]) -> tuple[tuple[str, int], ...]:
+@cache
+def statements(mistake: Mistake, steps: tuple[Step, ...]) -> tuple[tuple[str, int], ...]:
     """Return the statements of some steps, each with the node that it is about."""
     switch = ["switch"] if mistake.is_one_pointer else ["half", "switch"]
     names = {
@@ -261,44 +306,38 @@ def statements(mistake: Mistake, steps: Sequence[Step]) -> tuple[tuple[str, int]
     return tuple(statement for step in steps for statement in of[step])
 
 
-def left_over(state: State, mistake: Mistake) -> tuple[tuple[str, int], ...]:
+def left_over(scene: Scene, mistake: Mistake) -> tuple[tuple[str, int], ...]:
     """Return the statements by which the next holder of the lease finishes or undoes what is half done."""
-    if state.staging is None:
+    if scene.staging is None:
         return ()
-    if not state.published.is_staged:
+    if not scene.published.is_staged:
         return statements(mistake, UNDO)
     return statements(mistake, mistake.steps[mistake.steps.index(Step.SWITCH_TO_STAGED) + 1 :])
 
 
-def applied(state: State, number: int, mistake: Mistake, *, may_take_over: bool) -> State | None:
-    """Return the state after a writer's next statement; None if it has to wait."""
-    writer = state.writers[number]
+def applied(scene: Scene, number: int, mistake: Mistake) -> Scene:
+    """Return the scene after a writer's next statement."""
+    writer = scene.writers[number]
     name, node = writer.todo[0]
     if name == "take":
-        return taken(state, number, mistake, may_take_over=may_take_over)
-    if mistake.is_fenced and state.holder != number:
-        return put(state, number, writer._replace(todo=(), is_loser=True))
-    if name == "await" and state.reader.version not in (None, state.published):
-        return None
+        todo = (*left_over(scene, mistake), ("register", 0))
+        writer = writer._replace(todo=todo, coming=scene.published, made=None)
+        return put(scene._replace(holder=number), number, writer)
+    if mistake.is_fenced and scene.holder != number:
+        return put(scene, number, writer._replace(todo=(), is_loser=True))
     if name == "register":
-        coming = coming_version(state.published, writer.job, f"w{number}")
+        coming = coming_version(scene.published, writer.job, f"w{number}")
         steps = () if coming is None else statements(mistake, mistake.steps)
         writer = writer._replace(coming=coming, todo=(*writer.todo[:1], *steps, ("release", 0)))
-        state = state._replace(staging=None if coming is None else coming.run)
+        scene = scene._replace(staging=None if coming is None else coming.run)
     else:
-        state, writer = changed(state, writer, name, node, mistake)
-    return put(state, number, writer._replace(todo=writer.todo[1:]))
+        scene, writer = changed(scene, writer, name, node, mistake)
+    return put(scene, number, writer._replace(todo=writer.todo[1:]))
 
 
-def taken(state: State, number: int, mistake: Mistake, *, may_take_over: bool) -> State | None:
-    """Take the lease: nobody holds it, its holder is dead, or its time is up."""
-    holder = state.holder
-    is_lapsed = holder not in (None, number) and not state.writers[holder].is_dead
-    if is_lapsed and not may_take_over:
-        return None
-    todo = (*left_over(state, mistake), ("register", 0))
-    writer = state.writers[number]._replace(todo=todo, coming=state.published, made=None)
-    return put(state._replace(holder=number), number, writer, failed=is_lapsed)
+def is_held(scene: Scene, number: int) -> bool:
+    """Return whether another writer, who is alive, holds the lease: to take it, its time must be up."""
+    return scene.holder not in (None, number) and not scene.writers[scene.holder].is_dead
 
 
 def coming_version(published: Version, job: str, run: str) -> Version | None:
@@ -340,15 +379,15 @@ def settled(here: Copies, coming: Version) -> Copies:
     return here._replace(plain=plain, previous=(before.run, here.plain))
 
 
-def changed(state: State, writer: Writer, name: str, node: int, mistake: Mistake) -> tuple[State, Writer]:
+def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake) -> tuple[Scene, Writer]:
     """Return what a statement makes of the database, and of what its writer knows."""
-    here, coming = state.nodes[node], writer.coming
+    here, coming = scene.nodes[node], writer.coming
     if name == "release":
-        return state._replace(holder=None), writer
+        return scene._replace(holder=None), writer
     assert coming is not None
     if "links" in name:
-        return state._replace(
-            links=changed_links(state.links, coming, writer.job, name, node, mistake)
+        return scene._replace(
+            links=changed_links(scene.links, coming, writer.job, name, node, mistake)
         ), writer
     match name:
         case "stage":
@@ -356,7 +395,7 @@ def changed(state: State, writer: Writer, name: str, node: int, mistake: Mistake
         case "index staged":
             is_same_space = coming.before is not None and coming.space == coming.before.space
             indexes = ("staged", "plain") if is_same_space else ("staged",)
-            state = state._replace(indexes=state.indexes | {"staged"})
+            scene = scene._replace(indexes=scene.indexes | {"staged"})
             writer = writer._replace(coming=coming._replace(indexes=indexes))
         case "make staged":
             writer = writer._replace(made=coming._replace(is_staged=True))
@@ -364,21 +403,21 @@ def changed(state: State, writer: Writer, name: str, node: int, mistake: Mistake
             writer = writer._replace(made=coming._replace(is_staged=False, indexes=("plain",)))
         case "half":
             assert writer.made is not None
-            state = state._replace(published=writer.made._replace(indexes=state.published.indexes))
+            scene = scene._replace(published=writer.made._replace(indexes=scene.published.indexes))
         case "switch":
             assert writer.made is not None
-            state = state._replace(published=writer.made)
+            scene = scene._replace(published=writer.made)
             writer = writer._replace(coming=writer.made)
         case "settle":
             here = settled(here, coming)
         case "index plain":
-            state = state._replace(indexes=state.indexes | {"plain"})
+            scene = scene._replace(indexes=scene.indexes | {"plain"})
         case "unstage":
             here = here._replace(staged=None)
         case "end":
-            state = state._replace(staging=None)
-    nodes = tuple(here if other == node else copies for other, copies in enumerate(state.nodes))
-    return state._replace(nodes=nodes), writer
+            scene = scene._replace(staging=None)
+    nodes = tuple(here if other == node else copies for other, copies in enumerate(scene.nodes))
+    return scene._replace(nodes=nodes), writer
 
 
 def changed_links(links: Links, coming: Version, job: str, name: str, batch: int, mistake: Mistake) -> Links:
@@ -409,15 +448,16 @@ def changed_links(links: Links, coming: Version, job: str, name: str, batch: int
 # What must always be.
 
 
-def check(state: State) -> None:
+@cache
+def check(scene: Scene) -> None:
     """See that nothing is torn or lost.
 
     The published version can be read whole by version. Before its first switch and after its second a plain
     reader reads exactly the published version, in between each node of that or of the one before. At rest
     nothing is staged, and the version before can be had back.
     """
-    published = state.published
-    for node, here in enumerate(state.nodes):
+    published = scene.published
+    for node, here in enumerate(scene.nodes):
         seen, plain = value_of(here, published), here.plain and here.plain[1]
         if seen != published.expected[node]:
             raise ViolationError(f"node {node} of the published version {published.run} is lost: {seen}")
@@ -426,20 +466,20 @@ def check(state: State) -> None:
             known.add(published.before.expected[node])
         if plain not in known:
             raise ViolationError(f"a plain reader saw {plain} on node {node} of {published.run}")
-    see_links(state, published, "a reader now")
-    check_plain_links(state)
-    if not set(published.indexes) <= state.indexes:
+    see_links(scene, published, "a reader now")
+    check_plain_links(scene)
+    if not set(published.indexes) <= scene.indexes:
         raise ViolationError(f"an index of {published.run} is missing")
-    if state.staging is None:
-        check_rest(state)
+    if scene.staging is None:
+        check_rest(scene)
 
 
-def check_plain_links(state: State) -> None:
+def check_plain_links(scene: Scene) -> None:
     """See that a plain reader reads the links of the published version.
 
     While it lies staged they are of that or of the one before, and of a pair of both there always is one.
     """
-    published, plain = state.published, state.links.plain
+    published, plain = scene.published, scene.links.plain
     links = links_of(published.run)
     if not published.is_staged:
         if plain != links:
@@ -453,20 +493,20 @@ def check_plain_links(state: State) -> None:
         raise ViolationError(f"a plain reader saw no link between the pairs {missing}")
 
 
-def check_rest(state: State) -> None:
+def check_rest(scene: Scene) -> None:
     """See that nothing is staged, and that the version before can be had back."""
-    published = state.published
-    staged = (state.links.staged, *(here.staged for here in state.nodes))
+    published = scene.published
+    staged = (scene.links.staged, *(here.staged for here in scene.nodes))
     if published.is_staged or any(staged):
         raise ViolationError("something is staged at rest")
-    if "plain" not in state.indexes:
+    if "plain" not in scene.indexes:
         raise ViolationError("the plain index is missing at rest")
     before = published.before
     if before is None:
         return
-    if state.links.previous != links_of(before.run):
+    if scene.links.previous != links_of(before.run):
         raise ViolationError(f"links of {before.run}, to be rolled back to, are lost")
-    for node, here in enumerate(state.nodes):
+    for node, here in enumerate(scene.nodes):
         is_kept = here.previous is not None and here.previous[0] == before.run
         copy = here.previous[1] if is_kept and here.previous is not None else here.plain
         value = copy[1] if copy is not None and (is_kept or copy[0] == before.space) else None
@@ -474,14 +514,12 @@ def check_rest(state: State) -> None:
             raise ViolationError(f"node {node} of {before.run}, to be rolled back to, is lost: {value}")
 
 
-def check_recovery(state: State, mistake: Mistake) -> None:
+@cache
+def check_recovery(database: Scene, mistake: Mistake) -> None:
     """See that the next holder of the lease puts everything right, whatever has died."""
-    state = state._replace(reader=Reader(), holder=len(state.writers))
-    repairer = Writer("rollback", todo=left_over(state, mistake), coming=state.published)
-    state = state._replace(writers=(*state.writers, repairer))
-    while state.writers[-1].todo:
-        after = applied(state, len(state.writers) - 1, mistake, may_take_over=False)
-        assert after is not None
-        state = after
-    check(state)
-    check_rest(state)
+    repairer = Writer("rollback", todo=left_over(database, mistake), coming=database.published)
+    scene = database._replace(holder=0, writers=(repairer,))
+    while scene.writers[0].todo:
+        scene = applied(scene, 0, mistake)
+    check(scene)
+    check_rest(scene)

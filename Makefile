@@ -12,8 +12,8 @@ INSTALLED := $(VENV)/.installed
 demo: $(INSTALLED)
 	$(BIN)/heat demo
 
-# The slowest 20 are shown at the end.
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 20
+# One process for each release's server, and one for the rest. The slowest 20 are shown at the end.
+PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --durations 20
 
 test: browser
 	$(MAKE) --no-print-directory --jobs=2 quick-tests lint

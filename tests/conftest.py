@@ -103,10 +103,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of one server together: one process starts it."""
+    """Keep the tests of one server, or else of one file, together: one process makes what they share."""
     for item in items:
-        if (series := _server_of(item)) and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(series))
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(_server_of(item) or item.location[0]))
 
 
 def _release_of(test: pytest.Item) -> str:

@@ -579,6 +579,7 @@ def test_a_transaction_that_is_repeated_counts_once(cypher, store, small_chunks,
     make_random(cypher, 7)
     plain = bits(store.read_graph(ALL))
     monkeypatch.setattr("neo4j._sync.work.session.sleep", lambda _: None)
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.0)
     faulty = {"failed": set(), "error": error}
     monkeypatch.setattr(connection, "Transaction", type("_", (FailingOnce,), faulty))
     assert bits(store.read_graph(ALL)) == plain

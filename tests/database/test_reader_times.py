@@ -152,6 +152,7 @@ def test_a_transaction_that_is_repeated_counts_once(cypher, store, monkeypatch):
     make(cypher, "mixed", 3)
     plain = store.read_graph(PROJECTION)
     monkeypatch.setattr("neo4j._sync.work.session.sleep", lambda _: None)
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.0)
     failing = type("_", (FailingOnce,), {"failed": set()})
     monkeypatch.setattr(connection, "Transaction", failing)
     repeated = store.read_graph(PROJECTION)

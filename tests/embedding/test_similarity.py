@@ -12,8 +12,6 @@ from heat_neo4j.embedding.similarity import near_attributes
 from heat_neo4j.errors import ConfigError
 from tests.support import naive
 
-pytestmark = pytest.mark.xdist_group("similarity")  # its kernels are compiled once
-
 N = 300
 
 

@@ -16,8 +16,6 @@ from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.prediction import LinkProbability, predict_links
 
-pytestmark = pytest.mark.xdist_group("browser")  # one browser
-
 N = 60
 HOSTILE = [
     "</script><script>alert(1)</script>",

@@ -138,6 +138,7 @@ def test_a_second_start_changes_nothing_and_a_stop_and_start_keeps_everything(th
     assert query(server, "MATCH (n:Kept) RETURN n.value AS value")[0]["value"] == 42
 
 
+@pytest.mark.slow
 def test_a_killed_server_is_noticed_and_starts_again_with_what_was_committed(throwaway_server):
     server, pid = throwaway_server, throwaway_server.status().pid
     query(server, "CREATE (:Kept {value: 43})")

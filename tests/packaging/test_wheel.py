@@ -11,8 +11,6 @@ import heat_neo4j
 from heat_neo4j.local_server.releases import RELEASES
 from tests.support.environments import Environment
 
-pytestmark = pytest.mark.xdist_group("wheel")  # one environment
-
 ROOT = Path(__file__).parents[2]
 LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in RELEASES.values()}
 

@@ -160,7 +160,8 @@ def test_readers_are_told_of_the_most_general_nodes(store, cypher, graph, monkey
     assert core == [graph.node_ids[i] for i in order[:limit]]
 
 
-@pytest.mark.parametrize("kind", [slow("hyperboloid"), "klein"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["hyperboloid", "klein"])
 def test_the_index_holds_points_of_the_ball_whatever_is_stored(store, cypher, graph, kind):
     points = random_points(N, 3)
     store.write_embedding(graph, points, names=NAMES, coordinates=kind)
@@ -202,6 +203,7 @@ def test_indexes_of_the_same_dimension_go_on(store, cypher, graph):
     assert cypher(empty, index=STAGED) == [{"n": 0}]
 
 
+@pytest.mark.slow
 def test_links_alone_leave_the_index_as_it_is(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     before = {key: model_node(cypher)[key] for key in FACTS}
@@ -259,6 +261,7 @@ def test_nodes_of_several_labels_get_few_indexes(store, cypher, graph):
     cypher("MATCH (n:`Index``Third`) DETACH DELETE n")
 
 
+@pytest.mark.slow
 def test_a_label_outside_the_projection_is_not_used_where_one_of_it_will_do(store, cypher, graph):
     cypher(f"MATCH (n:`{LABEL}`) SET n:IndexOther")
     assert store.write_embedding(graph, random_points(N, 1), names=NAMES).indexes == (INDEX,)
@@ -283,6 +286,7 @@ def test_nodes_without_a_label_are_published_without_index(store, cypher, graph,
     assert not store.neighbours(graph.node_ids[3], model=NAMES.model, key=None, show=[]).fetch
 
 
+@pytest.mark.slow
 def test_too_many_dimensions_are_published_without_index(store, cypher, graph, caplog, monkeypatch):
     monkeypatch.setattr(vector_indexes, "LARGEST_DIMENSION", 2)
     with caplog.at_level(logging.WARNING, logger="heat_neo4j"):
@@ -324,7 +328,7 @@ def watched(server, store, points_of_run):
         store.tracer(None)
 
 
-@pytest.mark.parametrize("d", [3, 5])
+@pytest.mark.parametrize("d", [slow(3), 5])
 def test_readers_have_an_index_that_is_online_at_every_moment(server, store, cypher, graph, d):
     """Before each statement of a run: the plain one; the staged one from the first switch; the plain one."""
     versions = [random_points(N, 1), random_points(N, 2, d=d)]
@@ -579,6 +583,7 @@ def test_a_staged_index_that_cannot_be_is_done_without(store, cypher, graph, dro
     assert set(of_ours(cypher)) == {INDEX, STAGED}
 
 
+@pytest.mark.slow
 def test_an_index_over_our_coordinates_by_another_name_is_left_alone(store, cypher, graph, drop_after):
     store.write_embedding(graph, random_points(N, 1), names=NAMES, index=False)
     cypher(CREATE.format("mine", LABEL, EMBEDDING, 3))
@@ -589,7 +594,7 @@ def test_an_index_over_our_coordinates_by_another_name_is_left_alone(store, cyph
     assert list(of_ours(cypher)) == ["mine"]
 
 
-@pytest.mark.parametrize("action", ["clear", slow("drop"), "new version"])
+@pytest.mark.parametrize("action", [slow("clear"), slow("drop"), "new version"])
 def test_an_index_that_got_the_name_of_ours_since_is_not_dropped(store, cypher, graph, drop_after, action):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     cypher(f"DROP INDEX `{INDEX}`")
@@ -623,6 +628,7 @@ def test_an_index_made_afterwards_is_the_one_that_an_embedding_brings(store, cyp
     assert store.runs(NAMES.model)[0].indexes == (INDEX,)
 
 
+@pytest.mark.slow
 def test_an_index_that_is_as_it_must_be_is_not_touched(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     before, ids = snapshot(cypher), cypher("SHOW INDEXES YIELD id, name")
@@ -633,7 +639,7 @@ def test_an_index_that_is_as_it_must_be_is_not_touched(store, cypher, graph):
     assert (snapshot(cypher), cypher("SHOW INDEXES YIELD id, name")) == (before, ids)
 
 
-@pytest.mark.parametrize("harm", [slow("dropped"), "dimension", slow("similarity"), "told wrong"])
+@pytest.mark.parametrize("harm", [slow("dropped"), "dimension", slow("similarity"), slow("told wrong")])
 def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, harm):
     points = random_points(N, 1)
     store.write_embedding(graph, points, names=NAMES)
@@ -714,7 +720,7 @@ def test_an_index_takes_published_coordinates(store, graph):
         slow("RETURN labels(n) AS labels"),
         "CREATE VECTOR INDEX",
         slow("SHOW INDEXES"),
-        "MERGE (v:HeatVersion",
+        slow("MERGE (v:HeatVersion"),
     ],
 )
 def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store, cypher, graph, words):

@@ -105,7 +105,7 @@ def bare(server):
     yield from opened(server, N, 4, BORDER, index=False)
 
 
-@pytest.fixture(params=["cloud", "bundles", "plane", "bare"])
+@pytest.fixture(params=["cloud", slow("bundles"), "plane", "bare"])
 def any_cloud(request):
     return request.getfixturevalue(request.param)
 

@@ -163,6 +163,7 @@ def test_the_real_library(library_of_this_python):
     assert graph.properties(rows["json"])["summary"].startswith("JSON (JavaScript Object Notation)")
 
 
+@pytest.mark.slow
 def test_the_same_library_gives_the_same_graph(library_of_this_python):
     again = read_import_graph()
     for field in ("source", "target", "weight"):

@@ -11,11 +11,12 @@ from heat_neo4j.embedding import similarity as _similarity
 from heat_neo4j.embedding.similarity import near_attributes
 from heat_neo4j.errors import ConfigError
 from tests.support import naive
+from tests.support.slow import slow
 
 N = 300
 
 
-@pytest.fixture(scope="module", params=["dense", "sparse"])
+@pytest.fixture(scope="module", params=["dense", slow("sparse")])
 def graph(request):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 5, N)

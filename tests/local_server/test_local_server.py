@@ -197,6 +197,7 @@ def damage(folder):
             path.write_bytes(b"\0garbage" * 100)
 
 
+@pytest.mark.slow
 @both_releases
 def test_what_keeps_it_from_starting_is_one_line(throwaway_server):
     server, folder = throwaway_server, throwaway_server.folder
@@ -264,6 +265,7 @@ def finished(process):
     return out
 
 
+@pytest.mark.slow
 def test_two_starts_at_once_start_one_server_without_a_network(heat_home_folder):
     sizes = ("--heap", HEAP, "--page-cache", PAGE_CACHE)
     nowhere = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy"), "http://127.0.0.1:9")

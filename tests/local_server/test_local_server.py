@@ -28,9 +28,7 @@ from ..conftest import HEAP, PAGE_CACHE, START_TIMEOUT
 
 pytestmark = pytest.mark.live
 
-both_releases = pytest.mark.parametrize(
-    "throwaway_server", ["5.26", pytest.param("2026", marks=pytest.mark.slow)], indirect=True
-)
+both_releases = pytest.mark.parametrize("throwaway_server", ["5.26", "2026"], indirect=True)
 
 
 def query(server, statement, **parameters):

@@ -141,7 +141,7 @@ SETTINGS = (
     _number("heat.alpha", OrAuto(_SHARE), "common",
             "Share of steps that follow attributes; 0 is topology only.", 0.2),
     _number("heat.attribute_neighbours", _COUNT, "more",
-            "Teleport only to so many most similar nodes, found approximately (needs pynndescent).  "
+            "Teleport only to so many most similar nodes (beyond 6,000 nodes: about those, by pynndescent).  "
             "[default: to all, exactly]"),
     _number("heat.sigma", OrAuto(_ABOVE_0), "more", "Gaussian width on the hyperbolic distance.", 1.0),
     _number("heat.walks_per_node", _COUNT, "more", "Walks from every node.", 10),

@@ -46,8 +46,8 @@ class HEAT(BaseEstimator):
     alpha : float, default 0.2
         Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
     attribute_neighbours : int, optional
-        Teleport only to so many most similar nodes of each, found approximately by pynndescent (extra
-        ``approximate``). None samples HEAT's own distribution exactly, at any size: see
+        Teleport only to so many most similar nodes of each; beyond 6,000 nodes pynndescent finds them
+        approximately (extra ``approximate``). None samples HEAT's own distribution exactly, at any size: see
         ``training_["attribute_mass_dropped"]``.
     sigma : float, default 1.0
         Width of the Gaussian on hyperbolic distance, above 0.

@@ -29,7 +29,6 @@ __all__ = [
     "scaled",
 ]
 
-
 TABLE_LIMIT = 6000
 """Largest N for which the N x N table of cumulative similarities is used (144 MB in float32 at the limit)."""
 
@@ -220,38 +219,45 @@ def _assemble(*, use_table: bool, **parts: Any) -> Similarity:
     return Similarity(**{**rest, **_EMPTY, **parts, "use_table": use_table})
 
 
-def near_attributes(graph: Graph, k: int, seed: int) -> tuple[Similarity, float]:
-    """Return Y restricted to about the k most similar nodes of each, and the share of mass dropped.
+def near_attributes(
+    graph: Graph, k: int, seed: int, *, table_limit: int = TABLE_LIMIT
+) -> tuple[Similarity, float]:
+    """Return Y restricted to the k most similar nodes of each, and the share of mass dropped.
 
+    Beyond `table_limit` nodes pynndescent finds about those nodes: a ConfigError if it is not installed.
     Weights of the listed nodes are exact; the share is a mean over 256 nodes. A node without any takes
-    topological steps only. One thread searches, so that the same seed gives the same lists. A ConfigError if
-    pynndescent is not installed.
+    topological steps only.
     """
-    if find_spec("pynndescent") is None:
-        raise ConfigError(
-            "attribute_neighbours needs the extra 'approximate': pip install 'heat-neo4j[approximate]'"
-        )
-    from pynndescent import NNDescent
-
     assert graph.attributes is not None
     d, background = scaled(graph.attributes)
-    n, columns = d.shape
-    rows = d.toarray() + background if columns <= _DENSE_COLUMNS else sparse.csr_matrix(d)
-    width = min(k + 1, n)  # a node is its own nearest
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that some lists are short: the dropped mass says so
-        search = NNDescent(
-            rows.astype(np.float32), metric="cosine", n_neighbors=width, random_state=seed % 2**32, n_jobs=1
-        )
-        near = search.neighbor_graph[0].astype(np.int64)
+    n = d.shape[0]
     cosines = _Cosines(d, background)
-    source = np.repeat(np.arange(n), width)
-    weights = cosines.of(source, near.ravel()).reshape(near.shape)
+    if n <= table_limit:
+        near = np.array([np.argsort(-cosines.of_node(u), kind="stable")[:k] for u in range(n)])
+    else:
+        near = _search(d, background, min(k + 1, n), seed)  # a node is its own nearest
+    weights = cosines.of(np.repeat(np.arange(n), near.shape[1]), near.ravel()).reshape(near.shape)
     weights[(near == np.arange(n)[:, None]) | (near < 0)] = 0.0
     near[near < 0] = 0
     positive = np.maximum(weights, 0.0)
     sample = np.random.default_rng(seed).choice(n, size=min(_SAMPLE, n), replace=False)
     return _from_lists(near, positive), _dropped(cosines, sample, positive[sample].sum(axis=1))
+
+
+def _search(d: sparse.csr_array, background: NDArray[np.float64], width: int, seed: int) -> NDArray[Any]:
+    """Return about the `width` nearest rows of each, shape (N, width), by one thread; -1 where none is."""
+    if find_spec("pynndescent") is None:
+        needed = f"attribute_neighbours needs the extra 'approximate' for {d.shape[0]:,} nodes"
+        raise ConfigError(f"{needed}: pip install 'heat-neo4j[approximate]'")
+    from pynndescent import NNDescent
+
+    rows = d.toarray() + background if d.shape[1] <= _DENSE_COLUMNS else sparse.csr_matrix(d)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that some lists are short: the dropped mass says so
+        search = NNDescent(
+            rows.astype(np.float32), metric="cosine", n_neighbors=width, random_state=seed % 2**32, n_jobs=1
+        )
+        return np.asarray(search.neighbor_graph[0], dtype=np.int64)
 
 
 class _Cosines:
@@ -270,13 +276,17 @@ class _Cosines:
         dots = sparse_products(*self._rows, *self._rows, u, v)
         return np.asarray((dots + self._base[u] + self._base[v]) / (self._norm[u] * self._norm[v]))
 
+    def of_node(self, u: int) -> NDArray[np.float64]:
+        """Return max(cos(z_u, z_v), 0) for every v; 0 for u itself."""
+        positive = np.maximum(self.of(np.full(self.n_nodes, u), np.arange(self.n_nodes)), 0.0)
+        positive[u] = 0.0
+        return positive
+
 
 def _dropped(cosines: _Cosines, sample: NDArray[np.int64], listed: NDArray[np.float64]) -> float:
-    everything = np.arange(cosines.n_nodes)
     shares = []
     for node, held in zip(sample.tolist(), listed.tolist(), strict=True):
-        positive = np.maximum(cosines.of(np.full(cosines.n_nodes, node), everything), 0.0)
-        total = positive.sum() - positive[node]
+        total = cosines.of_node(node).sum()
         if total > 0.0:
             shares.append(1.0 - held / total)
     return float(np.clip(np.mean(shares), 0.0, 1.0)) if shares else 0.0

@@ -14,7 +14,7 @@ import pytest
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index import vector_indexes
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish import publication
+from heat_neo4j.database.publish import publication, published_index, removal
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
@@ -354,6 +354,7 @@ def test_readers_have_an_index_that_is_online_at_every_moment(server, store, cyp
     expect_found(cypher, versions[1])
 
 
+@pytest.mark.slow
 def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, graph):
     """By `neighbours`, and by one statement that knows nothing of us, asked without pause."""
     versions = [random_points(N, 1), random_points(N, 2, d=5)]
@@ -419,6 +420,7 @@ def test_an_answer_that_a_later_version_overtook_is_void(store, graph, monkeypat
     assert [each.properties["key"] for each in near.nodes] == answers[1]
 
 
+@pytest.mark.slow
 def test_versions_that_never_rest_are_told(server, store, graph, monkeypatch):
     monkeypatch.setattr(publication, "GRACE_SECONDS", 0.0)  # the reader's transaction is open meanwhile
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
@@ -461,6 +463,7 @@ def test_clearing_leaves_no_index_behind(store, cypher, graph):
     assert snapshot(cypher) == before
 
 
+@pytest.mark.slow
 def test_what_a_dead_run_had_staged_goes_with_the_next(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     die_before_the_switch(store, graph, random_points(N, 2))
@@ -525,9 +528,9 @@ def test_dropping_is_completed_by_dropping_again(store, cypher, graph):
     ("name", "label", "properties"),
     [
         ("mine", LABEL, EMBEDDING),
-        ("mine", "IndexOther", VECTOR),
-        ("mine", LABEL, NAMES.staged.embedding),
-        (INDEX, "IndexOther", "embedding"),
+        pytest.param("mine", "IndexOther", VECTOR, marks=pytest.mark.slow),
+        pytest.param("mine", LABEL, NAMES.staged.embedding, marks=pytest.mark.slow),
+        pytest.param(INDEX, "IndexOther", "embedding", marks=pytest.mark.slow),
         (STAGED, LABEL, "embedding"),
     ],
 )
@@ -658,6 +661,7 @@ def test_an_index_that_is_not_as_it_must_be_is_repaired(store, cypher, graph, ha
     expect_found(cypher, points)
 
 
+@pytest.mark.slow
 def test_an_index_that_failed_is_told_and_made_anew(store, cypher, graph, monkeypatch):
     """No server was brought to fail one; so one that stands is told as failed."""
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
@@ -681,7 +685,11 @@ def test_an_index_that_failed_is_told_and_made_anew(store, cypher, graph, monkey
     ("name", "message"),
     [
         (STAGED, r"a vector index failed: the disk is full; run .* is incomplete"),
-        (INDEX, r"a vector index failed: the disk is full; run .* is published, but plain names"),
+        pytest.param(
+            INDEX,
+            r"a vector index failed: the disk is full; run .* is published, but plain names",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_index_that_fails_while_it_is_built_ends_the_run(store, cypher, graph, monkeypatch, name, message):
@@ -749,6 +757,29 @@ def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store,
     assert list(of_ours(cypher)) == [INDEX, STAGED]
     store.write_embedding(graph, later, names=NAMES)
     assert list(of_ours(cypher)) == [INDEX, STAGED]
+    expect_found(cypher, later)
+
+
+@pytest.mark.parametrize("action", [slow("clear"), "drop"])
+def test_who_is_overtaken_before_it_drops_an_index_drops_none(
+    server, store, cypher, graph, monkeypatch, action
+):
+    store.write_embedding(graph, random_points(N, 1), names=NAMES)
+    later = random_points(N, 2)
+    auth = (server.user, server.password)
+    with Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second:
+
+        def overtake(connection):
+            expire_lease(cypher, NAMES.model)
+            second.write_embedding(graph, later, names=NAMES, overwrite=True)
+
+        module = removal if action == "clear" else published_index
+        act = store.clear if action == "clear" else store.drop_index
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "await_readers", overtake)
+            with pytest.raises(LeaseHeld, match="was taken over"):
+                act(model=NAMES.model)
+    assert INDEX in of_ours(cypher)
     expect_found(cypher, later)
 
 

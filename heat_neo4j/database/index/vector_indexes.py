@@ -165,9 +165,9 @@ def build_indexes(
 ) -> list[str]:
     """Make the planned indexes, unless they are there and as planned, and wait until they are online.
 
-    `existing` are those of ours that there are; the server is asked if they are not given. `check_lease` is
-    called before one is dropped, which no lock guards. Return the names of the planned ones; a WriteRefused
-    if the user may not make indexes, an index of others is in the way, or the dimension is above 4096.
+    `existing` are those of ours that there are; the server is asked if they are not given. For `check_lease`
+    see `drop_indexes`. Return the names of the planned ones; a WriteRefused if the user may not make indexes,
+    an index of others is in the way, or the dimension is above 4096.
     """
     if plan.dimension > LARGEST_DIMENSION:
         raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
@@ -192,8 +192,7 @@ def build_indexes(
         fit = {name for name, index in there.items() if index.serves(plan)}
         is_whole = fit.issuperset(planned)
         if not is_mended and (len(fit) < len(there) or not (is_whole or is_first)):
-            check_lease()
-            drop_indexes(connection, [name for name in there if name not in fit])
+            drop_indexes(connection, [name for name in there if name not in fit], check_lease)
             _make(connection, plan, labels)
             is_mended = True
             continue
@@ -218,9 +217,13 @@ def _make(connection: Connection, plan: IndexPlan, labels: Sequence[str]) -> Non
         _run(connection, statement, {"dimension": plan.dimension}, doing="making an index")
 
 
-def drop_indexes(connection: Connection, names: Sequence[str]) -> None:
-    """Drop indexes, as far as there are any of these names; a WriteRefused if the user may not."""
+def drop_indexes(connection: Connection, names: Sequence[str], check_lease: Callable[[], None]) -> None:
+    """Drop indexes, as far as there are any of these names; a WriteRefused if the user may not.
+
+    `check_lease` is called before each, as no lock guards the dropping of an index.
+    """
     for name in names:
+        check_lease()
         _run(connection, load_statement("write/index_drop", index=name), {}, doing="dropping an index")
 
 

@@ -163,9 +163,7 @@ class Publication:
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
         if EMBEDDING in parts:
-            if unread := self._unread_indexes():
-                self._lease.check()  # as no lock guards the dropping of an index
-                drop_indexes(self._lease.connection, unread)
+            drop_indexes(self._lease.connection, self._unread_indexes(), self._lease.check)
             staged = self._names.staged._asdict()
             self._write_all("write/coordinates_remove", staged, spaces=None)
         if LINKS in parts:
@@ -180,14 +178,9 @@ class Publication:
             if self._version["space"] != self._before.get("space"):
                 self._cover = cover
             return build_indexes(
-                connection,
-                plan,
-                cover,
-                check_lease=self._lease.check,
-                existing=self._existing_indexes,
-                on_progress=self._on_progress,
-                stage=stage,
-            )
+                connection, plan, cover, check_lease=self._lease.check, existing=self._existing_indexes,
+                on_progress=self._on_progress, stage=stage,
+            )  # fmt: skip
         except WriteFailed:
             self._lease.check()  # whose next holder would have dropped it
             raise

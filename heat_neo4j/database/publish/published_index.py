@@ -94,7 +94,7 @@ def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
         if version.get("indexes"):
             switch_version(lease, at_rest(version, NO_INDEX), doing="taking the index away")
             await_readers(connection)
-        drop_indexes(connection, indexes)
+        drop_indexes(connection, indexes, lease.check)
     return tuple(indexes)
 
 

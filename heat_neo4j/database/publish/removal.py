@@ -98,7 +98,7 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
         await_readers(lease.connection)
     if "run" not in after:
         indexes = own_indexes(lease.connection, _names(book, lease.model))
-        drop_indexes(lease.connection, [index.name for index in indexes])
+        drop_indexes(lease.connection, [index.name for index in indexes], lease.check)
     removed = {"coordinates": 0, "links": 0}
     for copy in _unread_copies(book, lease.model, after):
         removed[copy.kind] += _remove(lease, copy)

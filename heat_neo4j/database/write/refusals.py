@@ -64,7 +64,7 @@ def refuse_foreign_values(
     connection: Connection, book: Bookkeeping, names: WriteNames, parts: Sequence[str]
 ) -> None:
     """Refuse property and type names under which the graph has values that no run of this model wrote."""
-    advice = "choose other names, or allow it with --overwrite (overwrite=True)"
+    advice = "choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
         copies = names.placeholders("plain", "staged", "previous")
         statement = load_statement("write/foreign_values", **copies)

@@ -25,6 +25,7 @@ from tests.support.live_graph import (
 )
 from tests.support.plain_reading import plain_links, plain_nodes, written_links, written_nodes
 from tests.support.refresh_checks import crash
+from tests.support.slow import slow
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -54,7 +55,7 @@ def assert_whole(store, graph, seed):
         np.testing.assert_array_equal(getattr(found, name), getattr(links, name)[order])
 
 
-def assert_at_rest(cypher, store, graph, seed, before):
+def assert_at_rest(cypher, store, graph, seed, before, indexed=True):
     """Check that plain names hold version `seed` and nothing else, and that only one before it is kept."""
     assert_whole(store, graph, seed)
     node = published_node(cypher, NAMES.model)
@@ -68,8 +69,9 @@ def assert_at_rest(cypher, store, graph, seed, before):
         "previous links": {node["previousRun"]: 30},
     }
     assert not {"staging", "leaseHolder", "publishing"} & node.keys()
-    assert node["indexes"] == [NAMES.index_of(LABEL)]
-    assert index_names(cypher) == [NAMES.staged_index_of(LABEL), NAMES.index_of(LABEL)]
+    index = NAMES.index_of(LABEL)
+    assert node.get("indexes", []) == [index][:indexed]
+    assert index_names(cypher) == [NAMES.staged_index_of(LABEL), index][: 2 * indexed]
     assert {record.status for record in store.runs(NAMES.model) if record.run_id != run} <= {"superseded"}
     store.roll_back(NAMES.model)
     assert_whole(store, graph, before)
@@ -83,9 +85,9 @@ def index_names(cypher):
     return [row["name"] for row in rows]
 
 
-def killed(work, *arguments):
+def killed(work, *arguments, **options):
     """Let a process do some work, before the end of which it must die."""
-    child = processes.Process(target=work, args=arguments)
+    child = processes.Process(target=work, args=arguments, kwargs=options)
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
@@ -97,40 +99,46 @@ SETTLING_LINKS = Statement((NAMES.link_type + "_STAGED`", "SET p = properties(s)
 UNSTAGING_LINKS = Statement((NAMES.link_type + "_STAGED`", "DELETE p"))
 
 
+indexed_or_not = pytest.mark.parametrize("index", [False, slow(True)])
+
+
+@indexed_or_not
 @pytest.mark.parametrize(
     ("die_at", "is_published"),
     [(STAGING_LINKS, False), (SETTLING, True), (SETTLING_LINKS, True), (UNSTAGING_LINKS, True)],
     ids=["staging", "between the switch and settling", "settling", "unstaging"],
 )
 def test_a_publication_of_a_killed_client_is_undone_or_finished_by_the_next(
-    server, store, cypher, graph, die_at, is_published
+    server, store, cypher, graph, die_at, is_published, index
 ):
     clean = snapshot(cypher)
     for seed in range(2):
-        write_version(server.settings, graph, NAMES, seed)
-    killed(write_version, server.settings, graph, NAMES, 2, die_at)
+        write_version(server.settings, graph, NAMES, seed, index=index)
+    killed(write_version, server.settings, graph, NAMES, 2, die_at, index=index)
     seed, before = (2, 1) if is_published else (1, 0)
     assert_whole(store, graph, seed)
     assert published_node(cypher, NAMES.model)["staging"] == store.runs(NAMES.model)[0].run_id
     store.prune(NAMES.model)
-    assert_at_rest(cypher, store, graph, seed, before)
+    assert_at_rest(cypher, store, graph, seed, before, index)
     store.clear(model=NAMES.model)
     assert snapshot(cypher) == clean
 
 
-def test_a_rollback_of_a_killed_client_is_finished_by_the_next_run(server, store, cypher, graph):
+@indexed_or_not
+def test_a_rollback_of_a_killed_client_is_finished_by_the_next_run(server, store, cypher, graph, index):
     for seed in range(2):
-        write_version(server.settings, graph, NAMES, seed)
+        write_version(server.settings, graph, NAMES, seed, index=index)
     killed(roll_back_model, server.settings, NAMES, SETTLING_LINKS)
     assert_whole(store, graph, 0)
-    write_version(server.settings, graph, NAMES, 2)
-    assert_at_rest(cypher, store, graph, 2, 0)
+    write_version(server.settings, graph, NAMES, 2, index=index)
+    assert_at_rest(cypher, store, graph, 2, 0, index)
 
 
-def test_a_clear_of_a_killed_client_is_completed_by_another(server, store, cypher, graph):
+@indexed_or_not
+def test_a_clear_of_a_killed_client_is_completed_by_another(server, store, cypher, graph, index):
     clean = snapshot(cypher)
     for seed in range(2):
-        write_version(server.settings, graph, NAMES, seed)
+        write_version(server.settings, graph, NAMES, seed, index=index)
     killed(clear_model, server.settings, NAMES, Statement(("UNWIND batch AS p",)))
     assert not runs_in_graph(cypher, LABEL, NAMES).keys() & {"plain", "previous"}
     store.clear(model=NAMES.model)

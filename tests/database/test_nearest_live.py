@@ -303,9 +303,9 @@ def test_a_node_newer_than_the_run_has_no_neighbours_yet(store, cypher, own):
 
 
 @pytest.mark.parametrize(("k", "fetch"), [(0, 1), (-1, 1), (1, 0)])
-def test_numbers_out_of_range_are_told(store, own, k, fetch):
+def test_numbers_out_of_range_are_told(store, cloud, k, fetch):
     with pytest.raises(ValueError, match="must be at least 1"):
-        store.neighbours("n1", model=own.model, k=k, fetch=fetch)
+        store.neighbours("n1", model=cloud.model, k=k, fetch=fetch)
 
 
 # --- the index ---------------------------------------------------------------------------------------------

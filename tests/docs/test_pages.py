@@ -139,6 +139,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
 @pytest.mark.live
 @pytest.mark.vector_index
 @pytest.mark.one_release
+@pytest.mark.slow
 def test_measuring_and_pictures(files, cypher, server):
     reader = PageReader(files, server, MEASURING)
     reader.run_command(load_command())

@@ -112,6 +112,7 @@ def test_it_reports_nothing_to_anybody(local):
     assert "discovery broadcasts" not in log
 
 
+@pytest.mark.slow
 def test_a_second_start_changes_nothing_and_a_stop_and_start_keeps_everything(throwaway_server):
     server, first = throwaway_server, throwaway_server.status()
     query(server, "CREATE (:Kept {value: 42})")

@@ -51,12 +51,14 @@ def write_version(
     names: WriteNames,
     seed: int,
     die_at: Statement | None = None,
+    *,
+    index: bool = True,
 ) -> None:
     """Publish version `seed` in one run; die before `die_at`, if given."""
     parts = ["embedding", "links"]
     with (
         _doomed(settings, die_at) as store,
-        store.start_run(graph, names=names, parts=parts, batch_size=BATCH) as run,
+        store.start_run(graph, names=names, parts=parts, batch_size=BATCH, index=index) as run,
     ):
         run.write_embedding(random_points(graph.n_nodes, seed), coordinates="hyperboloid")
         run.write_links(random_links(graph.n_nodes, seed))

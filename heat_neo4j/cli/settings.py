@@ -36,7 +36,7 @@ class Setting:
     """One setting, and the option that sets it."""
 
     key: str  # section and name in heat.toml, such as "heat.alpha"
-    type: click.ParamType[Any]
+    type: "click.ParamType[Any]"
     level: Level
     help: str  # it says the default if `default` does not
     default: Any = None
@@ -70,7 +70,7 @@ class Setting:
         return "a list of texts" if self.multiple else _kind(self.type)
 
 
-def _kind(values: click.ParamType[Any]) -> str:
+def _kind(values: "click.ParamType[Any]") -> str:
     if isinstance(values, Count):
         return "a whole number"
     if isinstance(values, Number):
@@ -86,10 +86,10 @@ _ABOVE_0 = Number(min=0, min_open=True)
 _SHARE = Number(0, 1)
 
 
-def _number(key: str, values: click.ParamType[Any], level: Level, text: str, default: Any = None) -> Setting:
-    inner = values.numbers if isinstance(values, OrAuto) else values
-    text = f"{text} Or auto." if isinstance(values, OrAuto) else text
-    return Setting(key, values, level, text, default, metavar="N" if isinstance(inner, Count) else "X")
+def _number(key: str, kind: "click.ParamType[Any]", level: Level, text: str, default: Any = None) -> Setting:
+    inner = kind.numbers if isinstance(kind, OrAuto) else kind
+    text = f"{text} Or auto." if isinstance(kind, OrAuto) else text
+    return Setting(key, kind, level, text, default, metavar="N" if isinstance(inner, Count) else "X")
 
 
 def _property(name: str, text: str) -> Setting:

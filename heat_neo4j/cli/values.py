@@ -22,7 +22,7 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
 
     name = "pair"
 
-    def __init__(self, value_type: click.ParamType[Any]) -> None:
+    def __init__(self, value_type: "click.ParamType[Any]") -> None:
         self.value_type = value_type
 
     def convert(
@@ -70,7 +70,7 @@ class OrAuto(click.ParamType):  # type: ignore[type-arg]
 
     name = "number or auto"
 
-    def __init__(self, numbers: click.ParamType[Any]) -> None:
+    def __init__(self, numbers: "click.ParamType[Any]") -> None:
         self.numbers = numbers
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

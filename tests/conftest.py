@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from heat_neo4j._utils.progress import no_progress
@@ -138,9 +139,10 @@ def new_home(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled():
-    """Compile first: the first run on a machine tells of it, and tests compare what runs tell."""
-    make_ready(no_progress)
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compile first, and once: the first run on a machine tells of it, and tests compare what runs tell."""
+    with FileLock(tmp_path_factory.getbasetemp().parent / "compiling.lock"):
+        make_ready(no_progress)
 
 
 @pytest.fixture(scope="session", autouse=True)

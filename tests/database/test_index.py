@@ -104,6 +104,12 @@ def expect_index(row, label, dimension, over=EMBEDDING):
     assert set(kept) <= {False, "NONE"}
 
 
+def expect_core(core, points, graph):
+    """Check that readers are told of the most general nodes in their order."""
+    order = sorted(range(N), key=lambda i: (points[i, -1], graph.node_ids[i]))
+    assert core == [graph.node_ids[i] for i in order[: publication.CORE_SIZE]]
+
+
 def expect_found(cypher, points, keys=None):
     """Check that readers find nearest points in the published index, which holds those of the ball."""
     node = model_node(cypher)
@@ -142,6 +148,7 @@ def test_an_embedding_brings_an_index_that_readers_are_told_of(store, cypher, gr
     node = model_node(cypher)
     assert (node["vectorProperty"], node["indexes"]) == (EMBEDDING, [INDEX])
     expect_found(cypher, points)
+    expect_core(node["core"], points, graph)
     status = store.index_status(NAMES.model)
     assert (status.problems, status.run, status.dimension) == ((), record.run_id, 3)
     assert [(index.name, index.state, index.percent) for index in status.indexes] == [
@@ -149,15 +156,13 @@ def test_an_embedding_brings_an_index_that_readers_are_told_of(store, cypher, gr
     ]
 
 
-@pytest.mark.parametrize("limit", [slow(publication.CORE_SIZE), 7])
-def test_readers_are_told_of_the_most_general_nodes(store, cypher, graph, monkeypatch, limit):
-    monkeypatch.setattr(publication, "CORE_SIZE", limit)
+@pytest.mark.slow
+def test_readers_are_told_of_so_many_of_the_most_general_nodes(store, cypher, graph, monkeypatch):
+    monkeypatch.setattr(publication, "CORE_SIZE", 7)
     points = random_points(N, 2)
     points[:4] = points[0]
     store.write_embedding(graph, points, names=NAMES)
-    core = model_node(cypher)["core"]
-    order = sorted(range(N), key=lambda i: (points[i, -1], graph.node_ids[i]))
-    assert core == [graph.node_ids[i] for i in order[:limit]]
+    expect_core(model_node(cypher)["core"], points, graph)
 
 
 @pytest.mark.slow
@@ -171,7 +176,7 @@ def test_the_index_holds_points_of_the_ball_whatever_is_stored(store, cypher, gr
 
 
 def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, graph):
-    for seed in range(3):
+    for seed in range(2):
         points = random_points(N, seed, d=2 + seed)
         store.write_embedding(graph, points, names=NAMES)
         published, *staged = of_ours(cypher).values()
@@ -181,8 +186,8 @@ def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, gra
         expect_found(cypher, points)
     store.roll_back(NAMES.model)
     assert list(of_ours(cypher)) == [INDEX, STAGED]
-    expect_index(of_ours(cypher)[INDEX], LABEL, 3)
-    expect_found(cypher, random_points(N, 1, d=3))
+    expect_index(of_ours(cypher)[INDEX], LABEL, 2)
+    expect_found(cypher, random_points(N, 0, d=2))
 
 
 @pytest.mark.both_releases
@@ -616,7 +621,8 @@ def test_an_index_that_got_the_name_of_ours_since_is_not_dropped(store, cypher, 
 # --- made afterwards ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [slow("poincare"), slow("hyperboloid"), "klein"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["poincare", "hyperboloid", "klein"])
 def test_an_index_made_afterwards_is_the_one_that_an_embedding_brings(store, cypher, graph, kind):
     points = random_points(N, 4)
     record = store.write_embedding(graph, points, names=NAMES, coordinates=kind)

@@ -1,5 +1,5 @@
 // The model nodes, each with its published version (null if nothing is), and the run nodes, latest first; a run that is
-// being written is alive as the last batch in any lane of the lease was.
+// being written is alive as the last batch with any lock of the lease was.
 // Parameters: current (true leaves out runs of which nothing is in the graph).
 CALL () {
   MATCH (m:HeatModel {createdBy: 'heat_neo4j'})
@@ -14,8 +14,8 @@ CALL () {
 CALL () {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j'})
   WHERE NOT $current OR size(r.stored) > 0 OR r.status IN ['incomplete', 'removing']
-  OPTIONAL MATCH (m:HeatModel {createdBy: 'heat_neo4j', name: r.model})-[lane:HEAT_LANE]->(m) WHERE r.status = 'incomplete'
-  WITH r, max(lane.heartbeat) AS heartbeat
+  OPTIONAL MATCH (m:HeatModel {createdBy: 'heat_neo4j', name: r.model})-[lock:HEAT_WRITE_LOCK]->(m) WHERE r.status = 'incomplete'
+  WITH r, max(lock.heartbeat) AS heartbeat
   WITH r {.*, heartbeat: heartbeat} AS run
   // One that is deleted meanwhile has lost some of its properties, or all.
   WHERE run.runId IS NOT NULL AND run.model IS NOT NULL AND run.parts IS NOT NULL AND run.status IS NOT NULL

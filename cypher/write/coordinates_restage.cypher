@@ -1,11 +1,11 @@
 // Stage what the last publication replaced, in batches. A node that had no coordinates then is staged as without.
-// Parameters: model, lane, holder, rows (in a batch), before (the run whose version is staged), space (of that version).
+// Parameters: model, lock, holder, rows (in a batch), before (the run whose version is staged), space (of that version).
 MATCH (n) WHERE n.@previous_run = $before
 WITH collect(n) AS nodes
 UNWIND range(0, size(nodes) - 1, $rows) AS begin
 WITH nodes[begin .. begin + $rows] AS batch
 CALL (batch) {
-  @lane
+  @lock
   UNWIND batch AS n
   SET n.@staged_embedding = n.@previous_embedding, n.@staged_radius = n.@previous_radius,
       n.@staged_vector = n.@previous_vector,

@@ -1,13 +1,13 @@
 // Move staged coordinates to their plain names, in batches, and what was there to the names of what was replaced: nodes
 // that are staged, and those of a space that nobody reads any more. A batch that was moved is not moved again.
-// Parameters: model, lane, holder, rows (in a batch), before (the run whose version is replaced, or null: nothing is
+// Parameters: model, lock, holder, rows (in a batch), before (the run whose version is replaced, or null: nothing is
 // kept of it), left (the space that nobody reads any more, or null).
 MATCH (n) WHERE n.@staged_run IS NOT NULL OR n.@run = $left
 WITH collect(n) AS nodes
 UNWIND range(0, size(nodes) - 1, $rows) AS begin
 WITH nodes[begin .. begin + $rows] AS batch
 CALL (batch) {
-  @lane
+  @lock
   UNWIND batch AS n
   WITH n WHERE $before IS NULL OR coalesce(n.@previous_run <> $before, true)
   SET n.@previous_embedding = CASE WHEN $before IS NOT NULL THEN n.@embedding END,

@@ -2,9 +2,9 @@
 // are no points of the Poincare ball, the factors that make such points of the first floats, else null.
 // @projected keeps an element id that was given to another node since from being written to.
 // Counted after it was set: the server passes over a node that was deleted while we waited for it.
-// Parameters: model, lane, holder, ids, values (width floats per id), width, radii, factors, dimension (of the ball),
+// Parameters: model, lock, holder, ids, values (width floats per id), width, radii, factors, dimension (of the ball),
 // space (the run whose training gave the coordinates).
-@lane
+@lock
 UNWIND range(0, size($ids) - 1) AS i
 MATCH (n) WHERE elementId(n) = $ids[i] AND n:@projected
 SET n.@embedding = $values[i * $width .. (i + 1) * $width], n.@radius = $radii[i], n.@run = $space,

@@ -4,8 +4,8 @@
 SET m.leaseHolder = null, m.leaseUntil = null
 WITH m
 CALL (m) {
-  MATCH (m)-[lane:HEAT_LANE]->(m)
-  DELETE lane
+  MATCH (m)-[lock:HEAT_WRITE_LOCK]->(m)
+  DELETE lock
 }
 WITH m WHERE NOT EXISTS { MATCH (:HeatRun {createdBy: 'heat_neo4j', model: m.name}) }
 CALL (m) {

@@ -1,7 +1,7 @@
 // Take the lease of a model, if nobody holds it, its time is over, its holder is dead, or it is ours: one row, which says
-// who holds it now, until when, and which run was being published. No row if the model has no node, or two. The lanes of
+// who holds it now, until when, and which run was being published. No row if the model has no node, or two. The locks of
 // the holder before go, which waits for its batches under way; runs that it was writing write no more.
-// Parameters: model, holder, dead (a holder, or null), seconds, lanes (how many).
+// Parameters: model, holder, dead (a holder, or null), seconds, locks (how many).
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
 SET m.lock = true REMOVE m.lock
 WITH m WHERE m.name IS NOT NULL
@@ -13,13 +13,13 @@ FOREACH (_ IN CASE WHEN free THEN [1] ELSE [] END |
 WITH m, free
 CALL (m, free) {
   WITH m, free WHERE free
-  MATCH (m)-[lane:HEAT_LANE]->(m)
-  DELETE lane
+  MATCH (m)-[lock:HEAT_WRITE_LOCK]->(m)
+  DELETE lock
 }
 CALL (m, free) {
   WITH m, free WHERE free
-  UNWIND range(0, $lanes - 1) AS lane
-  CREATE (m)-[:HEAT_LANE {lane: lane, holder: $holder}]->(m)
+  UNWIND range(0, $locks - 1) AS lock
+  CREATE (m)-[:HEAT_WRITE_LOCK {number: lock, holder: $holder}]->(m)
 }
 CALL (m, free) {
   WITH m, free WHERE free

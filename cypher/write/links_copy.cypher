@@ -1,11 +1,11 @@
 // Copy the predicted links of a run from one type to another, in batches; a repetition adds none.
-// Parameters: model, lane, holder, rows (in a batch), run.
+// Parameters: model, lock, holder, rows (in a batch), run.
 MATCH ()-[p:@source]->() WHERE p.run = $run
 WITH collect(p) AS links
 UNWIND range(0, size(links) - 1, $rows) AS begin
 WITH links[begin .. begin + $rows] AS batch
 CALL (batch) {
-  @lane
+  @lock
   UNWIND batch AS p
   WITH p, startNode(p) AS a, endNode(p) AS b
   MERGE (a)-[q:@target {run: $run}]->(b)

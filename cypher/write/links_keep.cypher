@@ -1,12 +1,12 @@
 // Move what is left of the plain links of a replaced version to the copy that is kept, in batches. A repetition moves
 // what the tries before have left.
-// Parameters: model, lane, holder, rows (in a batch), run (that is replaced).
+// Parameters: model, lock, holder, rows (in a batch), run (that is replaced).
 MATCH ()-[p:@plain]->() WHERE p.run = $run
 WITH collect(p) AS links
 UNWIND range(0, size(links) - 1, $rows) AS begin
 WITH links[begin .. begin + $rows] AS batch
 CALL (batch) {
-  @lane
+  @lock
   UNWIND batch AS p
   WITH p, startNode(p) AS a, endNode(p) AS b
   CREATE (a)-[v:@previous]->(b)

@@ -1,5 +1,5 @@
 // Remove predicted links of one type, in batches: those of some runs, or all but those of one. A user's own stay.
-// Parameters: model, lane, holder, rows (in a batch), runs (null: all), kept (a run, or null), run_id (the form of a
+// Parameters: model, lock, holder, rows (in a batch), runs (null: all), kept (a run, or null), run_id (the form of a
 // run's id).
 MATCH ()-[p:@type]->()
 WHERE p.run IN $runs OR ($runs IS NULL AND p.run =~ $run_id AND ($kept IS NULL OR p.run <> $kept))
@@ -7,7 +7,7 @@ WITH collect(p) AS links
 UNWIND range(0, size(links) - 1, $rows) AS begin
 WITH links[begin .. begin + $rows] AS batch
 CALL (batch) {
-  @lane
+  @lock
   UNWIND batch AS p
   DELETE p
   RETURN count(*) AS written

@@ -1,7 +1,7 @@
 // One batch of predicted links under the staged type, as columns; a repeated batch finds its own links and adds none.
-// Parameters: model, lane, holder, run, ids (element ids of the batch's nodes), source and target (positions in ids),
+// Parameters: model, lock, holder, run, ids (element ids of the batch's nodes), source and target (positions in ids),
 // distance, rank, probability (null, or one per link).
-@lane
+@lock
 UNWIND range(0, size($source) - 1) AS i
 MATCH (a) WHERE elementId(a) = $ids[$source[i]] AND a:@projected
 MATCH (b) WHERE elementId(b) = $ids[$target[i]] AND b:@projected

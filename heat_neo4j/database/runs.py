@@ -34,7 +34,7 @@ LABELS = ("HeatRun", "HeatModel", "HeatVersion", "HeatRequest")
 """What is never part of a graph that is read without naming labels."""
 RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
 """The form of a run's id, as a regular expression: what carries one is ours."""
-TYPES = ("HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
+TYPES = ("HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
 """Relationships between nodes of these."""
 
 

@@ -153,12 +153,12 @@ def test_a_server_killed_while_it_is_read(doomed):
 
 
 def without_lease(graph):
-    lease, lanes = {"leaseHolder", "leaseUntil"}, "HEAT_LANE"
+    lease, locks = {"leaseHolder", "leaseUntil"}, "HEAT_WRITE_LOCK"
     nodes = {
         node: (labels, {name: value for name, value in properties.items() if name not in lease})
         for node, (labels, properties) in graph["nodes"].items()
     }
-    relationships = {each: found for each, found in graph["relationships"].items() if lanes not in found}
+    relationships = {each: found for each, found in graph["relationships"].items() if locks not in found}
     return {**graph, "nodes": nodes, "relationships": relationships}
 
 

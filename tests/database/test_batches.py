@@ -1,4 +1,4 @@
-"""Batches in lanes, halved where the server's memory does not hold them; no row twice or left out."""
+"""Batches with write locks, halved where the server's memory does not hold them; no row twice or left out."""
 
 import threading
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ class Server:
 
     def __init__(self, most, code=OUT_OF_MEMORY):
         self.most, self.code = most, code
-        self.rows, self.refused, self.lanes, self.checks = [], 0, [], 0
+        self.rows, self.refused, self.locks, self.checks = [], 0, [], 0
         self.held = True
 
     def checked(self):
@@ -43,8 +43,8 @@ class Server:
     def run(self, statement, parameters):
         rows = parameters["rows"]
         assert (parameters["model"], parameters["holder"]) == ("m", "h")
-        self.lanes.append(parameters["lane"])
-        if not self.held:  # the lane is gone, so nothing is matched
+        self.locks.append(parameters["lock"])
+        if not self.held:  # the lock is gone, so nothing is matched
             return SimpleNamespace(records=[{"written": 0}])
         if len(rows) > self.most:
             self.refused += 1
@@ -71,16 +71,16 @@ def test_batches_fit_the_server(monkeypatch):
     assert server.rows == list(range(1000))
     assert server.refused == 2  # 400 and 200; 100 is kept to
     assert told == [*range(0, 1000, 100), 1000]
-    assert server.checks == 0  # a batch that wrote held its lane
+    assert server.checks == 0  # a batch that wrote held its lock
 
 
 def test_a_batch_that_writes_nothing_is_a_matter_of_the_lease(monkeypatch):
-    """Its lane may be gone: then another has the lease, and no further batch is sent."""
+    """Its lock may be gone: then another has the lease, and no further batch is sent."""
     server = Server(most=1000)
     server.held = False
     with pytest.raises(LeaseHeld, match="taken over"):
         send(monkeypatch, server)
-    assert server.lanes == [0]
+    assert server.locks == [0]
 
 
 def test_where_the_lease_is_held_a_batch_without_rows_is_of_nodes_that_are_gone(monkeypatch):
@@ -131,8 +131,8 @@ def test_the_ranges_of_a_round_are_written_at_once_and_rounds_one_after_the_othe
     )
     assert written == 1250
     assert sorted(server.rows) == list(range(1250))
-    assert server.lanes.count(0) == 5
-    assert server.lanes.count(1) == 5 + 3
+    assert server.locks.count(0) == 5
+    assert server.locks.count(1) == 5 + 3
     assert told == [*range(0, 1250, 100), 1250]
 
 

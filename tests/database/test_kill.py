@@ -186,7 +186,7 @@ def test_a_server_killed_while_it_writes(doomed):
         written = runs_in_graph(cypher, LABEL, NAMES)
         published = published_node(cypher, NAMES.model)["run"]
         assert written["plain"] == {published: N}
-        assert written["staged"] in ({dead.run_id: BATCH}, {dead.run_id: 2 * BATCH})  # of two lanes
+        assert written["staged"] in ({dead.run_id: BATCH}, {dead.run_id: 2 * BATCH})  # of two at once
 
 
 @pytest.mark.slow

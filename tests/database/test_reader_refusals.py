@@ -221,9 +221,9 @@ BAD = {
     ("asked", "offered", "not_offered"),
     [
         ({"labels": ["Xyzzy"]}, set(), {"HeatModel", "HeatRun", "HeatVersion", "HeatRequest"}),
-        ({"relationships": ["Xyzzy"]}, set(), {"HEAT_LANE", "HEAT_PREVIOUS", "HEAT_PUBLISHED"}),
+        ({"relationships": ["Xyzzy"]}, set(), {"HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED"}),
         ({"attributes": ["xyzzy"]}, {"key", "w", "x"}, {"createdBy", "token", "weight", "ours1", "ours2"}),
-        ({"weight": "xyzzy"}, {"weight"}, {"lane", "x", "rank"}),
+        ({"weight": "xyzzy"}, {"weight"}, {"number", "x", "rank"}),
     ],
 )
 def test_names_of_our_bookkeeping_are_not_offered(store, cypher, monkeypatch, asked, offered, not_offered):
@@ -235,7 +235,7 @@ def test_names_of_our_bookkeeping_are_not_offered(store, cypher, monkeypatch, as
     ours = "{createdBy: 'heat_neo4j', previous: 'x', token: 'x', model: 'x', name: 'x'}"
     cypher(
         f"CREATE (a:HeatModel:{OTHER} {ours})-[:HEAT_PUBLISHED]->(b:HeatRun:{OTHER} {ours}) "
-        f"CREATE (b)-[:HEAT_PREVIOUS]->(b)-[:HEAT_LANE {{lane: 1}}]->(b) "
+        f"CREATE (b)-[:HEAT_PREVIOUS]->(b)-[:HEAT_WRITE_LOCK {{number: 1}}]->(b) "
         f"CREATE (:HeatVersion:{OTHER} {ours}), (:HeatRequest:{OTHER} {ours})"
     )
     monkeypatch.setattr("heat_neo4j.database.read.scope._NAMES_SHOWN", 10_000)

@@ -4,32 +4,32 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heat_neo4j.database.write.batches import disjoint_rounds, equal_parts
+from heat_neo4j.database.write.batches import conflict_free_rounds, equal_parts
 
-lanes = st.integers(1, 4)
+locks = st.integers(1, 4)
 
 
-@given(total=st.integers(0, 1000), lanes=lanes)
-def test_equal_parts_cover_all_rows_once(total, lanes):
-    (ranges,) = equal_parts(total, lanes)
+@given(total=st.integers(0, 1000), locks=locks)
+def test_equal_parts_cover_all_rows_once(total, locks):
+    (ranges,) = equal_parts(total, locks)
     assert [row for begin, end in ranges for row in range(begin, end)] == list(range(total))
     lengths = [end - begin for begin, end in ranges]
-    assert len(lengths) == lanes
+    assert len(lengths) == locks
     assert max(lengths) - min(lengths) <= 1
 
 
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=200, unique=True),
-    lanes=lanes,
+    locks=locks,
 )
-def test_no_two_ranges_of_a_round_share_a_node(pairs, lanes):
+def test_no_two_ranges_of_a_round_share_a_node(pairs, locks):
     source, target = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    order, rounds = disjoint_rounds(source, target, lanes)
-    assert len(rounds) == 2 * lanes - 1
+    order, rounds = conflict_free_rounds(source, target, locks)
+    assert len(rounds) == 2 * locks - 1
     assert [begin for ranges in rounds for begin, _ in ranges[:1]][:1] == [0]
     written = []
     for ranges in rounds:
-        assert len(ranges) == lanes
+        assert len(ranges) == locks
         met = [set(np.append(source[order[b:e]], target[order[b:e]]).tolist()) for b, e in ranges]
         assert sum(map(len, met)) == len(set().union(*met))
         for begin, end in ranges:
@@ -42,7 +42,7 @@ def test_no_two_ranges_of_a_round_share_a_node(pairs, lanes):
 def test_the_meetings_are_about_equally_long():
     rng = np.random.default_rng(0)
     source, target = rng.integers(0, 1000, size=(2, 60_000))
-    _, rounds = disjoint_rounds(source, target, 2)
+    _, rounds = conflict_free_rounds(source, target, 2)
     lengths = np.array([[end - begin for begin, end in ranges] for ranges in rounds])
     assert lengths[1:].max() <= 1.1 * lengths[1:].min()
     assert lengths[0].max() <= 1.1 * lengths[0].min()

@@ -21,10 +21,10 @@ FRAGMENTS = {
     "relationship_filter": Fragment("true"),
     "types": Fragment(":`CITES`"),
     "bound": Fragment(":`CITES`"),
-    "lane": Fragment(load_statement("write/lane_hold")),
+    "lock": Fragment(load_statement("write/lock_hold")),
     "lease": Fragment(load_statement("write/lease_hold")),
 }
-PARTS = {"write/lane_hold", "write/lease_hold"}  # of other statements
+PARTS = {"write/lock_hold", "write/lease_hold"}  # of other statements
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def with_fragments(path):
     """Return a statement that writes, without comments, with what it has of the lease's."""
     codes = {
         name: re.sub(r"//.*", "", statement_text(f"write/{name}"))
-        for name in (path.stem, "lease_hold", "lane_hold")
+        for name in (path.stem, "lease_hold", "lock_hold")
     }
-    return codes[path.stem].replace("@lease", codes["lease_hold"]).replace("@lane", codes["lane_hold"])
+    return codes[path.stem].replace("@lease", codes["lease_hold"]).replace("@lock", codes["lock_hold"])
 
 
 def test_readers_go_by_one_property_that_changes():
@@ -165,19 +165,19 @@ def test_what_changes_a_model_goes_by_its_locked_node():
         for path in (CYPHER / "write").glob("*.cypher")
         if re.search(r"\(m?:HeatModel\b[^)]*\bname\b", path.read_text(encoding="utf-8"))
     }
-    assert by_name == {"model_create", "lane_hold", "lease_take"}  # which locks it, and goes by one alone
+    assert by_name == {"model_create", "lock_hold", "lease_take"}  # which locks it, and goes by one alone
 
 
-def test_every_batch_holds_a_lane_of_the_lease():
-    """What writes to the user's nodes is fenced: without a lane of the holder's it matches nothing."""
+def test_every_batch_holds_a_write_lock_of_the_lease():
+    """What writes to the user's nodes is fenced: without a lock of the holder's it matches nothing."""
     on_users_nodes = re.compile(r"@(?:\w+_)?(?:embedding|radius|run|type|target|previous)\b")
     writes = re.compile(r"\b(?:SET|REMOVE|DELETE|MERGE|CREATE)\b")
     batches = {}
     for path in sorted((CYPHER / "write").glob("*.cypher")):
         code = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
         if writes.search(code) and on_users_nodes.search(code):
-            lane = re.search(r"@lane\b", code)
-            batches[path.stem] = lane is not None and lane.start() < writes.search(code).start()
+            lock = re.search(r"@lock\b", code)
+            batches[path.stem] = lock is not None and lock.start() < writes.search(code).start()
     assert set(batches) == {
         "coordinates_remove", "coordinates_restage", "coordinates_settle", "coordinates_stage",
         "leavers_stage", "links_copy", "links_keep", "links_remove", "links_settle", "links_stage",

@@ -519,7 +519,7 @@ def test_what_dead_runs_left_is_removed(store, cypher, graph):
     expect_in_graph(cypher, published, previous_links=None)
     assert index_names(store) == {INDEX, STAGED_INDEX}
     assert "staging" not in model_node(cypher)
-    assert cypher("MATCH (:HeatModel {name: $m})-[lane:HEAT_LANE]->() RETURN lane", m=MODEL) == []
+    assert cypher("MATCH (:HeatModel {name: $m})-[lock:HEAT_WRITE_LOCK]->() RETURN lock", m=MODEL) == []
     with pytest.raises(LeaseHeld, match="was taken over"):
         run.write_embedding(points_of(1))
     expect_seen(store, cypher, graph, 0, 0)

@@ -13,7 +13,7 @@ from neo4j import exceptions as driver_errors
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish import publication
-from heat_neo4j.database.publish.lease import LANES, Lease
+from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import LeaseHeld, ProjectionError, WriteFailed, WriteRefused
@@ -572,20 +572,20 @@ def test_a_run_that_writes_is_not_cleared_before_its_lease_is_over(store, cypher
     assert snapshot(cypher) == before
 
 
-@pytest.mark.parametrize("lane", range(LANES))
-def test_taking_over_waits_for_the_batches_that_are_being_written(server, store, cypher, graph, lane):
-    """A batch holds its lane; what it wrote must be seen, and removed, by the run that takes over."""
+@pytest.mark.parametrize("lock", range(WRITE_LOCKS))
+def test_taking_over_waits_for_the_batches_that_are_being_written(server, store, cypher, graph, lock):
+    """A batch holds its lock; what it wrote must be seen, and removed, by the run that takes over."""
     undone, records, taking = [], [], threading.Event()
 
     def write_late():
-        with suppress(LeaseHeld):  # a batch that is not under way yet finds its lane gone
+        with suppress(LeaseHeld):  # a batch that is not under way yet finds its lock gone
             earlier.write_embedding(random_points(N, 1))
 
     def take_over():
         records.append(second.write_embedding(graph, random_points(N, 2), names=NAMES))
 
     def look(statement, parameters):
-        if "DELETE lane" in statement:
+        if "DELETE lock" in statement:
             taking.set()
         if "REMOVE n." in statement:
             undone.append(statement)
@@ -604,12 +604,12 @@ def test_taking_over_waits_for_the_batches_that_are_being_written(server, store,
     with (
         Neo4jStore.connect(server.uri, auth=auth, database=server.database) as second,
         store.lease(NAMES.model, seconds=600) as lease,  # which is not renewed meanwhile
-        store.start_run(graph, names=NAMES, batch_size=N // LANES, lease=lease) as earlier,
+        store.start_run(graph, names=NAMES, batch_size=N // WRITE_LOCKS, lease=lease) as earlier,
     ):
         second.tracer(look)
         with cypher.driver.session() as session, session.begin_transaction() as user:
             held = user.run(
-                f"MATCH (n:`{LABEL}` {{key: $key}}) SET n.held = 1 REMOVE n.held", key=N // LANES * lane
+                f"MATCH (n:`{LABEL}` {{key: $key}}) SET n.held = 1 REMOVE n.held", key=N // WRITE_LOCKS * lock
             )
             held.consume()
             threads[0].start()

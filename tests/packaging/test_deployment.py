@@ -546,7 +546,7 @@ def test_the_role_may_write_what_heat_writes():
     text = sent("write")
     labels, types = set(re.findall(r":(Heat\w+)", text)), set(re.findall(r":(HEAT_\w+)", text))
     assert {"HeatModel", "HeatVersion", "HeatRun"} <= labels
-    assert "HEAT_LANE" in types
+    assert "HEAT_WRITE_LOCK" in types
     for right in ("CREATE ON", "DELETE ON", "SET PROPERTY {*}"):
         on_nodes, on_relationships = granted(right)
         assert labels <= set(re.findall(r"Heat\w+", on_nodes))

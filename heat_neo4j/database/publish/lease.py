@@ -15,10 +15,10 @@ from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import write, write_batches
 from heat_neo4j.errors import HeatError, LeaseHeld, WriteFailed
 
-__all__ = ["LANES", "LEASE_SECONDS", "Lease", "Renewal", "lock_models"]
+__all__ = ["LEASE_SECONDS", "WRITE_LOCKS", "Lease", "Renewal", "lock_models"]
 
-LANES = 2
-"""Lanes of a lease: batches that are written at once, each of which locks one. With four, relationships
+WRITE_LOCKS = 2
+"""Write locks of a lease: batches that are written at once, each of which locks one. With four, relationships
 deadlock and the gain is lost."""
 
 LEASE_SECONDS = 60.0
@@ -67,9 +67,9 @@ class Lease:
 
     Times are the server's. A process that dies stops renewing: the next one takes over when the time is up,
     or at once if both are of one machine. The holder's name is a fencing token: each statement that starts a
-    run, publishes or removes looks whose the lease is while it holds the model's lock, and each batch holds a
-    lane of the lease, a relationship from the model's node to itself. Who takes over deletes the lanes, which
-    waits for batches under way: so a late write of an older holder is refused by the database.
+    run, publishes or removes looks whose the lease is while it locks the model's node, and each batch holds a
+    write lock, a relationship from that node to itself. Who takes over deletes the write locks, which waits
+    for batches under way: so a late write of an older holder is refused by the database.
 
     On entering, the model's node is made if there is none, and there is a LeaseHeld if another process holds
     the lease, or a WriteFailed if others removed the node, again and again.
@@ -134,30 +134,30 @@ class Lease:
         )
 
     @property
-    def lanes(self) -> dict[str, str]:
-        """The parameters by which the statements of `batch` find the lanes of the lease."""
+    def locks(self) -> dict[str, str]:
+        """The parameters by which the statements of `batch` find the locks of the lease."""
         return {"model": self.model, "holder": self.holder}
 
     def batch(self, name: str, **identifiers: str | Sequence[str]) -> str:
-        """Return a statement that writes a batch while it holds a lane of the lease."""
-        return load_statement(name, lane=_fragment("lane_hold"), **identifiers)
+        """Return a statement that writes a batch while it holds a write lock of the lease."""
+        return load_statement(name, lock=_fragment("lock_hold"), **identifiers)
 
     def write_all(self, name: str, *, doing: str, identifiers: Mapping[str, str], **parameters: Any) -> int:
         """Run a statement that goes over the graph in batches on the server; return how much it wrote.
 
         To repeat the statement after some batches must complete it. A LeaseHeld if the lease is lost.
         """
-        params = {**self.lanes, "lane": 0, "rows": _ROWS, **parameters}
+        params = {**self.locks, "lock": 0, "rows": _ROWS, **parameters}
         batches = write_batches(self.connection, self.batch(name, **identifiers), params, doing=doing)
         written = [int(batch["written"]) for batch in batches]
-        if 0 in written:  # it was repeated, or the lane was not ours any more
+        if 0 in written:  # it was repeated, or the lock was not ours any more
             self.check()
         return sum(written)
 
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""
         params: dict[str, Any] = {"model": self.model, "holder": self.holder, "dead": None}
-        params |= {"seconds": self._seconds, "lanes": LANES}
+        params |= {"seconds": self._seconds, "locks": WRITE_LOCKS}
         statement = load_statement("write/lease_take")
         for _ in range(_ATTEMPTS):
             rows = write(self.connection, partial(_run, statement, params), doing=_TAKING)

@@ -22,7 +22,7 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.publish.lease import LANES, Lease, lock_models
+from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease, lock_models
 from heat_neo4j.database.publish.protocol import Step, remaining
 from heat_neo4j.database.publish.publication import Publication, most_general, write_lease
 from heat_neo4j.database.runs import (
@@ -40,8 +40,8 @@ from heat_neo4j.database.versions import Version, published
 from heat_neo4j.database.write.batches import (
     Columns,
     Rounds,
+    conflict_free_rounds,
     coordinate_columns,
-    disjoint_rounds,
     equal_parts,
     link_columns,
     send,
@@ -350,7 +350,7 @@ class Run:
         )
         batch_size = max(1, min(self._batch_size, _BATCH_FLOATS // coordinates.values.shape[1]))
         columns = coordinate_columns(coordinates, rows, self._graph.node_ids)
-        rounds = equal_parts(len(rows), _lanes(len(rows), batch_size))
+        rounds = equal_parts(len(rows), _write_locks(len(rows), batch_size))
         written = self._send(_STAGE_COORDINATES, statement, columns, rounds, batch_size, space=space)
         return len(rows) - written
 
@@ -374,8 +374,8 @@ class Run:
         statement = self._held_lease.batch(
             "write/links_stage", projected=self._projected(), type=self._names.links.staged
         )
-        lanes = _lanes(len(links.source), self._batch_size)
-        order, rounds = disjoint_rounds(links.source, links.target, lanes)
+        locks = _write_locks(len(links.source), self._batch_size)
+        order, rounds = conflict_free_rounds(links.source, links.target, locks)
         columns = link_columns(links, order, self._graph.node_ids)
         run = self._record.run_id
         written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size, run=run)
@@ -448,14 +448,14 @@ class Run:
     def _send(
         self, stage: str, statement: str, columns: Columns, rounds: Rounds, batch_size: int, **params: str
     ) -> int:
-        """Send rows in batches that each hold a lane of the lease; return how many the server matched."""
+        """Send rows in batches that each hold a write lock; return how many the server matched."""
         lease = self._held_lease
         with self._timed(stage), stopping(self._record.run_id):
             return send(
                 self._connection,
                 statement,
                 columns,
-                held={**lease.lanes, **params},
+                held={**lease.locks, **params},
                 check=lease.check,
                 stage=stage,
                 rounds=rounds,
@@ -509,6 +509,6 @@ def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any,
     }
 
 
-def _lanes(total: int, batch_size: int) -> int:
+def _write_locks(total: int, batch_size: int) -> int:
     """Return how many batches to write at once: one alone is not worth parting."""
-    return LANES if total > batch_size else 1
+    return WRITE_LOCKS if total > batch_size else 1

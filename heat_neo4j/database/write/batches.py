@@ -1,4 +1,4 @@
-"""Columns sent to the server in batches, each in one transaction that also holds a lane of the lease."""
+"""Columns sent to the server in batches, each in one transaction that also holds a write lock."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -19,8 +19,8 @@ __all__ = [
     "BatchTooLarge",
     "Columns",
     "Rounds",
+    "conflict_free_rounds",
     "coordinate_columns",
-    "disjoint_rounds",
     "equal_parts",
     "link_columns",
     "send",
@@ -37,37 +37,37 @@ class BatchTooLarge(WriteFailed):
     """The server has not the memory for one transaction of this size; a smaller one may do."""
 
 
-def equal_parts(total: int, lanes: int) -> Rounds:
-    """Return one round of `lanes` ranges of about the same length, for rows that share no node."""
-    bounds = [total * lane // lanes for lane in range(lanes + 1)]
+def equal_parts(total: int, locks: int) -> Rounds:
+    """Return one round of `locks` ranges of about the same length, for rows that share no node."""
+    bounds = [total * lock // locks for lock in range(locks + 1)]
     return [list(pairwise(bounds))]
 
 
-def disjoint_rounds(
-    source: NDArray[np.int64], target: NDArray[np.int64], lanes: int
+def conflict_free_rounds(
+    source: NDArray[np.int64], target: NDArray[np.int64], locks: int
 ) -> tuple[NDArray[np.int64], Rounds]:
     """Arrange pairs of nodes so that no two ranges of one round share a node.
 
-    Nodes fall into 2 `lanes` groups that play each other as in a round-robin tournament: in each of the
-    2 `lanes` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
+    Nodes fall into 2 `locks` groups that play each other as in a round-robin tournament: in each of the
+    2 `locks` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
     group go with its first meeting. Return an order of the pairs, as given within each range, and the rounds
     of ranges of this order.
     """
-    groups = 2 * lanes
+    groups = 2 * locks
     meetings = np.zeros((groups, groups), dtype=np.int64)
     circle = list(range(groups))
     for played in range(groups - 1):
-        for lane in range(lanes):
-            one, other = circle[lane], circle[-1 - lane]
-            meetings[one, other] = meetings[other, one] = played * lanes + lane
+        for lock in range(locks):
+            one, other = circle[lock], circle[-1 - lock]
+            meetings[one, other] = meetings[other, one] = played * locks + lock
             if played == 0:
-                meetings[one, one] = meetings[other, other] = lane
+                meetings[one, one] = meetings[other, other] = lock
         circle = [circle[0], circle[-1], *circle[1:-1]]
     meeting = meetings[source % groups, target % groups]
     order = np.argsort(meeting, kind="stable")
-    bounds = np.searchsorted(meeting[order], np.arange((groups - 1) * lanes + 1)).tolist()
+    bounds = np.searchsorted(meeting[order], np.arange((groups - 1) * locks + 1)).tolist()
     ranges = list(pairwise(bounds))
-    return order, [ranges[begin : begin + lanes] for begin in range(0, len(ranges), lanes)]
+    return order, [ranges[begin : begin + locks] for begin in range(0, len(ranges), locks)]
 
 
 def send(
@@ -82,18 +82,18 @@ def send(
     rows: int,
     on_progress: Progress,
 ) -> int:
-    """Write rows by `statement`, `rows` at a time, in as many lanes as a round has ranges.
+    """Write rows by `statement`, `rows` at a time, with as many write locks as a round has ranges.
 
-    The statement takes ``lane``, `held`, the same for all batches, and what `columns` gives, in several
-    threads; it returns ``written``, 0 if the lane is gone, and may be repeated. Then `check` raises
+    The statement takes ``lock``, `held`, the same for all batches, and what `columns` gives, in several
+    threads; it returns ``written``, 0 if the lock is gone, and may be repeated. Then `check` raises
     `LeaseHeld`, if the lease is another's by now. A batch that is more than the memory of the server's
     transactions holds is written in halves, and so are those after it.
 
     Return how many rows the server matched; a WriteFailed if it knows none of them.
     """
 
-    def batch(lane: int, begin: int, end: int) -> int:
-        parameters = {**held, "lane": lane, **columns(begin, end)}
+    def batch(lock: int, begin: int, end: int) -> int:
+        parameters = {**held, "lock": lock, **columns(begin, end)}
 
         def work(transaction: Transaction) -> int:
             try:
@@ -115,15 +115,15 @@ def send(
     threads = max(map(len, rounds), default=1)
     with ThreadPoolExecutor(threads, "heat-write") as pool:  # at its end, batches under way are waited for
         for ranges in rounds:
-            idle = {lane: rows_left for lane, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
+            idle = {lock: rows_left for lock, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
             running: dict[Future[int], tuple[int, int, int, int]] = {}
             while idle or running:
-                for lane, (begin, end) in idle.items():
+                for lock, (begin, end) in idle.items():
                     stop = min(begin + rows, end)
-                    running[pool.submit(batch, lane, begin, stop)] = lane, begin, stop, end
+                    running[pool.submit(batch, lock, begin, stop)] = lock, begin, stop, end
                 idle = {}
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    lane, begin, stop, end = running.pop(future)
+                    lock, begin, stop, end = running.pop(future)
                     try:
                         written += future.result()
                     except BatchTooLarge:
@@ -134,7 +134,7 @@ def send(
                         done += stop - begin
                         on_progress(stage, done, total)
                     if stop < end:
-                        idle[lane] = stop, end
+                        idle[lock] = stop, end
     if total and not written:
         raise WriteFailed("none of the graph's nodes is in this database (any more)")
     return written

@@ -31,7 +31,6 @@ __all__ = [
     "parse_date",
 ]
 
-
 Recipe = Mapping[str, Any]
 Block = NDArray[np.float64] | sparse.csr_array
 Rows = NDArray[np.int64]

@@ -17,9 +17,9 @@ from heat_neo4j.database.index.nearest import Neighbours, find_neighbours, find_
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
-from heat_neo4j.database.publish.publication import roll_back, write_lease
+from heat_neo4j.database.publish.publication import roll_back, version_before, write_lease
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
-from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, prune
+from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, needless_records, prune
 from heat_neo4j.database.publish.requests import RequestQueue
 from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.query_files import LibraryQuery, load_query
@@ -34,7 +34,7 @@ from heat_neo4j.database.read.published import (
 )
 from heat_neo4j.database.read.reader import read_graph, read_property
 from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping, RunRecord, read_bookkeeping, read_version
-from heat_neo4j.database.versions import Version
+from heat_neo4j.database.versions import Version, runs_of
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
 from heat_neo4j.errors import ProjectionError
@@ -471,7 +471,7 @@ class Neo4jStore:
         return read_bookkeeping(self._connection).published_run(model)
 
     def roll_back(
-        self, model: str = "heat", *, on_progress: Progress = no_progress
+        self, model: str = "heat", *, dry_run: bool = False, on_progress: Progress = no_progress
     ) -> tuple[str | None, str | None]:
         """Publish the version before the published one again; again, to undo it.
 
@@ -481,13 +481,15 @@ class Neo4jStore:
         ----------
         model : str
             Which model.
+        dry_run : bool
+            Publish nothing.
         on_progress : callable
             Called with the stages "index new version", "settle" and "build index".
 
         Returns
         -------
         tuple of str or None
-            The runs whose coordinates and whose links are published now.
+            The runs whose coordinates and whose links are published now, or would be.
 
         Raises
         ------
@@ -500,6 +502,8 @@ class Neo4jStore:
         ConnectionFailed, WriteFailed
             If the server is lost or refuses.
         """
+        if dry_run:
+            return runs_of(version_before(read_bookkeeping(self._connection), model))
         with self.lease(model) as lease:
             return roll_back(lease, on_progress)
 
@@ -509,6 +513,7 @@ class Neo4jStore:
         *,
         records: int = RECORDS,
         previous: bool = False,
+        dry_run: bool = False,
         lease: Lease | None = None,
         on_progress: Progress = no_progress,
     ) -> int:
@@ -520,15 +525,19 @@ class Neo4jStore:
             Run nodes to keep of those of which nothing else is in the graph, the latest, at least 0.
         previous : bool
             Remove the version before the published one too; there is no rollback then.
+        dry_run : bool
+            Count, but remove nothing.
         lease : Lease, optional
             The model's lease, if the caller holds it; taken here if not given.
 
         Returns
         -------
         int
-            How many run nodes were deleted.
+            How many run nodes were deleted, or would be.
         """
         check_integer("records", records, minimum=0)
+        if dry_run:
+            return len(needless_records(read_bookkeeping(self._connection, history=True), model, records))
         with nullcontext(lease) if lease else self.lease(model) as held:
             return prune(held, records=records, previous=previous, on_progress=on_progress)
 

@@ -23,7 +23,6 @@ from heat_neo4j.graph import Graph
 
 __all__ = ["HEAT", "NothingToLearnError"]
 
-
 _MOST_THREADS = 1024
 
 

@@ -112,9 +112,7 @@ def over_deviation(attributes: sparse.csr_array | NDArray[np.float64]) -> sparse
     return values
 
 
-def _deviations(
-    x: sparse.csc_array,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def _deviations(x: sparse.csc_array) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return each column's mean and standard deviation, and the columns that are not constant."""
     n = x.shape[0]
     mean = np.asarray(x.sum(axis=0)).ravel() / n

@@ -38,7 +38,6 @@ __all__ = [
     "nearest_pairs",
 ]
 
-
 Partners = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 _ROWS_PER_REPORT = 8192  # nodes between two progress reports

@@ -389,11 +389,7 @@ def _index_bytes(size: RunSize) -> int:
 
 
 def run_size(
-    store: Neo4jStore,
-    projection: Projection,
-    model: HEAT,
-    links: LinkOptions | None,
-    name: str | None = None,
+    store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None, name: str | None = None
 ) -> RunSize:
     """Return what decides the cost of a run; only counts are asked of the database.
 

@@ -244,7 +244,11 @@ def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
 def test_a_rollback_says_how_far_it_is(invoke, cypher):
     invoke(*EMBED)
     invoke(*EMBED)
+    told = invoke("rollback", "--model", "cli", "--dry-run").stdout
     result = invoke("rollback", "--model", "cli")
+    assert told.replace("would be", "is") == result.stdout
+    told = invoke("prune", "--model", "cli", "--records", "0", "--dry-run").stdout
+    assert told == "model 'cli': would remove 0 records of earlier runs\n"
     stages = ["index new version", "settle", "build index"]
     assert [line.split(":")[0] for line in result.stderr.splitlines()[-3:]] == stages
     assert documents(invoke("rollback", "--model", "cli", "--json"))["model"] == "cli"

@@ -201,16 +201,32 @@ def test_a_rollback_that_was_not_heard_of_is_not_done_twice(store, cypher, graph
     assert model_node(cypher)["previousRun"] == runs[1].run_id
 
 
-def test_without_a_version_before_there_is_no_way_back(store, cypher, graph):
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_without_a_version_before_there_is_no_way_back(store, cypher, graph, dry_run):
     refusal = r"^model 'version test' has no version before the published one in this database$"
     with pytest.raises(ProjectionError, match=refusal):
-        store.roll_back(MODEL)
+        store.roll_back(MODEL, dry_run=dry_run)
     publish(store, graph, 0)
     before = snapshot(cypher)
     assert not KEPT & set(model_node(cypher))
     with pytest.raises(ProjectionError, match=refusal):
-        store.roll_back(MODEL)
+        store.roll_back(MODEL, dry_run=dry_run)
     assert snapshot(cypher) == before
+
+
+def test_a_dry_run_tells_what_a_rollback_and_a_prune_do_and_changes_nothing(store, second, cypher, graph):
+    runs = [publish(store, graph, seed).run_id for seed in range(4)]
+    links = store.write_links(graph, random_links(N, 5), names=NAMES).run_id
+    with second.lease(MODEL):  # a dry run needs none
+        before = snapshot(cypher)
+        told = store.roll_back(MODEL, dry_run=True)
+        counts = [store.prune(MODEL, records=records, dry_run=True) for records in (0, 1, 9)]
+        assert snapshot(cypher) == before
+    assert counts == [3, 2, 0]
+    assert told == (runs[3], runs[3])
+    assert store.roll_back(MODEL) == told
+    assert store.roll_back(MODEL) == (runs[3], links)
+    assert store.prune(MODEL, records=1) == 2
 
 
 def again(second, graph):
@@ -306,7 +322,10 @@ def test_a_run_whose_lease_another_took_while_it_settled_is_finished_by_that(sto
     expect_in_graph(cypher, record, before)
 
 
-def test_readers_of_a_model_that_is_turned_without_pause_see_whole_versions(server, store, graph):
+@pytest.mark.parametrize("publications", [10, slow(20)])
+def test_readers_of_a_model_that_is_published_without_pause_see_whole_versions(
+    server, store, graph, publications
+):
     """Who goes by the version, in one transaction, from the words that its queries begin with."""
     runs = [publish(store, graph, seed) for seed in range(2)]
     expected = {}
@@ -340,7 +359,7 @@ def test_readers_of_a_model_that_is_turned_without_pause_see_whole_versions(serv
     for reader in readers:
         reader.start()
     try:
-        for _ in range(10):
+        for _ in range(publications):
             store.roll_back(MODEL)
     finally:
         done.set()

@@ -6,7 +6,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import model_options, option, setting_options
+from heat_neo4j.cli.options import dry_run_option, model_options, option, setting_options
 from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
 
 __all__ = ["prune"]
@@ -16,14 +16,16 @@ __all__ = ["prune"]
 @setting_options("refresh.records")
 @option("--previous", heading="What to remove", is_flag=True,
         help="Also the version before the published one; there is no rollback then.")  # fmt: skip
+@dry_run_option
 @model_options
-def prune(model: str, records: int, previous: bool, **options: Any) -> None:
+def prune(model: str, records: int, previous: bool, dry_run: bool, **options: Any) -> None:
     """Remove what no reader needs: what dead runs left, old records.
 
     A publication that was interrupted is finished or undone first; then the oldest records of runs go. The
     published version stays, and so does the one before it, unless --previous is given.
     """
     with open_store(options) as store, Reporter() as progress:
-        count = store.prune(model, records=records, previous=previous, on_progress=progress)
-    if not printed_as_json({"model": model, "records_removed": count}):
-        print_line(f"model {model!r}: pruned; {plural(count, 'record')} of earlier runs removed")
+        count = store.prune(model, records=records, previous=previous, dry_run=dry_run, on_progress=progress)
+    if not printed_as_json({"model": model, "records_removed": count, "dry_run": dry_run}):
+        what = f"{plural(count, 'record')} of earlier runs"
+        print_line(f"model {model!r}: {f'would remove {what}' if dry_run else f'pruned; {what} removed'}")

@@ -6,15 +6,16 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import model_options
+from heat_neo4j.cli.options import dry_run_option, model_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 __all__ = ["rollback"]
 
 
 @click.command(cls=HeatCommand, example="heat rollback --model heat")
+@dry_run_option
 @model_options
-def rollback(model: str, **options: Any) -> None:
+def rollback(model: str, dry_run: bool, **options: Any) -> None:
     """Publish the version before the published one again.
 
     It is published as a new run is: readers see all of the one or all of the other, with coordinates, vector
@@ -22,7 +23,7 @@ def rollback(model: str, **options: Any) -> None:
     undoes the first, until the next run.
     """
     with open_store(options) as store, Reporter() as progress:
-        run, link_run = store.roll_back(model, on_progress=progress)
-    if not printed_as_json({"model": model, "run": run, "link_run": link_run}):
+        run, link_run = store.roll_back(model, dry_run=dry_run, on_progress=progress)
+    if not printed_as_json({"model": model, "run": run, "link_run": link_run, "dry_run": dry_run}):
         links = "" if link_run in (None, run) else f", with the links of run {link_run}"
-        print_line(f"model {model!r}: run {run} is published again{links}")
+        print_line(f"model {model!r}: run {run} {'would be' if dry_run else 'is'} published again{links}")

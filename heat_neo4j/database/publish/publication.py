@@ -26,7 +26,7 @@ from heat_neo4j.database.index.vector_indexes import (
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, Bookkeeping, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, at_rest, being_published, previous_of, rolled_back, runs_of
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
@@ -40,6 +40,7 @@ __all__ = [
     "read_core",
     "roll_back",
     "switch_version",
+    "version_before",
     "write_lease",
 ]
 
@@ -307,15 +308,18 @@ def _finish(lease: Lease) -> None:
     Publication(lease, names, version, labels=labels).run(remaining(is_switched=is_switched))
 
 
+def version_before(book: Bookkeeping, model: str) -> Version:
+    """Return the version that a rollback publishes; a ProjectionError if none is kept."""
+    before = previous_of(book.published(model))
+    if not any(runs_of(before)):
+        raise ProjectionError(f"model {model!r} has no version before the published one in this database")
+    return before
+
+
 def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
     """Publish the version before the published one again; see `Neo4jStore.roll_back`."""
     book = read_bookkeeping(lease.connection)
-    version = book.published(lease.model)
-    target = previous_of(version)
-    if not any(runs_of(target)):
-        raise ProjectionError(
-            f"model {lease.model!r} has no version before the published one in this database"
-        )
+    version, target = book.published(lease.model), version_before(book, lease.model)
     names = book.names(lease.model)
     coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())

@@ -15,7 +15,7 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
 from heat_neo4j.errors import WriteRefused
 
-__all__ = ["RECORDS", "ClearReport", "clear", "prune"]
+__all__ = ["RECORDS", "ClearReport", "clear", "needless_records", "prune"]
 
 RECORDS = 100
 """Nodes of earlier runs that a model keeps."""
@@ -116,6 +116,12 @@ def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tup
 def _parts_of(version: Version) -> set[tuple[int, str | None]]:
     """Return the parts, by number, and their runs of a version and of what it is rolled back to."""
     return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
+
+
+def needless_records(book: Bookkeeping, model: str, records: int) -> list[RunRecord]:
+    """Return the runs whose nodes `prune` deletes: with nothing else in the graph, all but the latest."""
+    idle = [run for run in book.runs_of(model) if run.status in ("superseded", "rejected") and not run.stored]
+    return idle[records:]
 
 
 def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) -> int:

@@ -308,10 +308,7 @@ class Run:
         self.send_links(check_links(links, self._graph.n_nodes))
 
     def send_coordinates(
-        self,
-        coordinates: Coordinates,
-        facts: Mapping[str, Any],
-        changed: NDArray[np.bool_] | None = None,
+        self, coordinates: Coordinates, facts: Mapping[str, Any], changed: NDArray[np.bool_] | None = None
     ) -> None:
         """Stage checked coordinates of all nodes, and record `facts`; see `write_embedding`.
 

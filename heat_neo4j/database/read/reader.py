@@ -30,14 +30,7 @@ try:
 except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
-__all__ = [
-    "plain_values",
-    "prefetch",
-    "read_graph",
-    "read_properties",
-    "read_property",
-    "read_relationships",
-]
+__all__ = ["plain_values", "prefetch", "read_graph", "read_properties", "read_property", "read_relationships"]
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")

@@ -34,10 +34,7 @@ class Scope:
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
         """Hold `projection` against the database of `connection`."""
         existing = connection.read(load_statement("read/names"), doing="reading names")[0]
-        problems = [
-            *_unknown_names(connection, projection, existing),
-            *_bad_filters(connection, projection),
-        ]
+        problems = [*_unknown_names(connection, projection, existing), *_bad_filters(connection, projection)]
         return cls(projection, tuple(problems), tuple(sorted(existing["predicted"])), existing["id"])
 
     def require(self) -> Self:

@@ -19,7 +19,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.publication import roll_back, version_before, write_lease
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
-from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, needless_records, prune
+from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, count_needless, prune
 from heat_neo4j.database.publish.requests import RequestQueue
 from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.query_files import LibraryQuery, load_query
@@ -537,7 +537,7 @@ class Neo4jStore:
         """
         check_integer("records", records, minimum=0)
         if dry_run:
-            return len(needless_records(read_bookkeeping(self._connection, history=True), model, records))
+            return count_needless(read_bookkeeping(self._connection, history=True), model, records, previous)
         with nullcontext(lease) if lease else self.lease(model) as held:
             return prune(held, records=records, previous=previous, on_progress=on_progress)
 

@@ -216,17 +216,18 @@ def test_without_a_version_before_there_is_no_way_back(store, cypher, graph, dry
 
 def test_a_dry_run_tells_what_a_rollback_and_a_prune_do_and_changes_nothing(store, second, cypher, graph):
     runs = [publish(store, graph, seed).run_id for seed in range(4)]
-    links = store.write_links(graph, random_links(N, 5), names=NAMES).run_id
     with second.lease(MODEL):  # a dry run needs none
         before = snapshot(cypher)
         told = store.roll_back(MODEL, dry_run=True)
         counts = [store.prune(MODEL, records=records, dry_run=True) for records in (0, 1, 9)]
+        with_previous = store.prune(MODEL, records=0, previous=True, dry_run=True)
         assert snapshot(cypher) == before
-    assert counts == [3, 2, 0]
-    assert told == (runs[3], runs[3])
+    assert told == (runs[2], runs[2])
+    assert (counts, with_previous) == ([2, 1, 0], 3)
     assert store.roll_back(MODEL) == told
-    assert store.roll_back(MODEL) == (runs[3], links)
-    assert store.prune(MODEL, records=1) == 2
+    assert store.roll_back(MODEL) == (runs[3], runs[3])
+    assert store.prune(MODEL, records=1) == 1
+    assert store.prune(MODEL, records=0, previous=True) == 2
 
 
 def again(second, graph):

@@ -15,7 +15,7 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
 from heat_neo4j.errors import WriteRefused
 
-__all__ = ["RECORDS", "ClearReport", "clear", "needless_records", "prune"]
+__all__ = ["RECORDS", "ClearReport", "clear", "count_needless", "prune"]
 
 RECORDS = 100
 """Nodes of earlier runs that a model keeps."""
@@ -118,10 +118,11 @@ def _parts_of(version: Version) -> set[tuple[int, str | None]]:
     return {part for each in (version, previous_of(version)) for part in enumerate(runs_of(each))}
 
 
-def needless_records(book: Bookkeeping, model: str, records: int) -> list[RunRecord]:
-    """Return the runs whose nodes `prune` deletes: with nothing else in the graph, all but the latest."""
-    idle = [run for run in book.runs_of(model) if run.status in ("superseded", "rejected") and not run.stored]
-    return idle[records:]
+def count_needless(book: Bookkeeping, model: str, records: int, previous: bool) -> int:
+    """Return how many run nodes `prune` deletes: those with nothing else in the graph, but for `records`."""
+    kept = without_previous(book.published(model)).values()
+    idle = [run for run in book.runs_of(model) if run.status in ("superseded", "rejected")]
+    return max(sum(not run.stored or (previous and run.run_id not in kept) for run in idle) - records, 0)
 
 
 def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) -> int:
@@ -174,8 +175,7 @@ def _remove(lease: Lease, copy: _Copy) -> int:
 def _names(book: Bookkeeping, model: str) -> WriteNames:
     """Return the names that a model writes under: of its published version, or of its last run."""
     runs = book.runs_of(model)
-    is_published = any(run.stored for run in runs)
-    return book.names(model) if is_published or not runs else runs[0].names
+    return book.names(model) if not runs or any(run.stored for run in runs) else runs[0].names
 
 
 def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[RunRecord]) -> _Removed:

@@ -99,7 +99,7 @@ def test_stop_ends_it_and_a_process_that_is_gone_is_said(pretended):
 
 def test_with_neo4j_uri_none_is_started(heat_home_folder, monkeypatch):
     monkeypatch.setenv("NEO4J_URI", "neo4j+s://somebody:secret@db.example.org:7687")
-    told = "heat uses the server at neo4j+s://db.example.org:7687, no local server is started"
+    told = "heat uses the server at neo4j+s://db.example.org:7687; unset it to start a local one"
     assert run("start").output == f"NEO4J_URI is set: {told}\n"
     assert json.loads(run("start", "--json").output) == {
         "running": False,

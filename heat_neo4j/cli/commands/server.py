@@ -67,7 +67,7 @@ def start(**options: Any) -> None:
     if (chosen := os.environ.get("NEO4J_URI")) is not None:
         address = _without_login(chosen)
         if not printed_as_json({"running": False, "neo4j_uri": address}):
-            print_line(f"NEO4J_URI is set: heat uses the server at {address}, no local server is started")
+            print_line(f"NEO4J_URI is set: heat uses the server at {address}; unset it to start a local one")
         return
     with Reporter() as progress:
         status = made(LocalServer, on_progress=progress, **options).start()

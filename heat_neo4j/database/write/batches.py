@@ -37,37 +37,37 @@ class BatchTooLarge(WriteFailed):
     """The server has not the memory for one transaction of this size; a smaller one may do."""
 
 
-def equal_parts(total: int, locks: int) -> Rounds:
-    """Return one round of `locks` ranges of about the same length, for rows that share no node."""
-    bounds = [total * lock // locks for lock in range(locks + 1)]
+def equal_parts(total: int, parts: int) -> Rounds:
+    """Return one round of `parts` ranges of about the same length, for rows that share no node."""
+    bounds = [total * part // parts for part in range(parts + 1)]
     return [list(pairwise(bounds))]
 
 
 def conflict_free_rounds(
-    source: NDArray[np.int64], target: NDArray[np.int64], locks: int
+    source: NDArray[np.int64], target: NDArray[np.int64], parts: int
 ) -> tuple[NDArray[np.int64], Rounds]:
     """Arrange pairs of nodes so that no two ranges of one round share a node.
 
-    Nodes fall into 2 `locks` groups that play each other as in a round-robin tournament: in each of the
-    2 `locks` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
+    Nodes fall into 2 `parts` groups that play each other as in a round-robin tournament: in each of the
+    2 `parts` - 1 rounds every group meets one other, and each meeting is a range of its own. Pairs within a
     group go with its first meeting. Return an order of the pairs, as given within each range, and the rounds
     of ranges of this order.
     """
-    groups = 2 * locks
+    groups = 2 * parts
     meetings = np.zeros((groups, groups), dtype=np.int64)
     circle = list(range(groups))
     for played in range(groups - 1):
-        for lock in range(locks):
-            one, other = circle[lock], circle[-1 - lock]
-            meetings[one, other] = meetings[other, one] = played * locks + lock
+        for part in range(parts):
+            one, other = circle[part], circle[-1 - part]
+            meetings[one, other] = meetings[other, one] = played * parts + part
             if played == 0:
-                meetings[one, one] = meetings[other, other] = lock
+                meetings[one, one] = meetings[other, other] = part
         circle = [circle[0], circle[-1], *circle[1:-1]]
     meeting = meetings[source % groups, target % groups]
     order = np.argsort(meeting, kind="stable")
-    bounds = np.searchsorted(meeting[order], np.arange((groups - 1) * locks + 1)).tolist()
+    bounds = np.searchsorted(meeting[order], np.arange((groups - 1) * parts + 1)).tolist()
     ranges = list(pairwise(bounds))
-    return order, [ranges[begin : begin + locks] for begin in range(0, len(ranges), locks)]
+    return order, [ranges[begin : begin + parts] for begin in range(0, len(ranges), parts)]
 
 
 def send(

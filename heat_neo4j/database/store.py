@@ -503,7 +503,7 @@ class Neo4jStore:
             If the server is lost or refuses.
         """
         if dry_run:
-            return runs_of(version_before(read_bookkeeping(self._connection), model))
+            return runs_of(version_before(read_version(self._connection, model), model))
         with self.lease(model) as lease:
             return roll_back(lease, on_progress)
 

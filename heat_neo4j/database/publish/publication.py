@@ -26,7 +26,7 @@ from heat_neo4j.database.index.vector_indexes import (
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, Bookkeeping, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, at_rest, being_published, previous_of, rolled_back, runs_of
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
@@ -308,18 +308,18 @@ def _finish(lease: Lease) -> None:
     Publication(lease, names, version, labels=labels).run(remaining(is_switched=is_switched))
 
 
-def version_before(book: Bookkeeping, model: str) -> Version:
-    """Return the version that a rollback publishes; a ProjectionError if none is kept."""
-    before = previous_of(book.published(model))
-    if not any(runs_of(before)):
-        raise ProjectionError(f"model {model!r} has no version before the published one in this database")
-    return before
+def version_before(version: Version, model: str) -> Version:
+    """Return what a rollback from the published version publishes; a ProjectionError if nothing is kept."""
+    if any(runs_of(before := previous_of(version))):
+        return before
+    raise ProjectionError(f"model {model!r} has no version before the published one in this database")
 
 
 def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | None, str | None]:
     """Publish the version before the published one again; see `Neo4jStore.roll_back`."""
     book = read_bookkeeping(lease.connection)
-    version, target = book.published(lease.model), version_before(book, lease.model)
+    version = book.published(lease.model)
+    target = version_before(version, lease.model)
     names = book.names(lease.model)
     coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())

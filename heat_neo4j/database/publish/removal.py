@@ -120,7 +120,7 @@ def _parts_of(version: Version) -> set[tuple[int, str | None]]:
 
 def count_needless(book: Bookkeeping, model: str, records: int, previous: bool) -> int:
     """Return how many run nodes `prune` deletes: those with nothing else in the graph, but for `records`."""
-    kept = without_previous(book.published(model)).values()
+    kept = {*runs_of(version := book.published(model)), version.get("space")}
     idle = [run for run in book.runs_of(model) if run.status in ("superseded", "rejected")]
     return max(sum(not run.stored or (previous and run.run_id not in kept) for run in idle) - records, 0)
 

@@ -64,6 +64,7 @@ WITH node WHERE node <> a
 RETURN node.{KEY} AS node
 LIMIT $k"""
 SCANS, WARM = 20, 50
+HNSW = 32, 200  # our indexes' connections of a node, and candidates for them
 DEFAULT, ALONE = f"nearest (fetch {FETCH})", "index alone"
 CLASSES, HYPERBOLIC = "classes", "hyperbolic"
 HYPERBOLIC_NODES = 100_000
@@ -84,7 +85,6 @@ class Embedded:
         hnsw: tuple[int, int] | None = None,
     ) -> None:
         self.points, self.store, self.driver = points, store, driver
-        self.indexes: dict[str, str] = {}  # the property of each index that is compared
         execute(driver, f"MATCH (n:{LABEL}) CALL (n) {{ DELETE n }} IN TRANSACTIONS OF 10000 ROWS")
         numbers = list(range(len(points)))
         execute(driver, f"CREATE CONSTRAINT number IF NOT EXISTS FOR (n:{LABEL}) REQUIRE n.{KEY} IS UNIQUE")
@@ -99,15 +99,15 @@ class Embedded:
         )
         store.write_embedding(graph, points, index=False)
         began = perf_counter()
-        (index,) = store.create_index().indexes
+        (self.index,) = store.create_index().indexes
         if hnsw is not None:
             began = perf_counter()
-            self._rebuild(index.name, index.property, hnsw)
+            self._make(self.index.name, self.index.property, hnsw)
         self.index_seconds = perf_counter() - began
 
-    def _rebuild(self, index: str, vector: str, hnsw: tuple[int, int]) -> None:
-        """Make the index anew, with other settings."""
-        execute(self.driver, f"DROP INDEX `{index}`")
+    def _make(self, index: str, vector: str, hnsw: tuple[int, int]) -> None:
+        """Make an index like ours, anew if there is one of the name, with its settings of HNSW."""
+        execute(self.driver, f"DROP INDEX `{index}` IF EXISTS")
         settings = {
             "vector.dimensions": self.points.shape[1] - 1,
             "vector.similarity_function": "euclidean",
@@ -121,27 +121,10 @@ class Embedded:
 
     def scale(self, factor: float) -> None:
         """Give each node its coordinates times a factor, with an index like ours over them."""
-        version = (
-            "MATCH (m:HeatModel {name: 'heat'}) MATCH (v:HeatVersion {model: 'heat', number: m.version}) "
-        )
-        (names,) = execute(
-            self.driver, version + "RETURN v.vectorProperty AS property, v.indexes[0] AS index"
-        )
-        shown = (
-            "SHOW VECTOR INDEXES YIELD name, options WHERE name = $name RETURN options.indexConfig AS config"
-        )
-        (row,) = execute(self.driver, shown, name=names["index"])
-        execute(self.driver, f"DROP INDEX {SCALED} IF EXISTS")
-        execute(
-            self.driver,
-            f"MATCH (n:{LABEL}) CALL (n) {{ SET n.{SCALED} = [x IN n.`{names['property']}` | x * $factor] }} "
-            "IN TRANSACTIONS OF 10000 ROWS",
-            factor=factor,
-        )
-        over = f"FOR (n:{LABEL}) ON (n.{SCALED}) OPTIONS {{indexConfig: $config}}"
-        execute(self.driver, f"CREATE VECTOR INDEX {SCALED} {over}", config=row["config"])
-        execute(self.driver, "CALL db.awaitIndexes(600)")
-        self.indexes = {names["index"]: names["property"], SCALED: SCALED}
+        scaled = f"n.{SCALED} = [x IN n.`{self.index.property}` | x * $factor]"
+        many = f"MATCH (n:{LABEL}) CALL (n) {{ SET {scaled} }} IN TRANSACTIONS OF 10000 ROWS"
+        execute(self.driver, many, factor=factor)
+        self._make(SCALED, SCALED, HNSW)
 
     def distances(self, row: int) -> NDArray[np.float64]:
         """Return the distances of all nodes to one, infinite to itself, shape (N,)."""
@@ -210,7 +193,7 @@ def compare_scales(embedded: Embedded, scale: float, questions: int, k: int) -> 
     rows = np.random.default_rng(0).permutation(len(embedded.points))[:questions].tolist()
     recalls = []
     with embedded.driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
-        for index, vector in embedded.indexes.items():
+        for index, vector in ((embedded.index.name, embedded.index.property), (SCALED, SCALED)):
             asking = (
                 f"CYPHER 5 UNWIND $rows AS value MATCH (a:{LABEL} {{{KEY}: value}}) CALL (a) {{ "
                 f"CALL db.index.vector.queryNodes($index, $k + 1, a.`{vector}`) YIELD node "

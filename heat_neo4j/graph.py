@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Graph", "Provenance", "check_weights", "earliest_times"]
+__all__ = ["Graph", "Provenance", "Relationships", "Triple", "check_weights", "earliest_times"]
 
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
+
+Triple = tuple[tuple[str, ...], str, tuple[str, ...]]
+"""Labels of a source, a type, labels of a target."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,75 @@ class Provenance:
     projection: Mapping[str, Any] = field(default_factory=dict)  # labels, types, weight, attributes, filters
     counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, and so on
     attribute_recipe: Sequence[Mapping[str, Any]] = ()  # of each property: how its values became columns
+
+
+@dataclass(frozen=True, eq=False)
+class Relationships:
+    """Which nodes a relationship of each type leads from and to; several of one type count once.
+
+    Parameters
+    ----------
+    types : sequence of str
+        The T types, in any order without repetition.
+    starts : int64 array of shape (T + 1,)
+        Those of type t are entries ``starts[t]`` to ``starts[t + 1] - 1``.
+    source, target : int32 arrays of shape (R,)
+        Rows of the graph, source != target; those of a type are sorted by source, then target.
+    """
+
+    types: Sequence[str]
+    starts: NDArray[np.int64]
+    source: NDArray[np.int32]
+    target: NDArray[np.int32]
+
+    @classmethod
+    def from_pairs(
+        cls, pairs: Mapping[str, tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]]
+    ) -> Relationships:
+        """Return those of each type from their sources and targets, in any order, repeated or not.
+
+        A relationship from a node to itself is left out, and a type without any other.
+        """
+        names, sources, targets = [], [], []
+        for name in sorted(pairs):
+            source, target = _each_once(*pairs[name])
+            if len(source):
+                names.append(name)
+                sources.append(source)
+                targets.append(target)
+        starts = np.cumsum([0, *map(len, sources)], dtype=np.int64)
+        empty = np.empty(0, dtype=np.int32)
+        return cls(tuple(names), starts, np.concatenate((empty, *sources)), np.concatenate((empty, *targets)))
+
+    def of(self, name: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return sources and targets of one type, sorted; both empty if there is none of it."""
+        if name not in self.types:
+            return self.source[:0], self.target[:0]
+        place = list(self.types).index(name)
+        own = slice(*self.starts[place : place + 2])
+        return self.source[own], self.target[own]
+
+    def matrix(self, name: str, n_nodes: int) -> sparse.csr_array:
+        """Return the directed matrix of one type, shape (n_nodes, n_nodes): 1 where a relationship leads."""
+        source, target = self.of(name)
+        entries = (np.ones(len(source)), (source, target))
+        return sparse.csr_array(entries, shape=(n_nodes, n_nodes))
+
+    def among(self, nodes: NDArray[np.int64], n_nodes: int) -> Relationships:
+        """Return those between some of the `n_nodes` nodes, whose rows rise, numbered as given."""
+        row_of = np.full(n_nodes, -1, dtype=np.int64)
+        row_of[nodes] = np.arange(len(nodes))
+        renumbered = {name: [row_of[ends] for ends in self.of(name)] for name in self.types}
+        both = {name: (source >= 0) & (target >= 0) for name, (source, target) in renumbered.items()}
+        return Relationships.from_pairs(
+            {name: (source[both[name]], target[both[name]]) for name, (source, target) in renumbered.items()}
+        )
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __repr__(self) -> str:
+        return f"Relationships({len(self)} of {len(self.types)} types)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +124,16 @@ class Graph:
         ``scipy.sparse.triu(adjacency, k=1)`` as CSR: pairs u < v, sorted by u, then v.
     times_are_dates : bool
         How `edge_times` are to be read.
+    relationships : Relationships, optional
+        Directions and types of what `adjacency` joins, and of no other pair; None where nobody knows them.
 
     Raises
     ------
     TypeError
         If `adjacency` is not a scipy sparse matrix.
     ValueError
-        If shapes disagree, a weight or attribute is negative (weights) or not finite, or a time is infinite.
+        If shapes disagree, a weight or attribute is negative (weights) or not finite, a time is infinite, or
+        a relationship leads to a row that is not there.
     """
 
     adjacency: sparse.csr_array
@@ -69,6 +144,7 @@ class Graph:
     provenance: Provenance = field(default_factory=Provenance)
     edge_times: NDArray[np.float64] | None = None
     times_are_dates: bool = False
+    relationships: Relationships | None = None
 
     def __post_init__(self) -> None:
         adjacency = _symmetric(self.adjacency)
@@ -85,6 +161,8 @@ class Graph:
             raise ValueError(f"{len(self.attribute_names)} attribute_names for {self.n_attributes} columns")
         if self.edge_times is not None:
             object.__setattr__(self, "edge_times", _checked_times(self.edge_times, self.n_edges))
+        if self.relationships is not None:
+            _check_relationships(self.relationships, n)
 
     @property
     def n_nodes(self) -> int:
@@ -128,7 +206,33 @@ class Graph:
             node_ids=[self.node_ids[row] for row in nodes.tolist()] if self.node_ids else (),
             labels={label: carries[nodes] for label, carries in self.labels.items()},
             edge_times=None if self.edge_times is None else self.edge_times[joins_two],
+            relationships=None
+            if self.relationships is None
+            else self.relationships.among(nodes, self.n_nodes),
         )
+
+    def schema(self) -> dict[Triple, int]:
+        """Count relationships by the labels of their source, their type, and the labels of their target.
+
+        Labels are sorted; none are an empty tuple. Empty where `relationships` is None.
+        """
+        if self.relationships is None:
+            return {}
+        names = sorted(self.labels)
+        carried = np.zeros((self.n_nodes, len(names)), dtype=np.bool_)
+        for column, name in enumerate(names):
+            carried[:, column] = self.labels[name]
+        sets, code = np.unique(carried, axis=0, return_inverse=True)
+        code = code.ravel()
+        labels = [tuple(name for name, has in zip(names, row, strict=True) if has) for row in sets.tolist()]
+        counts: dict[Triple, int] = {}
+        for name in self.relationships.types:
+            source, target = self.relationships.of(name)
+            pairs, count = np.unique(code[source] * len(sets) + code[target], return_counts=True)
+            for pair, number in zip(pairs.tolist(), count.tolist(), strict=True):
+                first, second = divmod(pair, len(sets))
+                counts[labels[first], name, labels[second]] = number
+        return counts
 
     def __repr__(self) -> str:
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"
@@ -220,3 +324,20 @@ def _checked_times(values: Any, n_edges: int) -> NDArray[np.float64]:
     if np.isinf(times).any():
         raise ValueError("edge_times has an infinite time; one that is not known is NaN")
     return times
+
+
+def _each_once(
+    source: NDArray[np.integer[Any]], target: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the pairs of different ends, each once, sorted by source, then target."""
+    source, target = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+    width = int(target.max(initial=0)) + 1
+    codes = np.sort((source * width + target)[source != target])  # np.unique takes ten times as long
+    codes = codes[np.diff(codes, prepend=-1) != 0]
+    return (codes // width).astype(np.int32), (codes % width).astype(np.int32)
+
+
+def _check_relationships(relationships: Relationships, n: int) -> None:
+    for ends in (relationships.source, relationships.target):
+        if len(ends) and not (ends.min() >= 0 and ends.max() < n):
+            raise ValueError(f"relationships must join rows 0 to {n - 1}")

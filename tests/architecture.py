@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "heat_neo4j"
 FLOORS = (
     {"errors", "_kernels"},
-    {"_utils"},
-    {"graph", "geometry", "attributes", "local_server"},
+    {"_utils", "graph"},
+    {"patterns", "geometry", "attributes", "local_server"},
     {"embedding", "database", "files"},
     {"linkpred"},
     {"pipeline", "evaluation", "plots"},

@@ -1,8 +1,7 @@
 // As weighted_relationships.cypher, and the time of each relationship in one of two more lists, null in the other:
-// seconds since 1970 UTC of a date or datetime (one without a zone is taken as UTC), else the value as it is; and
-// the factor of each one's type. The server converts: to send 10^5 temporal values takes the driver seconds.
-// Parameters: heat_ids, heat_prefix, heat_weight and heat_time (property keys, or null: none), heat_factors (by
-// type; 1 for the others).
+// seconds since 1970 UTC of a date or datetime (one without a zone is taken as UTC), else the value as it is. The server
+// converts: to send 10^5 temporal values takes the driver seconds.
+// Parameters: heat_ids, heat_prefix, heat_weight and heat_time (property keys, or null: none).
 UNWIND range(0, size($heat_ids) - 1) AS i
 MATCH (n) WHERE elementId(n) = $heat_ids[i]
 MATCH (n)-[r@types]->(m)
@@ -10,10 +9,10 @@ WHERE (
   @relationship_filter
 )
 // collect() drops nulls, a list comprehension over collected relationships keeps them.
-WITH collect(i) AS sources, collect(toInteger(substring(elementId(m), $heat_prefix))) AS targets,
-  collect(r) AS relationships
-WITH sources, targets, relationships, [r IN relationships | r[$heat_time]] AS times
-RETURN sources, targets, [r IN relationships | r[$heat_weight]] AS weights,
+WITH type(r) AS type, collect(i) AS sources,
+  collect(toInteger(substring(elementId(m), $heat_prefix))) AS targets, collect(r) AS relationships
+WITH type, sources, targets, relationships, [r IN relationships | r[$heat_time]] AS times
+RETURN type, sources, targets, [r IN relationships | r[$heat_weight]] AS weights,
   // Not epochSeconds, which rounds towards 1970. Microseconds are whole, so that only the last division rounds.
   [t IN times | CASE
     WHEN t IS :: ZONED DATETIME NOT NULL
@@ -26,5 +25,4 @@ RETURN sources, targets, [r IN relationships | r[$heat_weight]] AS weights,
   [t IN times | CASE
     WHEN t IS :: DATE NOT NULL | ZONED DATETIME NOT NULL | LOCAL DATETIME NOT NULL THEN null
     ELSE t
-  END] AS others,
-  [r IN relationships | coalesce($heat_factors[type(r)], 1.0)] AS factors
+  END] AS others

@@ -7,6 +7,6 @@ WHERE (
   @relationship_filter
 )
 // collect() drops nulls, a list comprehension over collected relationships keeps them.
-WITH collect(i) AS sources, collect(toInteger(substring(elementId(m), $heat_prefix))) AS targets,
-  collect(r) AS relationships
-RETURN sources, targets, [r IN relationships | r[$heat_weight]] AS weights
+WITH type(r) AS type, collect(i) AS sources,
+  collect(toInteger(substring(elementId(m), $heat_prefix))) AS targets, collect(r) AS relationships
+RETURN type, sources, targets, [r IN relationships | r[$heat_weight]] AS weights

@@ -17,7 +17,7 @@ from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 
 __all__ = ["Checkpoint"]
 
@@ -126,9 +126,13 @@ def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
     digest = blake2b(digest_size=16)
     decisive = {name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *_NO_BITS}}
     digest.update(_json([__version__, decisive, sorted(chosen), list(graph.node_ids)]).encode())
-    for matrix in (graph.adjacency, graph.attributes):
+    directed = graph.relationships
+    digest.update(_json([] if directed is None else list(directed.types)).encode())
+    for matrix in (graph.adjacency, graph.attributes, directed):
         if sparse.issparse(matrix):
             parts = [matrix.indptr, matrix.indices, matrix.data]
+        elif isinstance(matrix, Relationships):
+            parts = [matrix.starts, matrix.source, matrix.target]
         else:
             parts = [] if matrix is None else [matrix]
         for part in parts:

@@ -1,12 +1,13 @@
 """What is remembered of a graph, so that a later one can be compared with it and the graph itself forgotten.
 
-A fingerprint holds a count sketch of the graph's items: its nodes, its edges with their weights, and its
-nodes' attribute rows. Every item is hashed to a bucket and a sign, and adds its sign to the bucket's counter.
-Sketches are linear: the difference of two of them is the sketch of what the graphs do not share, and the sum
-of its squares estimates how many items that is (Charikar, Chen and Farach-Colton, "Finding frequent items in
-data streams", 2002; Alon, Matias and Szegedy, "The space complexity of approximating the frequency moments",
-1996). With 512 buckets its standard error is a sixteenth. The sum of all hashes, modulo 2^64, tells whether
-anything differs at all. While not much differs, an invertible sketch tells which edges and attribute rows.
+A fingerprint holds a count sketch of the graph's items: its nodes, its edges with their weights and with the
+types and directions of their relationships, and its nodes' attribute rows. Every item is hashed to a bucket
+and a sign, and adds its sign to the bucket's counter. Sketches are linear: the difference of two of them is
+the sketch of what the graphs do not share, and the sum of its squares estimates how many items that is
+(Charikar, Chen and Farach-Colton, "Finding frequent items in data streams", 2002; Alon, Matias and Szegedy,
+"The space complexity of approximating the frequency moments", 1996). With 512 buckets its standard error is
+a sixteenth. The sum of all hashes, modulo 2^64, tells whether anything differs at all. While not much
+differs, an invertible sketch tells which edges and attribute rows.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """Sketches of a graph's nodes, of its undirected edges with their weights, and of its attribute rows.
+    """Sketches of a graph's nodes, of its edges with weights, types and directions, and of attribute rows.
 
     A row of attributes that are all 0 counts as none. `items` holds edges by their ends, and nodes with their
     attribute rows as pairs of a node with itself.
@@ -106,8 +107,8 @@ class Fingerprint:
 class Change:
     """About how many nodes, edges and attribute rows only one of two graphs has.
 
-    One that was replaced, such as an edge of another weight, counts twice. Each is 0 exactly where nothing
-    differs, but for a chance of 2^-64, and else at least 1.
+    One that was replaced, such as an edge of another weight or direction, counts twice. Each is 0 exactly
+    where nothing differs, but for a chance of 2^-64, and else at least 1.
     """
 
     nodes: float
@@ -119,7 +120,7 @@ class Change:
 class NodeChanges:
     """At which nodes of a graph the changes are; both arrays are of shape (N,)."""
 
-    edges: NDArray[np.int64]  # how many edges of each have come, gone, or another weight
+    edges: NDArray[np.int64]  # how many edges of each have come, gone, or another weight, type or direction
     attributes: NDArray[np.bool_]  # whether its attribute row is another
 
 
@@ -136,7 +137,8 @@ def fingerprint(graph: Graph, rows: NDArray[np.bool_] | None = None) -> Fingerpr
     edges = graph.edges
     inside = chosen[edges.row] & chosen[edges.col]
     u, v = nodes[edges.row[inside]], nodes[edges.col[inside]]
-    weights = mixed(np.ascontiguousarray(edges.data[inside]).view(np.uint64) ^ _EDGE)
+    contents = np.ascontiguousarray(edges.data).view(np.uint64) + _relationship_hashes(graph, nodes)
+    weights = mixed(contents[inside] ^ _EDGE)
     ends = mixed(u + v) ^ mixed(u ^ v)  # the same for both directions
     attributes = _attribute_hashes(graph)
     filled = chosen & (attributes != 0)
@@ -183,6 +185,21 @@ def node_changes(before: Fingerprint, now: Fingerprint, graph: Graph) -> NodeCha
 
 def _node_hashes(graph: Graph) -> Hashes:
     return mixed(_text_hashes(graph.node_ids) ^ _NODE)
+
+
+def _relationship_hashes(graph: Graph, nodes: Hashes) -> Hashes:
+    """Return a hash of the types and directions of what makes up each edge, in the order of `Graph.edges`."""
+    edges = graph.edges
+    sums = np.zeros(edges.nnz, dtype=np.uint64)
+    if graph.relationships is None:
+        return sums
+    pairs = edges.row * np.int64(graph.n_nodes) + edges.col
+    for name, kind in zip(graph.relationships.types, _text_hashes(graph.relationships.types), strict=True):
+        source, target = (ends.astype(np.int64) for ends in graph.relationships.of(name))
+        codes = np.minimum(source, target) * graph.n_nodes + np.maximum(source, target)
+        hashes = mixed(nodes[source] + mixed(nodes[target] ^ kind))
+        np.add.at(sums, np.searchsorted(pairs, codes), hashes)
+    return sums
 
 
 def _text_hashes(texts: Any) -> Hashes:

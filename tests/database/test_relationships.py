@@ -26,7 +26,7 @@ def read(projection, chunks):
     for chunk in chunks:
         sources, targets, weights = map(list, zip(*chunk, strict=True)) if chunk else ([], [], [])
         places = np.array(sources, dtype=np.int64), np.array(targets, dtype=np.int64)
-        table.add(*places, weights if projection.weight else None)
+        table.add("T", *places, weights if projection.weight else None)
     return table.matrix(np.arange(N), N), table.counts
 
 
@@ -60,9 +60,30 @@ def test_any_order_gives_the_same_bits_and_what_the_slow_twin_gives(relationship
 
 def test_nodes_that_have_gone_take_their_relationships_along():
     table = RelationshipTable(Projection(), str)
-    table.add(np.array([0, 1, 2]), np.array([1, 2, 0]))
+    table.add("T", np.array([0, 1, 2]), np.array([1, 2, 0]))
     matrix = table.matrix(np.array([0, -1, 1]), 2)
     assert matrix.toarray().tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    directed = table.directed(np.array([0, -1, 1]))
+    assert [ends.tolist() for ends in directed.of("T")] == [[1], [0]]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, N - 1), st.integers(-1, N - 1), st.sampled_from("AB"))), st.randoms()
+)
+def test_types_and_directions_are_kept_whatever_the_chunks(relationships, draw):
+    table = RelationshipTable(Projection(), str)
+    shuffled = draw.sample(relationships, len(relationships))
+    while shuffled:
+        kind = shuffled[-1][2]
+        chunk = [each for each in shuffled[-draw.randint(1, 9) :] if each[2] == kind]
+        table.add(kind, *(np.array([each[end] for each in chunk], dtype=np.int64) for end in (0, 1)))
+        for each in chunk:
+            shuffled.remove(each)
+    directed = table.directed(np.arange(N))
+    found = {kind: list(zip(*map(np.ndarray.tolist, directed.of(kind)), strict=True)) for kind in "AB"}
+    for kind in "AB":
+        assert found[kind] == sorted({(u, v) for u, v, of in relationships if of == kind and -1 < v != u})
 
 
 def test_a_one_way_relationship_in_a_graph_stored_both_ways_changes_one_edge():

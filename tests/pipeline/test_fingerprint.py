@@ -1,12 +1,13 @@
 """Fingerprints: the same for the same graph, however it is told, and different for every single change."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint, node_changes
 
 N = 60
@@ -75,6 +76,31 @@ def test_every_single_change_is_seen():
         ids = list(graph.node_ids)
         ids[rng.integers(N)] += "0"
         assert differ(graph, changed(graph, node_ids=ids))[0] >= 1
+
+
+def test_another_type_or_direction_of_one_relationship_is_seen_at_its_ends():
+    graph = some_graph()
+    source, target = graph.edges.coords
+    ends = np.column_stack((source, target))
+    one_way = replace(graph, relationships=Relationships.from_pairs({"A": ends.T}))
+    turned, typed = ends.copy(), {"A": ends[1:].T, "B": ends[:1].T}
+    turned[0] = turned[0, ::-1]
+    for other in ({"A": turned.T}, typed, {"A": ends.T, "B": ends[:1].T}):
+        changed_graph = replace(graph, relationships=Relationships.from_pairs(other))
+        assert differ(one_way, changed_graph)[0::2] == (0, 0)
+        assert differ(one_way, changed_graph)[1] >= 1
+        at = node_changes(fingerprint(one_way), fingerprint(changed_graph), changed_graph)
+        assert set(np.flatnonzero(at.edges)) == set(ends[0].tolist())
+    order = np.random.default_rng(1).permutation(N)
+    place = np.argsort(order)
+    moved = Graph(
+        graph.adjacency[order][:, order],
+        attributes=graph.attributes[order],
+        node_ids=[graph.node_ids[row] for row in order],
+        attribute_names=graph.attribute_names,
+        relationships=Relationships.from_pairs({"A": (place[source], place[target])}),
+    )
+    assert differ(one_way, moved) == (0, 0, 0)
 
 
 def test_values_that_change_places_are_seen():

@@ -166,6 +166,7 @@ def read_graph(
         provenance=Provenance(projection.to_dict(), counts, attributes.recipe),
         edge_times=relationships.edge_times(row_of, order.size),
         times_are_dates=relationships.times_are_dates,
+        relationships=relationships.directed(row_of),
     )
 
 
@@ -174,11 +175,10 @@ def read_relationships(
 ) -> RelationshipTable:
     """Read every relationship that leaves `nodes`, once, from its source; weights and times are unchecked."""
     weight, time = scope.projection.weight, scope.projection.time
-    factors = scope.projection.type_weights
     ours: dict[str, Any] = {"prefix": len(nodes.prefix)}
-    if time is not None or factors:
+    if time is not None:
         name = "read/detailed_relationships"
-        ours |= {"weight": weight, "time": time, "factors": factors}
+        ours |= {"weight": weight, "time": time}
     elif weight is not None:
         name = "read/weighted_relationships"
         ours["weight"] = weight
@@ -189,20 +189,19 @@ def read_relationships(
     done, total = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", done, total)
 
-    def fetch(positions: Positions) -> neo4j.Record:
+    def fetch(positions: Positions) -> list[neo4j.Record]:
         parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
-        return connection.read(statement, parameters, doing="reading relationships")[0]
+        return connection.read(statement, parameters, doing="reading relationships")
 
-    for positions, record in prefetch(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
-        sources = positions[np.array(record["sources"], dtype=np.int64)]
-        targets = nodes.positions_of(np.array(record["targets"], dtype=np.int64))
-        table.add(
-            sources,
-            targets,
-            None if weight is None else record["weights"],
-            None if time is None else (record["seconds"], record["others"]),
-            record["factors"] if factors else None,
-        )
+    for positions, records in prefetch(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
+        for record in records:
+            table.add(
+                record["type"],
+                positions[np.array(record["sources"], dtype=np.int64)],
+                nodes.positions_of(np.array(record["targets"], dtype=np.int64)),
+                None if weight is None else record["weights"],
+                None if time is None else (record["seconds"], record["others"]),
+            )
         done += int(nodes.degrees[positions].sum())
         on_progress("reading relationships", done, total)
     return table

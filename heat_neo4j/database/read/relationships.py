@@ -11,7 +11,7 @@ from scipy import sparse
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.graph import check_weights, earliest_times
+from heat_neo4j.graph import Relationships, check_weights, earliest_times
 
 __all__ = ["RelationshipTable"]
 
@@ -28,6 +28,7 @@ class RelationshipTable:
 
     def __init__(self, projection: Projection, name_of: Callable[[int], str]) -> None:
         self._projection = projection
+        self._types: list[str] = []  # of each chunk
         self._sources: list[NDArray[np.int32]] = []
         self._targets: list[NDArray[np.int32]] = []
         self._weights: list[NDArray[np.float64]] = []
@@ -44,17 +45,17 @@ class RelationshipTable:
 
     def add(
         self,
+        kind: str,
         sources: Positions,
         targets: Positions,
         weights: Sequence[Any] | None = None,
         times: tuple[Sequence[float | None], Sequence[Any]] | None = None,
-        factors: Sequence[float] | None = None,
     ) -> None:
-        """Take m relationships; bad weights and times are noted and reported by `check`.
+        """Take m relationships of one type; bad weights and times are noted and reported by `check`.
 
         A target of -1 is outside the projection. Weights are raw values, None where they are missing. Of the
         two sequences of `times` the first has seconds since 1970 for dates and datetimes, the second the raw
-        value of any other time; both have None elsewhere. `factors` are above 0, and multiply the weights.
+        value of any other time; both have None elsewhere.
         """
         self.counts["relationships"] += sources.size
         outside, to_itself = targets < 0, targets == sources
@@ -67,13 +68,14 @@ class RelationshipTable:
             self.counts["relationships_of_zero_weight"] += int(zero.sum())
             keep &= ~zero
             self._weights.append(numbers[keep])
-        elif factors is not None:
+        elif self._projection.type_weights:
             self._weights.append(np.ones(int(keep.sum())))
-        if factors is not None:
+        if self._projection.type_weights:
             with np.errstate(over="ignore"):  # found when they are summed
-                self._weights[-1] *= np.array(factors, dtype=np.float64)[keep]
+                self._weights[-1] *= self._projection.type_weights.get(kind, 1.0)
         if times is not None:
             self._times.append(self._as_times(sources, targets, keep, *times)[keep])
+        self._types.append(kind)
         self._sources.append(sources[keep].astype(np.int32))
         self._targets.append(targets[keep].astype(np.int32))
 
@@ -148,6 +150,17 @@ class RelationshipTable:
         except ValueError as error:
             raise ProjectionError(f"weight {self._projection.weight!r} is not usable: {error}") from error
         return undirected
+
+    def directed(self, row_of: Positions) -> Relationships:
+        """Return which rows the relationships of each type lead from and to; `row_of` as for `matrix`."""
+        pairs = {}
+        for kind in set(self._types):
+            own = [place for place, of in enumerate(self._types) if of == kind]
+            source = row_of[_joined([self._sources[place] for place in own])]
+            target = row_of[_joined([self._targets[place] for place in own])]
+            there = (source >= 0) & (target >= 0)
+            pairs[kind] = source[there], target[there]
+        return Relationships.from_pairs(pairs)
 
     def edge_times(self, row_of: Positions, n_rows: int) -> NDArray[np.float64] | None:
         """Return the earliest time of each edge, as `Graph.edge_times`; None without a time."""
@@ -269,5 +282,5 @@ def _sort_within(pairs: Positions, weights: NDArray[np.float64]) -> None:
     weights[parallel] = weights[parallel][np.lexsort((weights[parallel], pairs[parallel]))]
 
 
-def _joined(chunks: Sequence[NDArray[np.int32]]) -> Positions:
-    return np.concatenate(chunks).astype(np.int64) if chunks else np.empty(0, dtype=np.int64)
+def _joined(chunks: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
+    return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)

@@ -1,0 +1,193 @@
+"""`Pattern`: source label, relationship type, target label, as a graph has them: what links are predicted of.
+
+A node may carry several labels. As source of a type it counts under one of them: the rarest label that all
+sources of the type carry; where there is none, the label that most of them carry, the rest under the label
+that most of the rest carry, and so on. The same holds for targets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j.graph import Triple
+
+__all__ = ["NO_LABEL", "Pattern", "chosen_patterns", "observed_patterns"]
+
+NO_LABEL = ""
+"""The label of nodes without any."""
+
+_QUOTED = r"`(?:[^`]|``)+`"
+_NAME = rf"({_QUOTED}|[^`()\[\]>]*?)"
+_SPEC = re.compile(rf"\(?:?{_NAME}\)?-\[?:?{_NAME}\]?->\(?:?{_NAME}\)?")
+_PLAIN = re.compile(r"[^`()\[\]:>*?-]*")
+
+
+class Pattern(NamedTuple):
+    """Relationships of one type from nodes with one label to nodes with one label."""
+
+    source: str
+    type: str
+    target: str
+
+    def __str__(self) -> str:
+        """Return the pattern as `chosen_patterns` takes it, such as ``User-RATED->Movie``."""
+        source, kind, target = map(_quoted, self)
+        return f"{source}-{kind}->{target}"
+
+
+def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int]) -> dict[Pattern, int]:
+    """Return the patterns of a graph with their relationships, by type, then most relationships first.
+
+    Each relationship is of one pattern. `schema` counts relationships by the labels of their ends and their
+    type, `carriers` the nodes with each label.
+    """
+    counts: Counter[Pattern] = Counter()
+    for kind in sorted({kind for _, kind, _ in schema}):
+        own = {triple: count for triple, count in schema.items() if triple[1] == kind}
+        sources = _one_label_each(own, 0, carriers)
+        targets = _one_label_each(own, 2, carriers)
+        for (source, _, target), count in own.items():
+            counts[Pattern(sources[source], kind, targets[target])] += count
+    return dict(sorted(counts.items(), key=lambda item: (item[0].type, -item[1], item[0])))
+
+
+def chosen_patterns(
+    specs: Sequence[str | Sequence[str]], schema: Mapping[Triple, int], carriers: Mapping[str, int]
+) -> dict[Pattern, int]:
+    """Return the patterns that are asked for, with their relationships, in the order of asking.
+
+    Parameters
+    ----------
+    specs : sequence of str or of (source, type, target)
+        ``User-RATED->Movie`` or ``(User)-[RATED]->(Movie)``. ``*`` and ``?`` stand for any text and any
+        character; a name with them, or with ``-``, is written in backticks. A name without them may be any
+        label, also one under which `observed_patterns` does not count nodes.
+    schema, carriers
+        As for `observed_patterns`.
+
+    Raises
+    ------
+    ValueError
+        If one is not written so, or the graph has no relationship that it describes.
+    """
+    observed = observed_patterns(schema, carriers)
+    chosen: dict[Pattern, int] = {}
+    for spec in specs:
+        wanted = _parsed(spec)
+        found = dict(_matches(wanted, observed, schema))
+        if not found:
+            raise ValueError(_no_such(spec, wanted, observed, carriers))
+        chosen.update(found)
+    return chosen
+
+
+def _one_label_each(
+    own: Mapping[Triple, int], end: int, carriers: Mapping[str, int]
+) -> dict[tuple[str, ...], str]:
+    """Return the label under which the nodes with each set of labels count as one end of a type."""
+    ends: Counter[tuple[str, ...]] = Counter()
+    for triple, count in own.items():
+        ends[triple[0] if end == 0 else triple[2]] += count
+    under: dict[tuple[str, ...], str] = {labels: NO_LABEL for labels in ends if not labels}
+    while rest := {labels: count for labels, count in ends.items() if labels not in under}:
+        covered: Counter[str] = Counter()
+        for labels, count in rest.items():
+            covered.update(dict.fromkeys(labels, count))
+        best = min(covered, key=lambda label: (-covered[label], carriers.get(label, 0), label))
+        under |= {labels: best for labels in rest if best in labels}
+    return under
+
+
+class _Name(NamedTuple):
+    text: str
+    is_literal: bool  # whether * and ? stand for themselves
+
+    def matches(self, name: str) -> bool:
+        return name == self.text if self.is_literal else fnmatchcase(name, self.text)
+
+
+def _parsed(spec: str | Sequence[str]) -> tuple[_Name, _Name, _Name]:
+    if not isinstance(spec, str):
+        if len(spec) != 3 or not all(isinstance(name, str) for name in spec):
+            raise ValueError(f"a pattern is a source label, a type and a target label, got {spec!r}")
+        source, kind, target = (_Name(name, name == NO_LABEL or not _has_wildcard(name)) for name in spec)
+        return source, kind, target
+    match = _SPEC.fullmatch(spec.strip())
+    if match is None or not match[2]:
+        raise ValueError(
+            f"{spec!r} is no pattern: write User-RATED->Movie, with * for any name, and names that hold a "
+            "hyphen in backticks"
+        )
+    source, kind, target = (_unquoted(name) for name in match.groups())
+    return source, kind, target
+
+
+def _matches(
+    wanted: tuple[_Name, _Name, _Name], observed: Mapping[Pattern, int], schema: Mapping[Triple, int]
+) -> Iterator[tuple[Pattern, int]]:
+    """Yield the patterns that fit: observed ones, and those of labels that are named as they are."""
+    source, kind, target = wanted
+    for types in sorted({pattern.type for pattern in observed if kind.matches(pattern.type)}):
+        own = [pattern for pattern in observed if pattern.type == types]
+        sources = _labels(source, [pattern.source for pattern in own])
+        targets = _labels(target, [pattern.target for pattern in own])
+        for first in sources:
+            for last in targets:
+                pattern = Pattern(first, types, last)
+                count = observed.get(pattern) or sum(
+                    number
+                    for (labels, of, others), number in schema.items()
+                    if of == types and _carries(labels, first) and _carries(others, last)
+                )
+                if count and (pattern in observed or source.is_literal or target.is_literal):
+                    yield pattern, count
+
+
+def _labels(name: _Name, observed: Sequence[str]) -> list[str]:
+    if name.is_literal:
+        return [name.text]
+    return list(dict.fromkeys(label for label in observed if name.matches(label)))
+
+
+def _carries(labels: tuple[str, ...], label: str) -> bool:
+    return label in labels if label else not labels
+
+
+def _no_such(
+    spec: str | Sequence[str],
+    wanted: tuple[_Name, _Name, _Name],
+    observed: Mapping[Pattern, int],
+    carriers: Mapping[str, int],
+) -> str:
+    text = repr(spec) if isinstance(spec, str) else str(Pattern(*spec))
+    source, kind, target = wanted
+    types = sorted({pattern.type for pattern in observed})
+    for what, name, there in (
+        ("relationship type", kind, types),
+        ("label", source, sorted(carriers)),
+        ("label", target, sorted(carriers)),
+    ):
+        if name.is_literal and name.text and name.text not in there:
+            return f"{text}: the projection has no {what} {name.text!r}{did_you_mean(name.text, there)}"
+    few = ", ".join(map(str, list(observed)[:5])) or "none"
+    more = ", ..." if len(observed) > 5 else ""
+    return f"{text}: no relationship of the projection is of this pattern; it has {few}{more}"
+
+
+def _has_wildcard(name: str) -> bool:
+    return "*" in name or "?" in name
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else "`{}`".format(name.replace("`", "``"))
+
+
+def _unquoted(name: str) -> _Name:
+    if name.startswith("`"):
+        return _Name(name[1:-1].replace("``", "`"), is_literal=True)
+    return _Name(name, not _has_wildcard(name))

@@ -22,9 +22,7 @@ FILMS = {
 }
 NODES = {"User": 100, "Flagged": 5, "Movie": 60, "Actor": 20, "Person": 30, "Director": 5, "Genre": 4}
 LABELS, TYPES = "ABC", "RS"
-SETS = [
-    tuple(label for label, has in zip(LABELS, mask, strict=True) if has) for mask in product((0, 1), repeat=3)
-]
+SETS = [tuple(compress(LABELS, mask)) for mask in product((0, 1), repeat=3)]
 SCHEMAS = st.dictionaries(
     st.tuples(st.sampled_from(SETS), st.sampled_from(TYPES), st.sampled_from(SETS)), st.integers(1, 9)
 )

@@ -89,6 +89,16 @@ class Relationships:
             {name: (source[both[name]], target[both[name]]) for name, (source, target) in renumbered.items()}
         )
 
+    def without(self, pairs: NDArray[np.int64], n_nodes: int) -> Relationships:
+        """Return those that join none of the `pairs`, rows (u, v) of shape (m, 2), whichever way."""
+        gone = np.sort(np.sort(pairs, axis=1) @ (n_nodes, 1))
+        left = {}
+        for name in self.types:
+            source, target = (ends.astype(np.int64) for ends in self.of(name))
+            stays = ~np.isin(np.minimum(source, target) * n_nodes + np.maximum(source, target), gone)
+            left[name] = source[stays], target[stays]
+        return Relationships.from_pairs(left)
+
     def __len__(self) -> int:
         return len(self.source)
 

@@ -8,7 +8,7 @@ CALL (batch) {
   @lock
   UNWIND batch AS p
   WITH p, startNode(p) AS a, endNode(p) AS b
-  MERGE (a)-[q:@target {run: $run}]->(b)
+  MERGE (a)-[q:@target {run: $run, type: p.type}]->(b)
   SET q += properties(p)
   RETURN count(q) AS written
 } IN TRANSACTIONS OF 1 ROW

@@ -11,10 +11,10 @@ CALL (batch) {
   @lock
   UNWIND batch AS s
   WITH s, startNode(s) AS a, endNode(s) AS b
-  OPTIONAL MATCH (a)-[p:@plain]->(b) WHERE p.run IN [$run, $before]
+  OPTIONAL MATCH (a)-[p:@plain {type: s.type}]->(b) WHERE p.run IN [$run, $before]
   FOREACH (_ IN CASE WHEN p IS NULL THEN [1] ELSE [] END | CREATE (a)-[made:@plain]->(b) SET made = properties(s))
   WITH s, a, b, p WHERE p.run = $before
-  OPTIONAL MATCH (a)-[v:@previous]->(b) WHERE v.run =~ $run_id
+  OPTIONAL MATCH (a)-[v:@previous {type: p.type}]->(b) WHERE v.run =~ $run_id
   FOREACH (_ IN CASE WHEN v IS NULL THEN [1] ELSE [] END |
     CREATE (a)-[made:@previous]->(b) SET made = properties(p))
   FOREACH (_ IN CASE WHEN v IS NOT NULL THEN [1] ELSE [] END | SET v = properties(p))

@@ -28,7 +28,7 @@ _COORDINATES = (
     "run", "space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "indexes", "core",
     "coordinates", "dimension",
 )  # fmt: skip
-_LINKS = ("linkRun", "linkType", "linkRadius", "linkTemperature")
+_LINKS = ("linkRun", "linkType")
 _RUNS = {"embedding": "run", "links": "linkRun"}
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import display_text, printable
+from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.geometry.search import Neighbours
@@ -79,7 +80,7 @@ def build_page(
     groups: Sequence[str | None] = (),
     properties: Mapping[str, Sequence[Any]] | None = None,
     neighbours: Neighbours | None = None,
-    predicted: PredictedLinks | None = None,
+    predicted: PredictedLinks | StoredLinks | None = None,
     title: str = "",
     note: str = "",
 ) -> str:
@@ -145,7 +146,7 @@ def payload(
     groups: Sequence[str | None],
     properties: Mapping[str, Sequence[Any]],
     neighbours: Neighbours | None,
-    predicted: PredictedLinks | None,
+    predicted: PredictedLinks | StoredLinks | None,
 ) -> dict[str, Any]:
     """Return the page's data as JSON values; parameters as for `build_page`.
 
@@ -201,7 +202,7 @@ def _legend(groups: Sequence[str | None], n_nodes: int) -> tuple[list[dict[str, 
     return legend, np.array(codes, dtype=np.uint8)
 
 
-def _links(predicted: PredictedLinks, n_nodes: int) -> dict[str, Any]:
+def _links(predicted: PredictedLinks | StoredLinks, n_nodes: int) -> dict[str, Any]:
     order = np.lexsort((predicted.target, predicted.source))
     packed = _by_row(predicted.source[order], predicted.target[order], n_nodes)
     packed["distance"] = _packed(predicted.distance[order], "<f4")

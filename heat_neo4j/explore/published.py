@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
-from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.published_model import PublishedModel
 
@@ -28,7 +28,7 @@ class PageData:
     model: PublishedModel
     flat: NDArray[np.float64]  # (N, 3): points of the plane, the published ones or a second embedding
     neighbours: Neighbours  # by the published coordinates, in all their dimensions
-    links: PredictedLinks | None
+    links: StoredLinks | None
     names: Sequence[str]
     groups: Sequence[str | None]
     properties: Mapping[str, Sequence[Any]]

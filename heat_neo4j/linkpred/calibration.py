@@ -110,16 +110,16 @@ class HeldOut(NamedTuple):
 
 
 def embed_without(
-    model: HEAT, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+    model: HEAT, graph: Graph, *, share: float = 0.1, time: int = 0, on_progress: Progress = no_progress
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
-    A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
+    Each `time`, from 0, holds out other edges. A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
     try:
-        split = split_edges(graph, share, random_state=seed, non_edges_per_edge=_NON_EDGES_PER_EDGE)
+        split = split_edges(graph, share, random_state=seed + time, non_edges_per_edge=_NON_EDGES_PER_EDGE)
     except ValueError as error:
         raise CalibrationError(f"no link probability: {error}") from error
     edges, others = split.test_edges, split.test_non_edges

@@ -6,7 +6,7 @@ choose: where distance tells little it gets little weight, and the other way rou
 it can say that the distance of two hubs means less than that of two leaves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple, Self
@@ -29,7 +29,8 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
 from heat_neo4j.linkpred.calibration import HeldOut, embed_without
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.scorers import DistanceScorer, NodeScorer, PairScorer, SparseProductScorer
+from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, NodeScorer, SparseProductScorer
+from heat_neo4j.patterns import Pattern
 
 __all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "fit_link_score", "link_score"]
 
@@ -57,7 +58,7 @@ FEATURES = (
 class _Column(NamedTuple):
     """One feature: a scorer, and whether the logarithm of 1 + score is taken."""
 
-    scorer: PairScorer
+    scorer: DirectedScorer
     log: bool
 
     def shaped(self, scores: Array) -> Array:
@@ -100,9 +101,20 @@ class LinkScore:
     auroc: float
     distance_auroc: float
 
-    def scorer(self, embedding: Array, graph: Graph) -> PairScorer:
+    @property
+    def by_distance(self) -> bool:
+        """Whether the nearest pairs are the likeliest: never, as other features count, too."""
+        return False
+
+    def scorer(self, embedding: Array, graph: Graph) -> DirectedScorer:
         """Return the score of a graph's pairs, from points on the hyperboloid, shape (N, d + 1)."""
-        return _CombinedScorer(_columns(embedding, graph), self)
+        columns = _columns(embedding, graph)
+        return _CombinedScorer([columns[name] for name in self.features], self)
+
+    def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], DirectedScorer]:
+        """Return `scorer`, for a graph whose pairs are all of one kind."""
+        scorer = self.scorer(embedding, graph)
+        return lambda pattern: scorer
 
     def log_odds(self, values: Sequence[Array]) -> Array:
         """Return the log odds from the features, one array of any shape for each."""
@@ -136,13 +148,12 @@ class LinkScore:
         return cls(**arguments)
 
 
-class _CombinedScorer:
-    """The log odds of a link, at even odds: the `PairScorer` of a `LinkScore`."""
+class _CombinedScorer(DirectedScorer):
+    """The log odds of a link, at even odds: the scorer of a `LinkScore`."""
 
-    def __init__(self, columns: Mapping[str, _Column], score: LinkScore) -> None:
-        self._columns = [columns[name] for name in score.features]
-        self._score = score
-        self.n_nodes = columns["distance"].scorer.n_nodes
+    def __init__(self, columns: Sequence[_Column], score: LinkScore) -> None:
+        self._columns, self._score = columns, score
+        self.n_nodes = columns[0].scorer.n_nodes
 
     def pairs(self, pairs: NDArray[np.int64]) -> Array:
         return self._score.log_odds([column.shaped(column.scorer.pairs(pairs)) for column in self._columns])
@@ -151,15 +162,23 @@ class _CombinedScorer:
         values = [column.shaped(column.scorer.rows(begin, end)) for column in self._columns]
         return self._score.log_odds(values)
 
+    def reversed(self) -> DirectedScorer:
+        return _CombinedScorer(
+            [_Column(each.scorer.reversed(), each.log) for each in self._columns], self._score
+        )
+
+    def between(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> DirectedScorer:
+        columns = [_Column(each.scorer.between(first, second), each.log) for each in self._columns]
+        return _CombinedScorer(columns, self._score)
+
 
 def fit_link_score(
-    model: HEAT, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
-) -> LinkScore:
-    """Fit how distance, radii, degrees, common neighbours and attributes together tell links.
+    model: HEAT, graph: Graph, *, share: float = 0.1, times: int = 1, on_progress: Progress = no_progress
+) -> PatternScore | LinkScore:
+    """Fit how distance, degrees, common neighbours, paths, attributes and directions together tell links.
 
     A clone of `model` with the same parameters and seed is trained on the graph without `share` of its edges;
-    a logistic regression then parts those edges from five times as many non-edges. `model` itself is left
-    as it is.
+    logistic regressions then part those edges from other pairs. `model` itself is left as it is.
 
     Parameters
     ----------
@@ -170,20 +189,28 @@ def fit_link_score(
         training graph only.
     share : float
         Share of the edges to hold out, in (0, 1); sparse graphs may allow fewer. The score is fitted to
-        `FITTED_EDGES` of them at most, and to as large a part of the non-edges.
+        `FITTED_EDGES` of them at most (of each pattern), and to as large a part of the non-edges.
+    times : int
+        How often edges are held out, each time others, if the graph knows directions: more for a better fit.
     on_progress : callable
         Given to `HEAT.fit`.
 
     Returns
     -------
-    LinkScore
+    PatternScore or LinkScore
+        By patterns if the graph knows types and directions.
 
     Raises
     ------
     CalibrationError
         If `share` is out of range, or too few edges or non-edges can be held out.
     """
-    return link_score(embed_without(model, graph, share=share, on_progress=on_progress))
+    if graph.relationships is None:
+        return link_score(embed_without(model, graph, share=share, on_progress=on_progress))
+    held_out = [
+        embed_without(model, graph, share=share, time=time, on_progress=on_progress) for time in range(times)
+    ]
+    return pattern_score(held_out, graph)
 
 
 @one_blas_thread()

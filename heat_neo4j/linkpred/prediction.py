@@ -1,133 +1,164 @@
-"""Links that are missing: the nearest pairs of nodes that no relationship joins, with a probability.
+"""Links that are missing: the likeliest pairs of each pattern that no relationship of its type joins.
 
-Pairs are unordered. The search is exact, in O(N k) memory and with the same bits for any number of threads.
-By a combined score the best-scored pairs are searched instead: up to `SCORED_NODES` nodes by
-looking at all pairs, beyond among those that are near each other or have much in common.
+By distance the search is exact, in O(N k) memory and with the same bits for any number of threads. By a score
+all pairs of a pattern are looked at, up to `SCORED_PAIRS`; of more only those that are near each other, or
+have much in common.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, NO_PARTNER
-from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
+from heat_neo4j._kernels.sweeps import NO_PARTNER
+from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import pair_distances
-from heat_neo4j.geometry.search import Candidates, PartnerSearch, columns_of, nearest_pairs
+from heat_neo4j.geometry.search import PartnerSearch, nearest_pairs
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar
-from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
-from heat_neo4j.linkpred.combined_score import LinkScore, fit_link_score
-from heat_neo4j.linkpred.scorers import PairScorer, SparseProductScorer
+from heat_neo4j.linkpred.calibration import LinkProbability
+from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
+from heat_neo4j.linkpred.combined_score import LinkScore
+from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
+from heat_neo4j.patterns import Pattern
 
-__all__ = [
-    "BLOCK_ENTRIES",
-    "BLOCK_ROWS",
-    "EACH",
-    "SCORED_NODES",
-    "CalibrationError",
-    "LinkProbability",
-    "LinkScore",
-    "PredictedLinks",
-    "fit_link_probability",
-    "fit_link_score",
-    "predict_links",
-]
+__all__ = ["BLOCK_ENTRIES", "BLOCK_ROWS", "EACH", "SCORED_PAIRS", "PredictedLinks", "predict_links"]
 
-SCORED_NODES = 20_000  # up to so many a combined score is taken of all pairs; of more it would take hours
+SCORED_PAIRS = 400_000_000
+"""Up to so many pairs of a pattern all are scored; of more it would take hours."""
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
 BLOCK_ENTRIES = 1 << 22  # scores held at a time
 EACH = 200  # partners of a node by distance, and as many by what they have in common
 BLOCK_ROWS = 2048  # nodes whose partners are held at a time
 
-Codes = NDArray[np.int64]  # pairs (u, v) of M nodes as u M + v
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Codes = NDArray[np.int64]
+"""Pairs (u, v) of N nodes as u N + v."""
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedLinks:
-    """Absent pairs, nearest first; or best-scored first, where a combined score ranked them.
+    """Absent pairs, each from its source to its target, the likeliest first.
 
     Parameters
     ----------
     source, target : int64 arrays of shape (L,)
-        Rows of the graph, source < target; no pair comes twice.
+        Rows of the graph. No link comes twice, nor both ways; of a graph without directions source < target.
     distance : float64 array of shape (L,)
-        Hyperbolic distance; rising, with ties in order of source, then target, if distance ranked the pairs.
+        Hyperbolic distance; rising if nothing else ranked the links.
     probability : float64 array of shape (L,), optional
-        What `calibration` or `score` gives; None without either.
-    calibration : LinkProbability, optional
-        What turned distances into probabilities.
-    score : LinkScore, optional
-        What ranked the pairs, and gave the probabilities, in place of the distance.
+        Falling; None if the links were ranked by distance.
+    patterns : tuple of Pattern
+        What was predicted; empty of a graph without directions.
+    pattern : int64 array of shape (L,), optional
+        Place of each link's pattern in `patterns`; None of a graph without directions.
     shortlisted : bool
-        Whether only pairs that are near, or have much in common, were scored.
+        Whether of some pattern only pairs that are near, or have much in common, were scored.
     """
 
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    distance: NDArray[np.float64]
-    probability: NDArray[np.float64] | None = None
-    calibration: LinkProbability | None = None
-    score: LinkScore | None = None
+    source: Rows
+    target: Rows
+    distance: Array
+    probability: Array | None = None
+    patterns: tuple[Pattern, ...] = ()
+    pattern: Rows | None = None
     shortlisted: bool = False
 
     @property
-    def rank(self) -> NDArray[np.int64]:
-        """1 for the first pair, 2 for the next, and so on; shape (L,)."""
+    def rank(self) -> Rows:
+        """1 for the first link, 2 for the next, and so on; shape (L,)."""
         return np.arange(1, len(self) + 1, dtype=np.int64)
+
+    @property
+    def pattern_rank(self) -> Rows:
+        """The same among the links of each pattern; shape (L,)."""
+        if self.pattern is None:
+            return self.rank
+        ranks = np.empty(len(self), dtype=np.int64)
+        for place in range(len(self.patterns)):
+            own = np.flatnonzero(self.pattern == place)
+            ranks[own] = np.arange(1, len(own) + 1)
+        return ranks
+
+    @property
+    def types(self) -> list[str]:
+        """Type of each link; empty texts of a graph without directions."""
+        if self.pattern is None:
+            return [""] * len(self)
+        names = [pattern.type for pattern in self.patterns]
+        return [names[place] for place in self.pattern.tolist()]
 
     def __len__(self) -> int:
         return len(self.source)
 
+    def __repr__(self) -> str:
+        return f"PredictedLinks({len(self)} of {', '.join(map(str, self.patterns)) or 'no pattern'})"
 
+
+class _Found(NamedTuple):
+    """Links of one pattern: rows (source, target) of shape (m, 2), distances and probabilities."""
+
+    pairs: Rows
+    distance: Array
+    probability: Array | None
+
+
+@one_blas_thread()
 def predict_links(
-    model: HEAT | NDArray[np.float64],
+    model: HEAT | Array,
     graph: Graph,
     k: int | None = 10,
     *,
     top: int | None = None,
-    source_label: str | None = None,
-    target_label: str | None = None,
+    patterns: Sequence[str | Sequence[str]] = (),
     min_degree: int = 0,
     max_degree: int | None = None,
     probability: LinkProbability | None = None,
-    score: LinkScore | None = None,
+    score: PatternScore | LinkScore | None = None,
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> PredictedLinks:
-    """Return the nearest, or best-scored, pairs of nodes that no relationship of `graph` joins.
+    """Return the likeliest links of each pattern that no relationship of its type joins.
 
     Parameters
     ----------
     model : HEAT or float64 array of shape (N, d + 1)
         A fitted estimator, or points on the hyperboloid (time last), one per node.
     graph : Graph
-        The graph whose relationships are to be left out, as is each node with itself.
+        The graph whose relationships are to be left out. If it knows no directions, all pairs that no edge
+        joins are one pattern.
     k : int, optional
-        Partners per node: a pair is kept if either end is among the k nearest of the other. None sets no
-        limit per node; `top` must then be given.
+        Links per node and pattern: one is kept if it is among the k best of its source, or of its target.
+        None sets no limit per node; `top` must then be given.
     top : int, optional
-        Keep only the nearest `top` pairs.
-    source_label, target_label : str, optional
-        Keep pairs one end of which carries `source_label` and the other `target_label`, either way round.
+        Keep only so many of each pattern.
+    patterns : sequence of str or of (source label, type, target label), optional
+        What to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`; all patterns of the
+        graph if not given.
     min_degree, max_degree : int, optional
         Leave out nodes with fewer or with more neighbours in `graph`.
     probability : LinkProbability, optional
-        From `fit_link_probability`; fills in the probabilities.
-    score : LinkScore, optional
-        From `fit_link_score`; ranks the pairs and fills in the probabilities. Not with `probability`. Between
-        more than `SCORED_NODES` nodes only the 200 nearest partners of a node are scored, and the 200 with
-        most neighbours in common, of those that have 1,000 neighbours at most.
+        From `fit_link_probability`; gives probabilities to the nearest pairs.
+    score : PatternScore or LinkScore, optional
+        From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
+        scored, and the 200 with most neighbours in common, of those that have 1,000 neighbours at most.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     on_progress : callable
-        Called with ("links", nodes done, nodes considered).
+        Called with ("links <pattern>", nodes done, nodes considered).
 
     Returns
     -------
@@ -136,7 +167,7 @@ def predict_links(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is out of range, a label is unknown, or the points do not fit the graph.
+        If a parameter is out of range, a pattern is not in the graph, or the points do not fit it.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     """
@@ -144,40 +175,38 @@ def predict_links(
     if probability is not None and score is not None:
         raise ValueError("give probability or score, not both: a score has probabilities of its own")
     threads = resolve_threads(n_threads)
-    roles = _roles(graph, source_label, target_label)
-    suited = (roles != 0) & (graph.degrees >= min_degree)
-    if max_degree is not None:
-        suited &= graph.degrees <= max_degree
-    nodes = np.flatnonzero(suited)
     if not isinstance(model, np.ndarray):
         check_is_fitted(model, "embedding_")
         model = model.embedding_
-    candidates = _candidates(model, graph, nodes, roles[nodes])
+    if graph.relationships is None:
+        if patterns:
+            raise ValueError("patterns need a graph that knows directions and types: give it relationships")
+        wanted: tuple[Pattern | None, ...] = (None,)
+    else:
+        wanted = patterns_of(graph, patterns)
+    scorers = None if score is None else score.scorers(model, graph)
+    found: list[_Found] = []
+    shortlisted = False
     with WorkerThreads(threads) as team:
-        if score is None:
-            pairs = nearest_pairs(candidates, k, top, team, on_progress)
-            return PredictedLinks(
-                source=nodes[pairs.source],
-                target=nodes[pairs.target],
-                distance=pairs.distance,
-                probability=None if probability is None else probability(pairs.distance),
-                calibration=probability,
-            )
-        scorer = score.scorer(model, graph)
-        shortlisted = len(nodes) > SCORED_NODES
-        if shortlisted:
-            common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
-            best = _best_of_shortlist(scorer, common, candidates, nodes, k, top, team, on_progress)
-        else:
-            best = _best_absent(scorer, graph, nodes, candidates.roles, k, top, on_progress)
-    return PredictedLinks(
-        source=best.pairs[:, 0],
-        target=best.pairs[:, 1],
-        distance=pair_distances(model, best.pairs),
-        probability=score.probability(best.scores),
-        score=score,
-        shortlisted=shortlisted,
-    )
+        for pattern in wanted:
+            candidates = candidate_pairs(graph, pattern, min_degree=min_degree, max_degree=max_degree)
+            progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
+            if scorers is None or score is None or score.by_distance:
+                scorer = None if scorers is None else scorers(pattern)
+                pairs = _nearest(model, candidates, k, top, team, progress)
+                found.append(_of_distance(model, pairs, candidates, scorer, probability))
+                continue
+            scorer = scorers(pattern)
+            if candidates.size > SCORED_PAIRS:
+                shortlisted = True
+                common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
+                codes = _shortlisted(scorer, common, model, candidates, k or top or 0, team, progress)
+            else:
+                codes = _best_of_each(scorer, candidates, k or top or 0, progress)
+            pairs, scores = _ranked(scorer, candidates, codes, top)
+            found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores)))
+    known = [pattern for pattern in wanted if pattern is not None]
+    return _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
 
 
 def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:
@@ -192,164 +221,185 @@ def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: i
         check_integer("max_degree", max_degree, minimum=min_degree)
 
 
-def _candidates(
-    embedding: NDArray[np.float64], graph: Graph, nodes: NDArray[np.int64], roles: NDArray[np.uint8]
-) -> Candidates:
-    spatial, time = columns_of(embedding, graph.n_nodes)
-    adjacency = graph.adjacency
-    if len(nodes) < graph.n_nodes:
-        adjacency = adjacency[nodes][:, nodes]
-        spatial, time = np.ascontiguousarray(spatial[:, nodes]), time[nodes]
-    indptr, indices = adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int32)
-    return Candidates(spatial, time, indptr, indices, roles)
+def _joined(
+    found: Sequence[_Found], patterns: tuple[Pattern, ...], n_nodes: int, *, shortlisted: bool
+) -> PredictedLinks:
+    """Return the links of all patterns as one; a link of several patterns of one type is of the first."""
+    pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(each.pairs for each in found)])
+    distance = np.concatenate([np.empty(0), *(each.distance for each in found)])
+    chances = [each.probability for each in found if each.probability is not None]
+    probability = np.concatenate(chances) if chances else None
+    pattern = np.repeat(np.arange(len(found)), [len(each.pairs) for each in found])
+    types = {name: code for code, name in enumerate(dict.fromkeys(each.type for each in patterns))}
+    code = np.array([types[each.type] for each in patterns] or [0])[pattern]
+    first = np.sort(np.unique((code * n_nodes + pairs[:, 0]) * n_nodes + pairs[:, 1], return_index=True)[1])
+    leading = distance[first] if probability is None else -probability[first]
+    order = first[np.lexsort((pairs[first, 1], pairs[first, 0], pattern[first], leading))]
+    return PredictedLinks(
+        source=pairs[order, 0],
+        target=pairs[order, 1],
+        distance=distance[order],
+        probability=None if probability is None else probability[order],
+        patterns=patterns,
+        pattern=pattern[order] if patterns else None,
+        shortlisted=shortlisted,
+    )
 
 
-def _roles(graph: Graph, source_label: str | None, target_label: str | None) -> NDArray[np.uint8]:
-    """Return, per node, which ends of a pair it may be; either, where no label is given."""
-    roles = np.zeros(graph.n_nodes, dtype=np.uint8)
-    for name, label, role in (
-        ("source_label", source_label, IS_SOURCE),
-        ("target_label", target_label, IS_TARGET),
-    ):
-        if label is None:
-            roles |= role
-        elif label in graph.labels:
-            roles[graph.labels[label]] |= role
-        else:
-            labels = ", ".join(sorted(graph.labels)) or "none"
-            raise ValueError(f"{name} {label!r} is not a label of the graph; it has: {labels}")
-    return roles
-
-
-class _ScoredPairs(NamedTuple):
-    """Unordered pairs of rows, shape (L, 2) with u < v, and their scores, shape (L,); best first."""
-
-    pairs: NDArray[np.int64]
-    scores: NDArray[np.float64]
-
-
-def _best_absent(
-    scorer: PairScorer,
-    graph: Graph,
-    nodes: NDArray[np.int64],
-    roles: NDArray[np.uint8],
-    k: int | None,
-    top: int | None,
-    on_progress: Progress,
-) -> _ScoredPairs:
-    """Return the best-scored pairs that no edge joins; O(N^2) scores, of which one block is held.
-
-    Either end of a pair is among the `k` best of the other; of all only the best `top`, ties in order of the
-    rows. Ends are rows of `nodes`, rising, with the `roles` that each may have.
-    """
-    n = graph.n_nodes
-    width = min(k or top or 0, max(len(nodes) - 1, 0))
-    codes = np.empty(0, dtype=np.int64)
-    done = 0
-    on_progress("links", done, len(nodes))
-    for begin in range(0, n if width else 0, max(BLOCK_ENTRIES // n, 1)):
-        end = min(begin + max(BLOCK_ENTRIES // n, 1), n)
-        members = slice(*np.searchsorted(nodes, (begin, end)))
-        block = nodes[members]
-        if not len(block):
-            continue
-        allowed = _allowed(graph, nodes, roles, members)
-        scores = np.where(allowed, scorer.rows(begin, end)[block - begin][:, nodes], -np.inf)
-        partner = np.argsort(-scores, axis=1, kind="stable")[:, :width]
-        row, place = np.nonzero(np.take_along_axis(allowed, partner, axis=1))
-        u, v = block[row], nodes[partner[row, place]]
-        codes = np.union1d(codes, np.minimum(u, v) * n + np.maximum(u, v))
-        if top is not None and len(codes) > 2 * top:
-            codes = np.sort(_ranked(scorer, codes, top).pairs @ (n, 1))
-        done += len(block)
-        on_progress("links", done, len(nodes))
-    return _ranked(scorer, codes, top)
-
-
-def _ranked(scorer: PairScorer, codes: NDArray[np.int64], top: int | None) -> _ScoredPairs:
-    """Return the best `top` pairs of those with the rising codes u N + v; ties by code."""
-    pairs = np.column_stack(np.divmod(codes, max(scorer.n_nodes, 1)))
-    scores = scorer.pairs(pairs)
-    order = np.argsort(-scores, kind="stable")[:top]
-    return _ScoredPairs(pairs[order], scores[order])
-
-
-def _are_suited(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return whether nodes with these roles may be linked; the arrays are broadcast."""
-    forward = (one & IS_SOURCE != 0) & (other & IS_TARGET != 0)
-    backward = (one & IS_TARGET != 0) & (other & IS_SOURCE != 0)
-    return np.asarray(forward | backward)
-
-
-def _allowed(
-    graph: Graph, nodes: NDArray[np.int64], roles: NDArray[np.uint8], members: slice
-) -> NDArray[np.bool_]:
-    """Return which of `nodes` each of the members may be linked to; shape (members, len(nodes))."""
-    absent: NDArray[np.bool_] = graph.adjacency[nodes[members]][:, nodes].toarray() == 0
-    absent[np.arange(len(absent)), np.arange(len(nodes))[members]] = False
-    allowed: NDArray[np.bool_] = absent & _are_suited(roles[members, None], roles)
-    return allowed
-
-
-def _best_of_shortlist(
-    scorer: PairScorer,
-    common: SparseProductScorer,
-    candidates: Candidates,
-    nodes: NDArray[np.int64],
+def _nearest(
+    embedding: Array,
+    candidates: CandidatePairs,
     k: int | None,
     top: int | None,
     team: WorkerThreads,
     on_progress: Progress,
-) -> _ScoredPairs:
-    """Return the best-scored absent pairs of a node with its `EACH` nearest and most connected.
+) -> Rows:
+    """Return the nearest candidates, nearest first; of two nodes that may be linked either way, one way."""
+    nodes = candidates.nodes
+    near = nearest_pairs(candidates.in_space(embedding), k, top, team, on_progress)
+    return _directed(candidates, np.column_stack((nodes[near.source], nodes[near.target])))
 
-    As `_best_absent`, but only pairs of the M `candidates`, rows `nodes` of the graph, that are near, or have
-    much in `common`, are scored.
+
+def _of_distance(
+    embedding: Array,
+    pairs: Rows,
+    candidates: CandidatePairs,
+    scorer: DirectedScorer | None,
+    probability: LinkProbability | None,
+) -> _Found:
+    """Return nearest pairs in their likelier direction, with the probabilities that their distance gives."""
+    distance = pair_distances(embedding, pairs)
+    if scorer is None:
+        return _Found(pairs, distance, None if probability is None else probability(distance))
+    scores = scorer.pairs(pairs)
+    either = np.flatnonzero(candidates.either_way(pairs))
+    back = scorer.pairs(pairs[either, ::-1])
+    turned = back > scores[either]
+    scores[either[turned]] = back[turned]
+    pairs[either[turned]] = pairs[either[turned], ::-1]
+    return _Found(pairs, distance, np.asarray(expit(scores)))
+
+
+def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
+    """Return unordered pairs in the direction that is a candidate; as they are where both are."""
+    backwards = ~candidates.either_way(pairs[:, ::-1])
+    pairs = pairs.copy()
+    pairs[backwards] = pairs[backwards, ::-1]
+    return pairs
+
+
+def _best_of_each(
+    scorer: DirectedScorer, candidates: CandidatePairs, width: int, on_progress: Progress
+) -> Codes:
+    """Return the best-scored candidates of every source and of every target, ties in the order of the rows.
+
+    It takes O(S T) scores, of which one block is held.
     """
-    n = len(nodes)
-    among = common.among(nodes)
-    search = PartnerSearch(candidates, team)
+    sources, targets, n = candidates.sources, candidates.targets, len(candidates.is_source)
+    ways = [(scorer.between(sources, targets), sources, targets, False)]
+    if candidates.pattern is not None:
+        ways.append((scorer.reversed().between(targets, sources), targets, sources, True))
+    total, done = sum(len(first) for _, first, _, _ in ways), 0
     codes = np.empty(0, dtype=np.int64)
-    on_progress("links", 0, n)
-    for begin in range(0, n if n > 1 else 0, BLOCK_ROWS):
-        end = min(begin + BLOCK_ROWS, n)
-        near = _nearest(search, begin, end, n)
-        row, other = np.divmod(np.union1d(near, _most_in_common(candidates, among, begin, end)), n)
+    on_progress("links", done, total)
+    for way, first, second, reverse in ways:
+        step = max(BLOCK_ENTRIES // max(len(second), 1), 1)
+        for begin in range(0, len(first), step):
+            end = min(begin + step, len(first))
+            allowed = candidates.allowed(first[begin:end], second, reverse=reverse)
+            scores = np.where(allowed, way.rows(begin, end), -np.inf)
+            row, place = _best_places(scores, width)
+            is_candidate = allowed[row, place]
+            u, v = first[begin:end][row[is_candidate]], second[place[is_candidate]]
+            codes = np.union1d(codes, v * n + u if reverse else u * n + v)
+            done += end - begin
+            on_progress("links", done, total)
+    return codes
+
+
+def _best_places(scores: Array, width: int) -> tuple[Rows, Rows]:
+    """Return rows and columns of the best scores of each row, ties by the lower column."""
+    width = min(width, scores.shape[1])
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :width]
+    return np.repeat(np.arange(len(scores)), width), best.ravel()
+
+
+def _ranked(
+    scorer: DirectedScorer, candidates: CandidatePairs, codes: Codes, top: int | None
+) -> tuple[Rows, Array]:
+    """Return the best `top` of the pairs with rising codes, and their scores: of two nodes one way only."""
+    n = max(len(candidates.is_source), 1)
+    pairs = np.column_stack(np.divmod(codes, n))
+    if candidates.pattern is None:
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        scores = scorer.pairs(pairs)
+    else:
+        scores = scorer.pairs(pairs)
+        either = np.flatnonzero(candidates.either_way(pairs))
+        back = scorer.pairs(pairs[either, ::-1])
+        is_less = pairs[either, 0] < pairs[either, 1]
+        turned = (back > scores[either]) | ((back == scores[either]) & ~is_less)
+        scores[either[turned]] = back[turned]
+        pairs[either[turned]] = pairs[either[turned], ::-1]
+        _, first = np.unique(pairs @ (n, 1), return_index=True)
+        pairs, scores = pairs[first], scores[first]
+    order = np.argsort(-scores, kind="stable")[:top]
+    return pairs[order], scores[order]
+
+
+def _shortlisted(
+    scorer: DirectedScorer,
+    common: SparseProductScorer,
+    embedding: Array,
+    candidates: CandidatePairs,
+    width: int,
+    team: WorkerThreads,
+    on_progress: Progress,
+) -> Codes:
+    """Return the best-scored of the candidates that are near, or have much in common: `EACH` of each node."""
+    nodes, n = candidates.nodes, len(candidates.is_source)
+    among = common.between(nodes, nodes)
+    search = PartnerSearch(candidates.in_space(embedding), team)
+    codes = np.empty(0, dtype=np.int64)
+    on_progress("links", 0, len(nodes))
+    for begin in range(0, len(nodes) if len(nodes) > 1 else 0, BLOCK_ROWS):
+        end = min(begin + BLOCK_ROWS, len(nodes))
+        near = _near_partners(search, begin, end, len(nodes))
+        shared = _most_in_common(candidates, among.sparse_rows(begin, end), begin)
+        row, other = np.divmod(np.union1d(near, shared), len(nodes))
         pairs = np.column_stack((nodes[row], nodes[other]))  # few different first ends: quicker to score
-        best = _best_of_row(row, other, scorer.pairs(pairs), k or top or 0)
-        codes = np.union1d(codes, np.sort(pairs[best], axis=1) @ (scorer.n_nodes, 1))
-        if top is not None and len(codes) > 2 * top:
-            codes = np.sort(_ranked(scorer, codes, top).pairs @ (scorer.n_nodes, 1))
-        on_progress("links", end, n)
-    return _ranked(scorer, codes, top)
+        for way in (pairs, pairs[:, ::-1]):
+            u, v = way.T
+            there = candidates.is_source[u] & candidates.is_target[v]
+            there[there] = np.asarray(candidates.joined[u[there], v[there]]).ravel() == 0
+            best = _best_of_row(pairs[there, 0], pairs[there, 1], scorer.pairs(way[there]), width)
+            codes = np.union1d(codes, way[there][best] @ (n, 1))
+        on_progress("links", end, len(nodes))
+    return codes
 
 
-def _nearest(search: PartnerSearch, begin: int, end: int, n: int) -> Codes:
+def _near_partners(search: PartnerSearch, begin: int, end: int, n: int) -> Codes:
     rows = np.arange(begin, end)
     _, partner = search.nearest(rows, min(EACH, n - 1), np.inf, no_progress)
     row, place = np.nonzero(partner != NO_PARTNER)
     return rows[row] * n + partner[row, place]
 
 
-def _most_in_common(candidates: Candidates, common: SparseProductScorer, begin: int, end: int) -> Codes:
-    n, roles, starts = len(candidates.time), candidates.roles, candidates.indptr[begin : end + 1]
-    shared = common.sparse_rows(begin, end)
-    row = np.repeat(np.arange(begin, end), np.diff(shared.indptr))
+def _most_in_common(candidates: CandidatePairs, shared: sparse.csr_array, begin: int) -> Codes:
+    """Return the candidates with most in common, of nodes `begin` and the following, by places in `nodes`."""
+    nodes = candidates.nodes
+    row = np.repeat(np.arange(begin, begin + shared.shape[0]), np.diff(shared.indptr))
     other = shared.indices.astype(np.int64)
-    linked = candidates.indices[starts[0] : starts[-1]]
-    joined = np.repeat(np.arange(begin, end), np.diff(starts)) * n + linked
-    absent = (row != other) & ~np.isin(row * n + other, joined) & _are_suited(roles[row], roles[other])
-    row, other = row[absent], other[absent]
-    best = _best_of_row(row, other, shared.data[absent], EACH)
-    codes: Codes = row[best] * n + other[best]
-    return codes
+    pairs = np.column_stack((nodes[row], nodes[other]))
+    may = (row != other) & (candidates.either_way(pairs) | candidates.either_way(pairs[:, ::-1]))
+    row, other = row[may], other[may]
+    best = _best_of_row(row, other, shared.data[may], EACH)
+    return np.asarray(row[best] * len(nodes) + other[best])
 
 
-def _best_of_row(
-    row: NDArray[np.int64], other: NDArray[np.int64], scores: NDArray[np.float64], most: int
-) -> NDArray[np.int64]:
+def _best_of_row(row: Rows, other: Rows, scores: Array, most: int) -> Rows:
     """Return which pairs are among the `most` best of their row; ties by `other`."""
     order = np.lexsort((other, -scores, row))
     rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
-    best: NDArray[np.int64] = order[rank < most]
+    best: Rows = order[rank < most]
     return best

@@ -1,12 +1,12 @@
 """Scores of pairs of nodes: the one form in which distances and baselines are evaluated and combined.
 
-Higher scores mean likelier links. A score depends neither on the thread count nor, but for rounding, on the
-order of a pair.
+Higher scores mean likelier links. A score does not depend on the thread count; a symmetric one depends on the
+order of a pair in its last digits at most.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from heat_neo4j._kernels.sweeps import paired_excess
 from heat_neo4j.geometry.search import columns_of
 
 __all__ = [
+    "DirectedScorer",
     "DistanceScorer",
     "EuclideanScorer",
     "NodeScorer",
@@ -29,6 +30,7 @@ _BLOCK_ROWS = 512  # of a product that are held at a time
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
+Rows = NDArray[np.int64]
 
 
 class PairScorer(Protocol):
@@ -43,17 +45,33 @@ class PairScorer(Protocol):
         """Return the scores of nodes `begin` to `end` - 1 with every node; shape (end - begin, N)."""
 
 
-class DistanceScorer(PairScorer):
-    """Minus the hyperbolic distance of points on the hyperboloid, shape (N, d + 1), time last."""
+class DirectedScorer(PairScorer, Protocol):
+    """Scores pairs (u, v) of M first and N second nodes, which may be different ones; `n_nodes` is N."""
 
-    def __init__(self, embedding: Array) -> None:
+    def reversed(self) -> DirectedScorer:
+        """Return the scorer that gives (v, u) the score of (u, v)."""
+
+    def between(self, first: Rows, second: Rows) -> DirectedScorer:
+        """Return the scorer of some first and some second nodes only, numbered as given."""
+
+
+class DistanceScorer(DirectedScorer):
+    """Minus the hyperbolic distance of points on the hyperboloid, shape (N, d + 1), time last.
+
+    First nodes are those of `embedding`, second ones those of `other`, shape (M, d + 1), or the same.
+    """
+
+    def __init__(self, embedding: Array, other: Array | None = None) -> None:
         self.embedding = embedding  # the compiled sweep over all pairs takes it
-        self._columns = columns_of(embedding, len(embedding))
-        self.n_nodes = len(embedding)
+        self._other = other
+        both = embedding if other is None else np.concatenate((embedding, other))
+        self._columns = columns_of(both, len(both))
+        self._offset = 0 if other is None else len(embedding)
+        self.n_nodes = len(both) - self._offset
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        u, v = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        u, v = np.ascontiguousarray(pairs[:, 0]), pairs[:, 1] + self._offset
         z = paired_excess(*self._columns, u, v)
         return np.asarray(-np.log1p(z + np.sqrt(z * (z + 2.0))))
 
@@ -63,31 +81,49 @@ class DistanceScorer(PairScorer):
         u, v = np.repeat(np.arange(begin, end), n), np.tile(np.arange(n), end - begin)
         return self.pairs(np.column_stack((u, v))).reshape(end - begin, n)
 
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u); itself where both ends are the same nodes."""
+        return self if self._other is None else type(self)(self._other, self.embedding)
 
-class NodeScorer(PairScorer):
-    """A value of one node, shape (N,), combined with that of the other by a symmetric function.
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        other = self.embedding if self._other is None else self._other
+        return type(self)(self.embedding[first], other[second])
+
+
+class NodeScorer(DirectedScorer):
+    """A value of the first node, shape (M,), combined with one of the second, shape (N,), or the same values.
 
     With `numpy.multiply` it can be the product of degrees, with `numpy.add` the sum of radii.
     """
 
-    def __init__(self, values: Array, combine: np.ufunc) -> None:
-        self._values, self._combine = np.asarray(values, dtype=np.float64), combine
-        self.n_nodes = len(values)
+    def __init__(self, values: Array, combine: np.ufunc, other: Array | None = None) -> None:
+        self._first, self._combine = np.asarray(values, dtype=np.float64), combine
+        self._second = self._first if other is None else np.asarray(other, dtype=np.float64)
+        self.n_nodes = len(self._second)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return np.asarray(self._combine(self._values[pairs[:, 0]], self._values[pairs[:, 1]]))
+        return np.asarray(self._combine(self._first[pairs[:, 0]], self._second[pairs[:, 1]]))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        return np.asarray(self._combine.outer(self._values[begin:end], self._values))
+        return np.asarray(self._combine.outer(self._first[begin:end], self._second))
+
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u), for a combination that is symmetric."""
+        return type(self)(self._second, self._combine, self._first)
+
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        return type(self)(self._first[first], self._combine, self._second[second])
 
 
-class SparseProductScorer(PairScorer):
-    """The inner product of a sparse row of one node and a sparse row of the other.
+class SparseProductScorer(DirectedScorer):
+    """The inner product of a sparse row of the first node and a sparse row of the second.
 
-    left[u] . right[v], of arrays of shape (N, K), must equal left[v] . right[u]. With `middle`, shape (L, K),
-    the rows of one node are those of left @ middle, `left` of shape (N, L); only some are held at a time.
+    It is left[u] . right[v], of arrays of shapes (M, K) and (N, K). With `middle`, shape (L, K), the rows of
+    first nodes are those of left @ middle, `left` of shape (M, L); only some are held at a time.
     """
 
     def __init__(
@@ -95,7 +131,7 @@ class SparseProductScorer(PairScorer):
     ) -> None:
         self._left, self._right, self._middle = _sorted(left), _sorted(right), middle
         self._columns = sparse.csr_array(self._right.T)
-        self.n_nodes = int(self._left.shape[0])
+        self.n_nodes = int(self._right.shape[0])
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
@@ -121,11 +157,16 @@ class SparseProductScorer(PairScorer):
         """Return the scores of some nodes with those that they have something in common with."""
         return sparse.csr_array(self._rows(slice(begin, end)) @ self._columns)
 
-    def among(self, nodes: NDArray[np.int64]) -> SparseProductScorer:
-        """Return the score of some nodes only, numbered as given."""
-        return SparseProductScorer(self._left[nodes], self._right[nodes], self._middle)
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u)."""
+        middle = None if self._middle is None else _sorted(sparse.csr_array(self._middle.T))
+        return type(self)(self._right, self._left, middle)
 
-    def _rows(self, nodes: NDArray[np.int64] | slice) -> sparse.csr_array:
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        return type(self)(self._left[first], self._right[second], self._middle)
+
+    def _rows(self, nodes: Rows | slice) -> sparse.csr_array:
         left = self._left[nodes]
         return left if self._middle is None else _sorted(sparse.csr_array(left @ self._middle))
 
@@ -144,25 +185,35 @@ def _parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int3
     )
 
 
-class VectorScorer(PairScorer):
-    """The inner product of two dense vectors, shape (N, K), each coordinate weighted, or by 1.
+class VectorScorer(DirectedScorer):
+    """The inner product of a dense vector of the first node, shape (M, K), and one of the second, (N, K).
 
-    Vectors of length 1 give the cosine.
+    Each coordinate has a weight, or 1. Second vectors are the first ones if not given; of length 1 they give
+    the cosine.
     """
 
-    def __init__(self, vectors: Array, weights: Array | None = None) -> None:
-        self._vectors = np.asarray(vectors, dtype=np.float64)
-        self._weighted = self._vectors if weights is None else self._vectors * weights
-        self.n_nodes = len(self._vectors)
+    def __init__(self, vectors: Array, weights: Array | None = None, other: Array | None = None) -> None:
+        self._first = np.asarray(vectors, dtype=np.float64)
+        second = self._first if other is None else np.asarray(other, dtype=np.float64)
+        self._second = second if weights is None else second * weights
+        self.n_nodes = len(self._second)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return np.asarray(np.einsum("ij,ij->i", self._vectors[pairs[:, 0]], self._weighted[pairs[:, 1]]))
+        return np.asarray(np.einsum("ij,ij->i", self._first[pairs[:, 0]], self._second[pairs[:, 1]]))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
         # einsum adds in one order; a matrix product of BLAS depends on its number of threads.
-        return np.asarray(np.einsum("ij,kj->ik", self._vectors[begin:end], self._weighted))
+        return np.asarray(np.einsum("ij,kj->ik", self._first[begin:end], self._second))
+
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u)."""
+        return type(self)(self._second, other=self._first)
+
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        return type(self)(self._first[first], other=self._second[second])
 
 
 class EuclideanScorer(PairScorer):

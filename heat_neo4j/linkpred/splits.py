@@ -141,6 +141,9 @@ def _split(
         graph,
         adjacency=sparse.csr_array(remaining + remaining.T),
         edge_times=None if graph.edge_times is None else graph.edge_times[keep],
+        relationships=None
+        if graph.relationships is None
+        else graph.relationships.without(edges[~keep], graph.n_nodes),
     )
     return EdgeSplit(
         train=train,

@@ -13,6 +13,7 @@ from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
@@ -20,7 +21,6 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
-from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.linkpred.splits import split_edges
 
 __all__ = [
@@ -164,18 +164,18 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
         yield f"the graph has {graph.n_edges:,} edges now and had {run.edge_count:,} when it was embedded"
 
 
-def read_links(store: Neo4jStore, published: PublishedModel) -> PredictedLinks | None:
-    """Read the published predicted links of a model, the nearest pairs first; None if it has none.
+def read_links(store: Neo4jStore, published: PublishedModel) -> StoredLinks | None:
+    """Read the published predicted links of a model, the likeliest first; None if it has none.
 
     A ProjectionError if another run was published meanwhile.
     """
     stored = store.read_links(published.graph, published.run.model)
     _check_still_published(store, published.run)
-    return None if stored is None else PredictedLinks(*stored)
+    return stored
 
 
 def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> NDArray[np.int64]:
-    """Read at most `most` predicted links, the nearest pairs first: rows of the graph, shape (m, 2).
+    """Read at most `most` predicted links, the likeliest first: rows of the graph, shape (m, 2).
 
     A ProjectionError also if the model has no published links.
     """

@@ -304,7 +304,7 @@ class Run:
         self.send_coordinates(check_coordinates(model, self._graph.n_nodes, coordinates), model_facts(model))
 
     def write_links(self, links: Links) -> None:
-        """Write links as relationships from the lower row to the higher; see `Neo4jStore.write_links`."""
+        """Write links as relationships from source to target; see `Neo4jStore.write_links`."""
         self.send_links(check_links(links, self._graph.n_nodes))
 
     def send_coordinates(
@@ -378,12 +378,7 @@ class Run:
         written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size, run=run)
         missing = len(links.source) - written
         self._record = replace(self._record, links_written=written, links_missing=missing)
-        self._coming |= {
-            "linkRun": run,
-            "linkType": self._names.link_type,
-            "linkRadius": links.radius,
-            "linkTemperature": links.temperature,
-        }
+        self._coming |= {"linkRun": run, "linkType": self._names.link_type}
 
     def publish(self) -> RunRecord:
         """Make readers see the run instead of the one before; keep that for a rollback.

@@ -132,10 +132,11 @@ def _matrix(lists: list[list[float]], version: Version) -> NDArray[np.float64]:
 
 
 class StoredLinks(NamedTuple):
-    """L predicted links between rows of a graph, source < target, nearest first; columns of shape (L,)."""
+    """L predicted links between rows of a graph, by rank; columns of shape (L,)."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
+    types: list[str]
     distance: NDArray[np.float64]
     probability: NDArray[np.float64] | None  # None if the run gave none
 
@@ -148,28 +149,28 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
     links = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
     if links is None:
         return None
-    links.sort(key=lambda link: link[:3])
-    have_probability = bool(links) and all(link[3] is not None for link in links)
+    links.sort(key=lambda link: link[:4])
+    have_probability = bool(links) and all(link[5] is not None for link in links)
     return StoredLinks(
         np.array([link[1] for link in links], dtype=np.int64),
         np.array([link[2] for link in links], dtype=np.int64),
-        np.array([link[0] for link in links], dtype=np.float64),
-        np.array([link[3] for link in links], dtype=np.float64) if have_probability else None,
+        [link[3] for link in links],
+        np.array([link[4] for link in links], dtype=np.float64),
+        np.array([link[5] for link in links], dtype=np.float64) if have_probability else None,
     )
 
 
 def _read_links_of(
     connection: Connection, graph: Graph, version: Version
-) -> list[tuple[float, int, int, float | None]]:
-    """Return distance, rows and probability of the links of a version between rows of `graph`."""
+) -> list[tuple[int, int, int, str, float, float | None]]:
+    """Return rank, rows, type, distance and probability of the links of a version between rows of `graph`."""
     statement = load_statement("read/links", type=version.get("stagedLinkType", version["linkType"]))
     row_of = {identity: row for row, identity in enumerate(graph.node_ids)}
-    links: list[tuple[float, int, int, float | None]] = []
+    links: list[tuple[int, int, int, str, float, float | None]] = []
     for begin in range(0, graph.n_nodes, _BATCH):
         batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": version["linkRun"]}
         columns = connection.read(statement, batch, doing="reading predicted links")[0]
-        for place, target, distance, probability in zip(*columns.values(), strict=True):
+        for rank, place, target, *rest in zip(*columns.values(), strict=True):
             if target in row_of:
-                ends = sorted((begin + place, row_of[target]))
-                links.append((distance, *ends, probability))
+                links.append((rank, begin + place, row_of[target], *rest))
     return links

@@ -175,7 +175,9 @@ def link_columns(links: LinkColumns, order: NDArray[np.int64], node_ids: Sequenc
             "source": source.tolist(),
             "target": target.tolist(),
             "distance": links.distance[rows].tolist(),
+            "type": links.types[rows].tolist(),
             "rank": links.rank[rows].tolist(),
+            "pattern_rank": links.pattern_rank[rows].tolist(),
             "probability": None if links.probability is None else links.probability[rows].tolist(),
         }
 

@@ -1,6 +1,6 @@
 """What goes to the server, checked before anything is sent: coordinates and predicted links as columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -41,15 +41,19 @@ _TO_HYPERBOLOID: dict[str, Callable[[Array], Array]] = {
 
 
 class Links(Protocol):
-    """Predicted links as `predict_links` gives them: rows of the graph, source < target."""
+    """Predicted links as `predict_links` gives them."""
 
     @property
     def source(self) -> NDArray[np.int64]:
-        """Lower row of each pair, shape (L,)."""
+        """Row of the graph from which each leads, shape (L,)."""
 
     @property
     def target(self) -> NDArray[np.int64]:
-        """Higher row of each pair, shape (L,)."""
+        """Row to which it leads, shape (L,)."""
+
+    @property
+    def types(self) -> Sequence[str]:
+        """Type of the relationship that is predicted, of length L."""
 
     @property
     def distance(self) -> NDArray[np.float64]:
@@ -64,8 +68,8 @@ class Links(Protocol):
         """Rank from 1, shape (L,)."""
 
     @property
-    def calibration(self) -> Any:
-        """Link model with a finite `radius` and `temperature` that gave the probabilities, or None."""
+    def pattern_rank(self) -> NDArray[np.int64]:
+        """Rank from 1 among the links of one pattern, shape (L,)."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +93,13 @@ class Coordinates:
 class LinkColumns:
     """Predicted links fit to be stored, sorted by source, then target; columns of shape (L,)."""
 
-    source: NDArray[np.int64]  # rows of the graph; source < target, and no pair comes twice
+    source: NDArray[np.int64]  # rows of the graph; no pair comes twice with the same type
     target: NDArray[np.int64]
+    types: NDArray[np.object_]
     rank: NDArray[np.int64]  # from 1
+    pattern_rank: NDArray[np.int64]  # from 1
     distance: Array  # finite, 0 or more
     probability: Array | None  # in [0, 1]
-    radius: float | None  # of the link model that gave the probabilities
-    temperature: float | None
 
 
 def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
@@ -143,32 +147,34 @@ def check_links(links: Links, n_nodes: int) -> LinkColumns:
     is NaN, infinite or out of range.
     """
     source, target = (np.asarray(column, dtype=np.int64) for column in (links.source, links.target))
-    rank, distance = np.asarray(links.rank, dtype=np.int64), np.asarray(links.distance, dtype=np.float64)
+    rank, pattern_rank = (np.asarray(column, dtype=np.int64) for column in (links.rank, links.pattern_rank))
+    types, distance = np.array(links.types, dtype=object), np.asarray(links.distance, dtype=np.float64)
     probability = None if links.probability is None else np.asarray(links.probability, dtype=np.float64)
-    columns = [source, target, rank, distance] + ([] if probability is None else [probability])
+    columns = [source, target, types, rank, pattern_rank, distance]
+    columns += [] if probability is None else [probability]
     if any(column.shape != (len(source),) for column in columns):
         raise ValueError(f"the columns of the links differ in shape: {[column.shape for column in columns]}")
-    if not ((source >= 0) & (source < target) & (target < n_nodes)).all():
-        raise ValueError(f"links must join rows 0 <= source < target < {n_nodes}")
-    order = np.lexsort((target, source))
-    pairs = source[order] * n_nodes + target[order]
-    if (pairs[1:] == pairs[:-1]).any():
-        raise ValueError("links has a pair twice")
+    if not ((source >= 0) & (target >= 0) & (np.maximum(source, target) < n_nodes)).all():
+        raise ValueError(f"links must join rows 0 to {n_nodes - 1}")
+    if (source == target).any():
+        raise ValueError("a link joins a row to itself")
+    if not all(isinstance(name, str) for name in types.tolist()):
+        raise ValueError("types of links must be texts")
+    _, code = np.unique(types.astype(str), return_inverse=True)
+    order = np.lexsort((code, target, source))
+    same = [np.diff(column[order]) == 0 for column in (source, target, code)]
+    if np.logical_and.reduce(same).any():
+        raise ValueError("links has a pair twice with the same type")
     if not (np.isfinite(distance) & (distance >= 0)).all():
         raise WriteRefused("links has a distance that is NaN, infinite or negative: nothing written")
     if probability is not None and not ((probability >= 0) & (probability <= 1)).all():
         raise WriteRefused("links has a probability that is NaN or outside [0, 1]: nothing written")
-    radius = temperature = None
-    if links.calibration is not None:
-        radius, temperature = float(links.calibration.radius), float(links.calibration.temperature)
-        if not (np.isfinite(radius) and np.isfinite(temperature)):
-            raise WriteRefused("the calibration of the links is not finite: nothing written")
     return LinkColumns(
         source[order],
         target[order],
+        types[order],
         rank[order],
+        pattern_rank[order],
         distance[order],
         None if probability is None else probability[order],
-        radius,
-        temperature,
     )

@@ -1,0 +1,156 @@
+"""Which ordered pairs of nodes a pattern allows, and that no relationship of its type joins yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET
+from heat_neo4j.geometry.search import Candidates, columns_of
+from heat_neo4j.graph import Graph
+from heat_neo4j.patterns import NO_LABEL, Pattern, chosen_patterns, observed_patterns
+
+__all__ = ["CandidatePairs", "candidate_pairs", "ends_of", "patterns_of", "reciprocity"]
+
+Rows = NDArray[np.int64]
+
+_MUTUAL = 0.5  # of relationships that lead both ways: from there on, one may be answered
+
+
+@dataclass(frozen=True, eq=False)
+class CandidatePairs:
+    """Pairs of one of S sources and one of T targets, which may be the same nodes, that may be linked.
+
+    Of two nodes that may be linked either way, one pair at most becomes a link: in its likelier direction.
+    """
+
+    pattern: Pattern | None  # None where the graph knows no directions: then pairs are unordered
+    sources: Rows  # of the graph, rising
+    targets: Rows
+    joined: sparse.csr_array  # (N, N): not 0 where a pair is joined already
+    is_source: NDArray[np.bool_]  # (N,)
+    is_target: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """How many pairs there are, joined ones included."""
+        return len(self.sources) * len(self.targets)
+
+    @cached_property
+    def nodes(self) -> Rows:
+        """Rows of sources and targets, rising."""
+        return np.flatnonzero(self.is_source | self.is_target)
+
+    @property
+    def has_either_way(self) -> bool:
+        """Whether two nodes may be linked either way."""
+        return bool(np.count_nonzero(self.is_source & self.is_target) > 1)
+
+    def allowed(self, first: Rows, second: Rows, *, reverse: bool = False) -> NDArray[np.bool_]:
+        """Return which of the pairs of given sources and targets are candidates, shape (first, second).
+
+        If `reverse`, first nodes are targets and second ones sources.
+        """
+        joined = self.joined.T.tocsr() if reverse else self.joined
+        absent: NDArray[np.bool_] = joined[first][:, second].toarray() == 0
+        absent &= first[:, None] != second
+        return absent
+
+    def either_way(self, pairs: Rows) -> NDArray[np.bool_]:
+        """Return which of `pairs`, shape (m, 2), are candidates the other way round."""
+        u, v = pairs.T
+        back = self.is_source[v] & self.is_target[u]
+        back[back] = np.asarray(self.joined[v[back], u[back]]).ravel() == 0
+        return np.asarray(back)
+
+    def in_space(self, embedding: NDArray[np.float64]) -> Candidates:
+        """Return the nodes with their points and roles, for a search of the nearest pairs."""
+        spatial, time = columns_of(embedding, len(self.is_source))
+        nodes = self.nodes
+        roles = IS_SOURCE * self.is_source.astype(np.uint8) | IS_TARGET * self.is_target.astype(np.uint8)
+        pairs = np.column_stack(self.joined.nonzero()).astype(np.int64)
+        u, v = pairs[~self.either_way(pairs)].T
+        closed = sparse.csr_array((np.ones(len(u)), (u, v)), shape=self.joined.shape)
+        joined = sparse.csr_array(closed + closed.T)[nodes][:, nodes]
+        joined.sort_indices()
+        return Candidates(
+            np.ascontiguousarray(spatial[:, nodes]),
+            time[nodes],
+            joined.indptr.astype(np.int64),
+            joined.indices.astype(np.int32),
+            roles[nodes],
+        )
+
+
+def patterns_of(graph: Graph, specs: Sequence[str | Sequence[str]] = ()) -> tuple[Pattern, ...]:
+    """Return the patterns that `specs` name, as for `chosen_patterns`, or else those that the graph has.
+
+    A ValueError if one is not in the graph; a graph without relationships of known direction has none.
+    """
+    schema = graph.schema()
+    carriers = {label: int(np.count_nonzero(carries)) for label, carries in graph.labels.items()}
+    if specs:
+        return tuple(chosen_patterns(specs, schema, carriers))
+    return tuple(observed_patterns(schema, carriers))
+
+
+def ends_of(graph: Graph, pattern: Pattern) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which rows may be sources, and which targets, of a pattern; both of shape (N,)."""
+    source, target = (_carrying(graph, label) for label in (pattern.source, pattern.target))
+    return source, target
+
+
+def relationships_of(graph: Graph, pattern: Pattern) -> tuple[Rows, Rows]:
+    """Return sources and targets of the relationships of a pattern, sorted."""
+    assert graph.relationships is not None
+    source, target = (ends.astype(np.int64) for ends in graph.relationships.of(pattern.type))
+    is_source, is_target = ends_of(graph, pattern)
+    own = is_source[source] & is_target[target]
+    return source[own], target[own]
+
+
+def reciprocity(graph: Graph, pattern: Pattern) -> float:
+    """Return the share of a pattern's relationships beside which one of its type leads back; [0, 1]."""
+    source, target = relationships_of(graph, pattern)
+    if not len(source) or graph.relationships is None:
+        return 0.0
+    matrix = graph.relationships.matrix(pattern.type, graph.n_nodes)
+    return float(np.count_nonzero(np.asarray(matrix[target, source]).ravel()) / len(source))
+
+
+def candidate_pairs(
+    graph: Graph, pattern: Pattern | None, *, min_degree: int = 0, max_degree: int | None = None
+) -> CandidatePairs:
+    """Return the pairs of a pattern, or all unordered pairs, of nodes with so many neighbours.
+
+    A pair that a relationship of the type joins the other way round is none, unless at least half of the
+    pattern's relationships are answered.
+    """
+    suited = graph.degrees >= min_degree
+    if max_degree is not None:
+        suited &= graph.degrees <= max_degree
+    if pattern is None:
+        is_source, is_target, joined = suited, suited, graph.adjacency
+    else:
+        assert graph.relationships is not None
+        is_source, is_target = (ends & suited for ends in ends_of(graph, pattern))
+        joined = graph.relationships.matrix(pattern.type, graph.n_nodes)
+        if reciprocity(graph, pattern) < _MUTUAL:
+            joined = sparse.csr_array(joined + joined.T)
+    return CandidatePairs(
+        pattern, np.flatnonzero(is_source), np.flatnonzero(is_target), joined, is_source, is_target
+    )
+
+
+def _carrying(graph: Graph, label: str) -> NDArray[np.bool_]:
+    if label != NO_LABEL:
+        return graph.labels[label]
+    carries = np.zeros(graph.n_nodes, dtype=np.bool_)
+    for mask in graph.labels.values():
+        carries |= mask
+    return ~carries

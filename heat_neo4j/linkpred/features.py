@@ -1,0 +1,237 @@
+"""What the graph and the embedding say of an ordered pair, for a pattern: the features of a link's score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.linalg import svds
+
+from heat_neo4j.embedding.postprocessing import with_neighbours
+from heat_neo4j.embedding.similarity import over_deviation
+from heat_neo4j.geometry.hyperboloid import centroids, radius
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
+from heat_neo4j.linkpred.candidates import ends_of
+from heat_neo4j.linkpred.scorers import (
+    DirectedScorer,
+    DistanceScorer,
+    NodeScorer,
+    SparseProductScorer,
+    VectorScorer,
+)
+from heat_neo4j.patterns import Pattern
+
+__all__ = ["DIRECTION", "FEATURES", "Feature", "PairFeatures"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+FEATURES = (
+    "distance",  # minus the distance
+    "neighbourhood_distance",  # minus that of the centroids of each node with its neighbours
+    "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type there)
+    "source_degree", "target_degree",  # log(1 + neighbours by any type)
+    "common_neighbours", "paths_of_three",  # of any type: log(1 + Adamic-Adar), log(1 + degree-normalised)
+    # The same by the type alone and its directions: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
+    "chain", "shared_target", "shared_source", "return_chain",
+    "taste_8", "taste_16", "taste_32",  # by the singular values 2-8, 9-16 and 17-32 of the type
+    "attributes", "neighbourhood_attributes",  # cosines, of nodes and of nodes with their neighbours
+    "targets_alike",  # cosine of the target with the targets that the source has already
+    "sources_alike",  # cosine of the source with the sources that the target has already
+)  # fmt: skip
+"""Features of a link, in the order of their weights."""
+
+DIRECTION = (
+    "ratio", "out", "in", "degree", "radius",  # of the two ends: log(out / in), log(1 + ...), radii
+    "chain", "path_ooo", "path_ooi", "path_oio", "path_ioo",  # of paths there and back: each step out or in
+    "targets_alike", "sources_alike",
+)  # fmt: skip
+"""Features of a direction: differences that change their sign with the order of the pair."""
+
+_BANDS = (("taste_8", 1, 8), ("taste_16", 8, 16), ("taste_32", 16, 32))
+_STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
+_OTHER = {"o": "i", "i": "o"}
+
+
+@dataclass(frozen=True)
+class Feature(DirectedScorer):
+    """A scorer, or the logarithm of 1 + its scores; minus that of the pair turned round, if that is asked."""
+
+    scorer: DirectedScorer
+    log: bool = False
+    back: DirectedScorer | None = None  # the scorer of the pair turned round, where that is subtracted
+
+    @property
+    def n_nodes(self) -> int:  # type: ignore[override]
+        """Number of second nodes."""
+        return self.scorer.n_nodes
+
+    def pairs(self, pairs: Rows) -> Array:
+        """Return the feature of pairs, shape (m,)."""
+        there = self._shaped(self.scorer.pairs(pairs))
+        return there if self.back is None else there - self._shaped(self.back.pairs(pairs))
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the feature of some first nodes with every second node."""
+        there = self._shaped(self.scorer.rows(begin, end))
+        return there if self.back is None else there - self._shaped(self.back.rows(begin, end))
+
+    def reversed(self) -> Feature:
+        """Return the feature of (v, u)."""
+        return Feature(self.scorer.reversed(), self.log, None if self.back is None else self.back.reversed())
+
+    def between(self, first: Rows, second: Rows) -> Feature:
+        """Return the feature of some nodes only."""
+        back = None if self.back is None else self.back.between(first, second)
+        return Feature(self.scorer.between(first, second), self.log, back)
+
+    def _shaped(self, scores: Array) -> Array:
+        return np.log1p(np.maximum(scores, 0.0)) if self.log else scores
+
+
+class PairFeatures:
+    """The features of pairs of one graph with its embedding, points on the hyperboloid of shape (N, d + 1)."""
+
+    def __init__(self, embedding: Array, graph: Graph) -> None:
+        self._embedding, self._graph = embedding, graph
+
+    def of(self, pattern: Pattern) -> dict[str, Feature]:
+        """Return the features of a link of a pattern; those of attributes only if the graph has some."""
+        out, back = self._steps(pattern.type)
+        degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
+        nothing = np.zeros(self._graph.n_nodes)
+        features = {
+            **self._shared,
+            **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
+            **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
+            "chain": self._wedge(out, out),
+            "shared_target": self._wedge(out, back),
+            "shared_source": self._wedge(back, out),
+            "return_chain": self._wedge(back, back),
+            **self._tastes(pattern, out),
+            **self._alike(out, back),
+        }
+        return {name: features[name] for name in FEATURES if name in features}
+
+    def of_direction(self, pattern: Pattern) -> dict[str, Feature]:
+        """Return the features of a direction, of the same type."""
+        out, back = self._steps(pattern.type)
+        n_out, n_in = np.diff(out.indptr).astype(np.float64), np.diff(back.indptr).astype(np.float64)
+        of_nodes = {
+            "ratio": np.log((n_out + 0.5) / (n_in + 0.5)),
+            "out": np.log1p(n_out),
+            "in": np.log1p(n_in),
+            "degree": np.log1p(self._graph.degrees.astype(np.float64)),
+            "radius": radius(self._embedding),
+        }
+        steps = {"o": out, "i": back}
+        paths = {name: self._path(*(steps[way] for way in ways)) for name, ways in _STEPS.items()}
+        of_pairs = {"chain": self._wedge(out, out), **paths, **self._alike(out, back)}
+        return {
+            **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
+            **{name: _odd(feature) for name, feature in of_pairs.items()},
+        }
+
+    @cached_property
+    def _shared(self) -> dict[str, Feature]:
+        """Features that are the same for all types."""
+        graph, around = self._graph, self._around
+        degrees, nothing = np.log1p(graph.degrees.astype(np.float64)), np.zeros(graph.n_nodes)
+        features = {
+            "distance": Feature(DistanceScorer(self._embedding)),
+            "neighbourhood_distance": Feature(DistanceScorer(centroids(around, self._embedding))),
+            "source_degree": _of_source(degrees, nothing),
+            "target_degree": _of_target(degrees, nothing),
+            "common_neighbours": Feature(adamic_adar(graph), log=True),
+            "paths_of_three": Feature(paths_of_three(graph), log=True),
+        }
+        cosine = attribute_cosine(graph)
+        if cosine is not None and self._scaled is not None:
+            smooth = unit_rows(sparse.csr_array(around @ self._scaled))
+            features["attributes"] = Feature(cosine)
+            features["neighbourhood_attributes"] = Feature(SparseProductScorer(smooth, smooth))
+        return features
+
+    @cached_property
+    def _around(self) -> sparse.csr_array:
+        return with_neighbours(self._graph, 1.0)
+
+    @cached_property
+    def _scaled(self) -> sparse.csr_array | None:
+        """Rows of length 1 of the attributes, each over its deviation."""
+        attributes = self._graph.attributes
+        if attributes is None or self._graph.n_attributes == 0:
+            return None
+        return unit_rows(sparse.csr_array(over_deviation(attributes)))
+
+    @cached_property
+    def _damping(self) -> Array:
+        """One over the neighbours of each node."""
+        return np.asarray(1.0 / np.maximum(self._graph.degrees, 1))
+
+    def _steps(self, name: str) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Return the steps along relationships of a type, and back."""
+        assert self._graph.relationships is not None
+        out = self._graph.relationships.matrix(name, self._graph.n_nodes)
+        return out, sparse.csr_array(out.T.tocsr())
+
+    def _wedge(self, first: sparse.csr_array, second: sparse.csr_array) -> Feature:
+        """Return what the nodes between two steps count, each one over its neighbours.
+
+        T. Zhou, L. Lue and Y.-C. Zhang, "Predicting missing links via local information", EPJ B 71 (2009).
+        """
+        left = sparse.csr_array(first @ sparse.diags_array(self._damping))
+        return Feature(SparseProductScorer(left, sparse.csr_array(second.T.tocsr())), log=True)
+
+    def _path(self, first: sparse.csr_array, second: sparse.csr_array, third: sparse.csr_array) -> Feature:
+        """Return what paths of three steps count, each node on it one over the root of its neighbours."""
+        damping = sparse.diags_array(np.sqrt(self._damping))
+        left, middle = sparse.csr_array(first @ damping), sparse.csr_array(second @ damping)
+        return Feature(SparseProductScorer(left, sparse.csr_array(third.T.tocsr()), middle), log=True)
+
+    def _alike(self, out: sparse.csr_array, back: sparse.csr_array) -> dict[str, Feature]:
+        if self._scaled is None:
+            return {}
+        targets, sources = (unit_rows(sparse.csr_array(steps @ self._scaled)) for steps in (out, back))
+        return {
+            "targets_alike": Feature(SparseProductScorer(targets, self._scaled)),
+            "sources_alike": Feature(SparseProductScorer(self._scaled, sources)),
+        }
+
+    def _tastes(self, pattern: Pattern, out: sparse.csr_array) -> dict[str, Feature]:
+        """Return parts of the best approximation of the relationships, over the root of both degrees."""
+        sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
+        own = sparse.csr_array(out[sources][:, targets])
+        rank = min(_BANDS[-1][2], min(own.shape) - 1)
+        if rank < 2 or own.nnz == 0:
+            return {}
+        root = [1.0 / np.sqrt(np.maximum(own.sum(axis=way), 1.0)) for way in (1, 0)]
+        scaled = sparse.diags_array(root[0]) @ own @ sparse.diags_array(root[1])
+        start = np.linspace(1.0, 2.0, min(own.shape))
+        left, values, right = svds(sparse.csr_array(scaled), k=rank, v0=start)
+        falling = np.argsort(-values, kind="stable")
+        n = self._graph.n_nodes
+        of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
+        of_source[sources] = (left * values)[:, falling]
+        of_target[targets] = right[falling].T
+        return {
+            name: Feature(VectorScorer(of_source[:, low:high], other=of_target[:, low:high]))
+            for name, low, high in _BANDS
+            if low < rank
+        }
+
+
+def _of_source(values: Array, nothing: Array) -> Feature:
+    return Feature(NodeScorer(values, np.add, nothing))
+
+
+def _of_target(values: Array, nothing: Array) -> Feature:
+    return Feature(NodeScorer(nothing, np.add, values))
+
+
+def _odd(feature: Feature) -> Feature:
+    return Feature(feature.scorer, feature.log, feature.scorer.reversed())

@@ -83,17 +83,17 @@ def _use_config(context: click.Context, _: click.Parameter, path: Path | None) -
     """Make the values of heat.toml the defaults of the command's options."""
     values = read_config(path)
     context.default_map = {
-        parameter.name: _as_arguments(values[parameter.key])
+        parameter.name: _as_arguments(values[parameter.key], parameter.multiple)
         for parameter in context.command.params
         if isinstance(parameter, Option) and parameter.key in values and parameter.name is not None
     }
     return path
 
 
-def _as_arguments(value: Any) -> Any:
+def _as_arguments(value: Any, multiple: bool) -> Any:
     """Return a value of heat.toml as the command line has it: a table as pairs, one an option."""
     if not isinstance(value, Mapping):
-        return value
+        return [value] if multiple and isinstance(value, str) else value
     lists = {name: item if isinstance(item, list) else [item] for name, item in value.items()}
     return [(name, item) for name, items in lists.items() for item in items]
 

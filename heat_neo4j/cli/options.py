@@ -11,12 +11,14 @@ from heat_neo4j.cli.config import read_config
 from heat_neo4j.cli.group import Option
 from heat_neo4j.cli.output import AS_JSON, VERBOSITY
 from heat_neo4j.cli.settings import HEADINGS, Level, Setting, settings_of
+from heat_neo4j.cli.values import Keyed
 
 __all__ = [
     "FILE",
     "FILE_IN",
     "FILE_OUT",
     "Decorator",
+    "caption_option",
     "checked_picture",
     "common_options",
     "database_options",
@@ -41,6 +43,15 @@ Decorator = Callable[[Function], Function]
 def option(*names: str, **arguments: Any) -> Decorator[Function]:
     """Declare an option that is no setting."""
     return click.option(*names, cls=Option, **arguments)
+
+
+def caption_option(**arguments: Any) -> Decorator[Any]:
+    """Declare by which properties pictures and pages name nodes."""
+    text = "Node property to name nodes by, or the nodes with a label; repeat for more labels."
+    return option(
+        "--caption", type=Keyed(), multiple=True, metavar="[LABEL=]PROPERTY",
+        help=f"{text}  [default: the projection's key]", **arguments,
+    )  # fmt: skip
 
 
 def stack(*decorators: Decorator[Function]) -> Decorator[Function]:

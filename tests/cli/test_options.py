@@ -200,11 +200,14 @@ def test_the_key_of_heat_toml_is_a_text_or_a_table(tmp_path, monkeypatch, text, 
     assert arguments.projection_from(parsed("--key", "other")).key == "other"
 
 
-def test_labels_have_keys_of_their_own():
+def test_labels_have_keys_and_captions_of_their_own():
     given = ("--key", "Movie=title", "--key", "id", "--key", "Person=n=ame")
     assert arguments.projection_from(parsed(*given)).key == {"Movie": "title", "": "id", "Person": "n=ame"}
-    with pytest.raises(click.UsageError, match="--key: nodes of any label have both 'title' and 'name'"):
-        arguments.projection_from(parsed("--key", "title", "--key", "name"))
+    captions = parsed("--caption", "Movie=title", "--caption", "id", name="explore")["caption"]
+    assert arguments.key_from("--caption", captions) == {"Movie": "title", "": "id"}
+    twice = [("", "title"), ("", "name")]
+    with pytest.raises(click.UsageError, match="--caption: nodes of any label have both 'title' and 'name'"):
+        arguments.key_from("--caption", twice)
 
 
 @pytest.mark.parametrize(

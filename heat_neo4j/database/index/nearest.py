@@ -167,8 +167,8 @@ def _asked_for(
         among = others or except_names([*LABELS, *own])
         yield among, " or ".join(others) or "node", nodes.keys.by_label[""]
     elif chosen and not set(own) & set(chosen):
-        hint = did_you_mean(chosen[0], own) or f": {', '.join(own)} have"
-        raise ProjectionError(f"label {chosen[0]!r} has no key{hint}; or give an element id")
+        hint = did_you_mean(chosen[0], own) or f", only {' and '.join(own)}: give an element id"
+        raise ProjectionError(f"label {chosen[0]!r} has no key{hint}")
 
 
 def _by_index(search: Callable[..., list[neo4j.Record]], fetch: int) -> tuple[list[neo4j.Record], int | None]:

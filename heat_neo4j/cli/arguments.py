@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,6 +22,7 @@ __all__ = [
     "chosen_from",
     "heat_from",
     "job_from",
+    "key_from",
     "links_from",
     "made",
     "memory_limit",
@@ -64,10 +65,24 @@ def projection_from(options: Mapping[str, Any]) -> Projection:
         label: [name for other, name in options["label_attributes"] if other == label]
         for label, _ in options["label_attributes"]
     }
+    arguments["key"] = key_from("--key", options["key"])
     arguments["type_weights"] = dict(options["type_weights"])
     if len(arguments["type_weights"]) < len(options["type_weights"]):
         raise click.UsageError("--type-weight: a type is named twice")
     return made(Projection, **arguments)
+
+
+def key_from(flag: str, given: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+    """Return a property for each label, and under "" one for nodes with none of them, as the options say."""
+    key: dict[str, str] = {}
+    for label, name in given:
+        if label in key:
+            of = f"label {label!r} has" if label else "nodes of any label have"
+            raise click.UsageError(
+                f"{flag}: {of} both {key[label]!r} and {name!r}: give LABEL=PROPERTY, each label once"
+            )
+        key[label] = name
+    return key
 
 
 def heat_from(options: Mapping[str, Any]) -> HEAT:

@@ -15,7 +15,11 @@ from heat_neo4j.errors import ConfigError
 __all__ = ["CONFIG_NAME", "SECTIONS", "read_config"]
 
 _OR_AUTO = ' or "auto"'
-_TABLE_OF = {"a table of lists of texts": "a list of texts", "a table of numbers": "a number"}
+_TABLE_OF = {
+    "a table of lists of texts": "a list of texts",
+    "a table of numbers": "a number",
+    "text or a table of texts": "text",
+}
 
 CONFIG_NAME = "heat.toml"
 
@@ -78,12 +82,12 @@ def _checked(source: Path, section: str, key: str, value: Any) -> Any:
 def _is_kind(value: Any, kind: str) -> bool:
     if kind.endswith(_OR_AUTO):
         return value == "auto" or _is_kind(value, kind.removesuffix(_OR_AUTO))
-    if kind in _TABLE_OF:
+    if kind in _TABLE_OF and not (isinstance(value, str) and kind.startswith("text")):
         return isinstance(value, dict) and all(_is_kind(item, _TABLE_OF[kind]) for item in value.values())
     if kind == "a list of texts":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if kind in ("text", "true or false"):
-        return isinstance(value, str if kind == "text" else bool)
+    if kind == "true or false" or kind.startswith("text"):
+        return isinstance(value, str if kind.startswith("text") else bool)
     if isinstance(value, bool):  # bool is an int to isinstance
         return False
     return isinstance(value, int if kind == "a whole number" else int | float)

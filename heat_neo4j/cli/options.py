@@ -11,12 +11,14 @@ from heat_neo4j.cli.config import read_config
 from heat_neo4j.cli.group import Option
 from heat_neo4j.cli.output import AS_JSON, VERBOSITY
 from heat_neo4j.cli.settings import HEADINGS, Level, Setting, settings_of
+from heat_neo4j.cli.values import Keyed
 
 __all__ = [
     "FILE",
     "FILE_IN",
     "FILE_OUT",
     "Decorator",
+    "caption_option",
     "checked_picture",
     "common_options",
     "database_options",
@@ -41,6 +43,15 @@ Decorator = Callable[[Function], Function]
 def option(*names: str, **arguments: Any) -> Decorator[Function]:
     """Declare an option that is no setting."""
     return click.option(*names, cls=Option, **arguments)
+
+
+def caption_option(**arguments: Any) -> Decorator[Any]:
+    """Declare by which properties pictures and pages name nodes."""
+    text = "Node property to name nodes by, or the nodes with a label; repeat for more labels."
+    return option(
+        "--caption", type=Keyed(), multiple=True, metavar="[LABEL=]PROPERTY",
+        help=f"{text}  [default: the projection's key]", **arguments,
+    )  # fmt: skip
 
 
 def stack(*decorators: Decorator[Function]) -> Decorator[Function]:
@@ -83,17 +94,17 @@ def _use_config(context: click.Context, _: click.Parameter, path: Path | None) -
     """Make the values of heat.toml the defaults of the command's options."""
     values = read_config(path)
     context.default_map = {
-        parameter.name: _as_arguments(values[parameter.key])
+        parameter.name: _as_arguments(values[parameter.key], parameter.multiple)
         for parameter in context.command.params
         if isinstance(parameter, Option) and parameter.key in values and parameter.name is not None
     }
     return path
 
 
-def _as_arguments(value: Any) -> Any:
+def _as_arguments(value: Any, multiple: bool) -> Any:
     """Return a value of heat.toml as the command line has it: a table as pairs, one an option."""
     if not isinstance(value, Mapping):
-        return value
+        return [value] if multiple and isinstance(value, str) else value
     lists = {name: item if isinstance(item, list) else [item] for name, item in value.items()}
     return [(name, item) for name, items in lists.items() for item in items]
 

@@ -20,6 +20,7 @@ STAGES = (
     "build index",
 )  # fmt: skip
 COUNTS = {
+    "nodes_without_key": "nodes have no label with a key: they come last, in order of their element ids",
     "relationships_to_outside": "relationships lead out of the projection: left out",
     "relationships_to_itself": "relationships join a node to itself: left out",
     "relationships_of_zero_weight": "relationships weigh 0: left out",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from heat_neo4j.cli.values import Count, Duration, Number, OrAuto, Pair, Size
+from heat_neo4j.cli.values import Count, Duration, Keyed, Number, OrAuto, Pair, Size
 
 __all__ = ["HEADINGS", "SETTINGS", "Level", "Setting", "settings_of"]
 
@@ -67,6 +67,8 @@ class Setting:
             return f'{_kind(self.type.numbers)} or "auto"'
         if isinstance(self.type, Pair):
             return f"a table of {'numbers' if isinstance(self.type.value_type, Number) else 'lists of texts'}"
+        if isinstance(self.type, Keyed):
+            return "text or a table of texts"
         return "a list of texts" if self.multiple else _kind(self.type)
 
 
@@ -131,8 +133,9 @@ SETTINGS = (
             help="Factor on the weight of relationships of this type; repeat for more.  [default: 1]"),
     _number("projection.max_categories", _COUNT, "more",
             "Most columns that one property of strings may become; rarer values share one.", 10_000),
-    Setting("projection.key", _TEXT, "common", metavar="PROPERTY",
-            help="Unique node property to order nodes by, so that a re-imported graph gives the same bits."),
+    Setting("projection.key", Keyed(), "common", multiple=True, metavar="[LABEL=]PROPERTY",
+            help="Unique node property that names nodes, or those with a label, and orders them, so that a "
+                 "re-imported graph gives the same bits; repeat for more labels."),
     Setting("projection.node_filter", _TEXT, "more", metavar="CYPHER",
             help="Keep nodes n for which this holds, such as 'n.year > 2000'."),
     Setting("projection.relationship_filter", _TEXT, "more", metavar="CYPHER",

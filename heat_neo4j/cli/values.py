@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-__all__ = ["AUTO", "Count", "Duration", "Number", "OrAuto", "Pair", "Size"]
+__all__ = ["AUTO", "Count", "Duration", "Keyed", "Number", "OrAuto", "Pair", "Size"]
 
 AUTO = "auto"
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -33,6 +33,23 @@ class Pair(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4
         if not (name and equals and rest != ""):
             self.fail(f"{value!r} is not a name and a value with = between them", param, ctx)
         return name, self.value_type.convert(rest, param, ctx)
+
+
+class Keyed(click.ParamType):  # type: ignore[type-arg]
+    """A property, of the nodes with a label if there is one and a "=" before it."""
+
+    name = "property"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Return label and property; "" stands for no label."""
+        if not isinstance(value, str):
+            return value[0], value[1]
+        label, equals, name = value.partition("=") if "=" in value else ("", "", value)
+        if not name.strip() or (equals and not label):
+            self.fail(f"{value!r} is neither PROPERTY nor LABEL=PROPERTY", param, ctx)
+        return label, name
 
 
 class Count(click.IntRange):

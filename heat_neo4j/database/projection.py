@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.database.keys import Key, NodeKeys
 
 __all__ = ["AGGREGATIONS", "RESERVED_PREFIX", "Projection", "check_parameter_names"]
 
@@ -48,10 +49,13 @@ class Projection:
         For a label, properties that count on nodes with that label only, e.g. ``{"Paper": ["year"]}``.
     type_weights : mapping of str to float
         For a relationship type, a finite factor above 0 on the weight of its relationships; others have 1.
-    key : str, optional
-        Node property that identifies a node: a whole number or a string, the same kind on every node,
-        unique. Rows are then sorted by it, so that a graph inserted anew gives the same rows; otherwise
-        by the number in the element id.
+    key : str or mapping of str to str, optional
+        Node property that identifies and names a node: a whole number or a string, the same kind on every
+        node, unique. Rows are then sorted by it, so that a graph inserted anew gives the same rows; otherwise
+        by the number in the element id. Where labels have keys of their own, e.g. ``{"Paper": "doi",
+        "Author": "name"}``, the nodes of each label (of several, of the first in the alphabet) are as with
+        one key, and the labels follow each other by the alphabet. Nodes with none of these labels come last,
+        sorted by the key of ``""`` if there is one.
     node_filter, relationship_filter : str, optional
         Cypher predicates over ``n`` and ``r``, e.g. ``"n.year >= $since"``. They are sent as they are, in
         transactions that cannot write.
@@ -84,7 +88,7 @@ class Projection:
     text: Sequence[str] = ()
     label_attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     type_weights: Mapping[str, float] = field(default_factory=dict)
-    key: str | None = None
+    key: Key | None = None
     node_filter: str | None = None
     relationship_filter: str | None = None
     filter_parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -102,8 +106,9 @@ class Projection:
             raise ValueError(f"text and attributes both name {twice[0]!r}: leave it out of attributes")
         object.__setattr__(self, "label_attributes", _checked_label_attributes(self.label_attributes))
         object.__setattr__(self, "type_weights", _checked_type_weights(self.type_weights, self.relationships))
-        for name in ("weight", "time", "key", "node_filter", "relationship_filter"):
+        for name in ("weight", "time", "node_filter", "relationship_filter"):
             _check_text(name, getattr(self, name))
+        object.__setattr__(self, "key", _checked_key(self.key))
         default_weight = _checked_number("default_weight", self.default_weight, may_be_zero=True)
         object.__setattr__(self, "default_weight", default_weight)
         check_integer("max_categories", self.max_categories, minimum=1)
@@ -126,6 +131,11 @@ class Projection:
             *(Attribute(name, text=True) for name in self.text if name not in named),
             *(Attribute(name, label, name in self.text) for label, name in by_label),
         )
+
+    @property
+    def keys(self) -> NodeKeys:
+        """The key, or those of the labels."""
+        return NodeKeys.of(self.key)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the projection as JSON data that `from_dict` takes."""
@@ -167,6 +177,22 @@ def _check_text(name: str, value: Any, *, optional: bool = True) -> None:
         raise TypeError(f"{name} must be a string, got {value!r}")
     if not value.strip():
         raise ValueError(f"{name} must not be empty")
+
+
+def _checked_key(value: Any) -> Key | None:
+    """Return the key in its simplest form: a string if it is one for all nodes, None if there is none."""
+    if isinstance(value, Mapping) and not set(value) - {""}:
+        value = value.get("")
+    if not isinstance(value, Mapping):
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"key must be a string, or a mapping of labels to strings, got {value!r}")
+        _check_text("key", value)
+        return value
+    for label, name in value.items():
+        if label != "":
+            _check_text("key: a label", label, optional=False)
+        _check_text(f"key[{label!r}]", name, optional=False)
+    return dict(value)
 
 
 def _checked_label_attributes(values: Any) -> dict[str, tuple[str, ...]]:

@@ -13,7 +13,14 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database import gds
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
-from heat_neo4j.database.index.nearest import Neighbours, find_neighbours, find_node, published_scope
+from heat_neo4j.database.index.nearest import (
+    Neighbours,
+    NodesByKey,
+    find_neighbours,
+    find_node,
+    published_nodes,
+)
+from heat_neo4j.database.keys import Key, NodeKeys
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
@@ -212,7 +219,7 @@ class Neo4jStore:
         k: int = 10,
         model: str = "heat",
         labels: Sequence[str] | None = None,
-        key: str | None = None,
+        key: Key | None = None,
         node_filter: str | None = None,
         filter_parameters: Mapping[str, Any] | None = None,
         show: Sequence[str] | None = None,
@@ -229,20 +236,20 @@ class Neo4jStore:
         Parameters
         ----------
         node : str
-            Element id of the node, or the value of its `key`.
+            Element id of the node, or the value of its key.
         k : int
             How many, 1 or more.
         labels : sequence of str, optional
             Labels that a node found by its key may have; those of the run if not given.
-        key : str, optional
-            Property that tells nodes apart; that of the run's projection if not given.
+        key : str or mapping of str to str, optional
+            Property that tells nodes apart, or one for each label; as in the run's projection if not given.
         node_filter : str, optional
             Cypher predicate over a neighbour ``n``, e.g. ``"n.year >= $since"``, sent as it is, in a
             transaction that cannot write.
         filter_parameters : mapping of str to value, optional
             Values of the ``$parameters`` in it. Names that start with ``heat_`` are reserved.
         show : sequence of str, optional
-            Properties of the neighbours to return; the key, if there is one, when not given.
+            Properties of the neighbours to return; those of the keys, if there are any, when not given.
         fetch : int, optional
             How many candidates the index gives around the node at first, 1 or more; 60, or twice `k`, if not
             given.
@@ -259,17 +266,19 @@ class Neo4jStore:
         ValueError
             If a number is out of range, or a name in `filter_parameters` is reserved.
         ProjectionError
-            If the model is not published, the node is not there or has no coordinates, or the server refuses
-            the filter.
+            If the model is not published, the node is not there, not the only one of that value or without
+            coordinates, or the server refuses the filter.
         """
-        run_labels, run_key = published_scope(self._connection, model)
-        key = run_key if key is None else key
-        element_id = find_node(self._connection, run_labels if labels is None else labels, key, node)
+        nodes = published_nodes(self._connection, model)
+        if key is not None:
+            nodes = NodesByKey(nodes.labels, NodeKeys.of(key))
+        element_id = find_node(self._connection, nodes, node, labels)
         if show is None:
-            show = () if key is None else (key,)
+            show = nodes.keys.properties
         return find_neighbours(
             self._connection,
             element_id,
+            nodes,
             k=k,
             model=model,
             node_filter=node_filter,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.keys import Key
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore.page import build_page
@@ -69,7 +70,7 @@ def read_page_data(
     store: Neo4jStore,
     model: str = "heat",
     *,
-    caption: str | None = None,
+    caption: Key | None = None,
     color_by: str | None = None,
     show: Sequence[str] = (),
     n_threads: int | None = None,
@@ -77,22 +78,21 @@ def read_page_data(
 ) -> PageData:
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
-    `caption` is the property that names the nodes, by default the projection's key; the values of `color_by`
-    make the groups, by default the labels. Errors are those of `read_published` and `Neo4jStore`.
+    `caption` is the property that names the nodes, as of `node_names`; the values of `color_by` make the
+    groups, by default the labels. Errors are those of `read_published`, `node_names` and `Neo4jStore`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
-    caption = caption or published.run.projection.get("key")
+    names = published_model.node_names(store, published, caption, _LONGEST_TEXT)
     columns = {
         name: store.read_property(published.graph, name)
-        for name in dict.fromkeys((caption, color_by, *show))
+        for name in dict.fromkeys((color_by, *show))
         if name is not None
     }
     neighbours = nearest_neighbours(
         published.embedding, N_NEIGHBOURS, n_threads=n_threads, on_progress=on_progress
     )
     flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
-    names = [] if caption is None else published_model.texts(columns[caption], _LONGEST_TEXT)
     if color_by is None:
         groups = published_model.label_groups(published.graph)
     else:
@@ -102,7 +102,7 @@ def read_page_data(
         flat=flat,
         neighbours=neighbours,
         links=links,
-        names=[name or f"node {row}" for row, name in enumerate(names)],
+        names=names,
         groups=groups,
-        properties={name: columns[name] for name in (color_by, *show) if name is not None},
+        properties=columns,
     )

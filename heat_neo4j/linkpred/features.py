@@ -14,7 +14,7 @@ from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.embedding.similarity import over_deviation
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
+from heat_neo4j.linkpred.baselines import adamic_adar, paths_of_three, unit_rows
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
@@ -25,7 +25,7 @@ from heat_neo4j.linkpred.scorers import (
 )
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["DIRECTION", "FEATURES", "Feature", "PairFeatures"]
+__all__ = ["COMBINED", "DIRECTION", "FEATURES", "Feature", "PairFeatures"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -34,16 +34,19 @@ FEATURES = (
     "distance",  # minus the distance
     "neighbourhood_distance",  # minus that of the centroids of each node with its neighbours
     "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type there)
-    "source_degree", "target_degree",  # log(1 + neighbours by any type)
     "common_neighbours", "paths_of_three",  # of any type: log(1 + Adamic-Adar), log(1 + degree-normalised)
-    # The same by the type alone and its directions: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
+    # Nodes in common by the type alone and its directions: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
     "chain", "shared_target", "shared_source", "return_chain",
     "taste_8", "taste_16", "taste_32",  # by the singular values 2-8, 9-16 and 17-32 of the type
     "attributes", "neighbourhood_attributes",  # cosines, of nodes and of nodes with their neighbours
     "targets_alike",  # cosine of the target with the targets that the source has already
     "sources_alike",  # cosine of the source with the sources that the target has already
+    "targets_related", "sources_related",  # the same by what other types join them to
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
+
+COMBINED = FEATURES[1:]
+"""What the combined score takes: the distance of two nodes says nothing more than that of their neighbourhoods."""
 
 DIRECTION = (
     "ratio", "out", "in", "degree", "radius",  # of the two ends: log(out / in), log(1 + ...), radii
@@ -53,6 +56,7 @@ DIRECTION = (
 """Features of a direction: differences that change their sign with the order of the pair."""
 
 _BANDS = (("taste_8", 1, 8), ("taste_16", 8, 16), ("taste_32", 16, 32))
+_FILLED = 0.25  # share of nodes from which on a column of attributes counts from its mean
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 _OTHER = {"o": "i", "i": "o"}
 
@@ -104,6 +108,7 @@ class PairFeatures:
         out, back = self._steps(pattern.type)
         degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
         nothing = np.zeros(self._graph.n_nodes)
+        sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
         features = {
             **self._shared,
             **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
@@ -112,8 +117,9 @@ class PairFeatures:
             "shared_target": self._wedge(out, back),
             "shared_source": self._wedge(back, out),
             "return_chain": self._wedge(back, back),
-            **self._tastes(pattern, out),
-            **self._alike(out, back),
+            **self._tastes(sources, targets, out),
+            **self._alike(sources, targets, out, back),
+            **self._related(pattern.type, sources, targets, out),
         }
         return {name: features[name] for name in FEATURES if name in features}
 
@@ -130,7 +136,10 @@ class PairFeatures:
         }
         steps = {"o": out, "i": back}
         paths = {name: self._path(*(steps[way] for way in ways)) for name, ways in _STEPS.items()}
-        of_pairs = {"chain": self._wedge(out, out), **paths, **self._alike(out, back)}
+        sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
+        alike = self._alike(sources, targets, out, back)
+        alike.pop("attributes", None)
+        of_pairs = {"chain": self._wedge(out, out), **paths, **alike}
         return {
             **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
             **{name: _odd(feature) for name, feature in of_pairs.items()},
@@ -140,33 +149,20 @@ class PairFeatures:
     def _shared(self) -> dict[str, Feature]:
         """Features that are the same for all types."""
         graph, around = self._graph, self._around
-        degrees, nothing = np.log1p(graph.degrees.astype(np.float64)), np.zeros(graph.n_nodes)
         features = {
             "distance": Feature(DistanceScorer(self._embedding)),
             "neighbourhood_distance": Feature(DistanceScorer(centroids(around, self._embedding))),
-            "source_degree": _of_source(degrees, nothing),
-            "target_degree": _of_target(degrees, nothing),
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),
         }
-        cosine = attribute_cosine(graph)
-        if cosine is not None and self._scaled is not None:
-            smooth = unit_rows(sparse.csr_array(around @ self._scaled))
-            features["attributes"] = Feature(cosine)
+        if graph.attributes is not None and graph.n_attributes:
+            smooth = unit_rows(sparse.csr_array(around @ unit_rows(over_deviation(graph.attributes))))
             features["neighbourhood_attributes"] = Feature(SparseProductScorer(smooth, smooth))
         return features
 
     @cached_property
     def _around(self) -> sparse.csr_array:
         return with_neighbours(self._graph, 1.0)
-
-    @cached_property
-    def _scaled(self) -> sparse.csr_array | None:
-        """Rows of length 1 of the attributes, each over its deviation."""
-        attributes = self._graph.attributes
-        if attributes is None or self._graph.n_attributes == 0:
-            return None
-        return unit_rows(sparse.csr_array(over_deviation(attributes)))
 
     @cached_property
     def _damping(self) -> Array:
@@ -193,18 +189,68 @@ class PairFeatures:
         left, middle = sparse.csr_array(first @ damping), sparse.csr_array(second @ damping)
         return Feature(SparseProductScorer(left, sparse.csr_array(third.T.tocsr()), middle), log=True)
 
-    def _alike(self, out: sparse.csr_array, back: sparse.csr_array) -> dict[str, Feature]:
-        if self._scaled is None:
+    def _alike(
+        self, sources: Rows, targets: Rows, out: sparse.csr_array, back: sparse.csr_array
+    ) -> dict[str, Feature]:
+        """Return the features of attributes, each scaled among the nodes that it compares.
+
+        Among all nodes a column that all of one label share would hide all others.
+        """
+        if self._graph.attributes is None or not self._graph.n_attributes:
             return {}
-        targets, sources = (unit_rows(sparse.csr_array(steps @ self._scaled)) for steps in (out, back))
+        of_ends = self._scaled(np.union1d(sources, targets))
+        of_targets, of_sources = self._scaled(targets), self._scaled(sources)
         return {
-            "targets_alike": Feature(SparseProductScorer(targets, self._scaled)),
-            "sources_alike": Feature(SparseProductScorer(self._scaled, sources)),
+            "attributes": Feature(SparseProductScorer(of_ends, of_ends)),
+            "targets_alike": Feature(SparseProductScorer(unit_rows(out @ of_targets), of_targets)),
+            "sources_alike": Feature(SparseProductScorer(of_sources, unit_rows(back @ of_sources))),
         }
 
-    def _tastes(self, pattern: Pattern, out: sparse.csr_array) -> dict[str, Feature]:
+    def _scaled(self, nodes: Rows) -> sparse.csr_array:
+        """Return rows of length 1 of the attributes over their deviation among some nodes; others are empty.
+
+        Columns that most of the nodes fill count from their mean.
+        """
+        own = sparse.csc_array(self._graph.attributes)[:, :].tocsr()[nodes].tocsc()
+        filled = np.diff(own.indptr) / max(len(nodes), 1)
+        mean = np.asarray(own.mean(axis=0)).ravel()
+        deviation = np.sqrt(np.maximum(np.asarray(own.multiply(own).mean(axis=0)).ravel() - mean**2, 0.0))
+        varies = deviation > 1e-9 * np.maximum(np.abs(mean), 1e-300)
+        thin, thick = varies & (filled < _FILLED), varies & (filled >= _FILLED)
+        scaled = sparse.hstack(
+            (
+                own[:, thin] @ sparse.diags_array(1.0 / deviation[thin]),
+                sparse.csc_array((own[:, thick].toarray() - mean[thick]) / deviation[thick]),
+            )
+        )
+        return _placed(unit_rows(sparse.csr_array(scaled)), nodes, self._graph.n_nodes)
+
+    def _related(
+        self, kind: str, sources: Rows, targets: Rows, out: sparse.csr_array
+    ) -> dict[str, Feature]:
+        """Return what relationships of other types say: targets, or sources, that are joined to the same nodes."""
+        relationships, n = self._graph.relationships, self._graph.n_nodes
+        assert relationships is not None
+        others = [relationships.matrix(name, n) for name in relationships.types if name != kind]
+        joined = [sparse.csr_array(each + each.T) for each in others]
+        if not joined:
+            return {}
+        all_ways = sparse.csr_array(sparse.hstack(joined))
+        all_ways.data[:] = 1.0
+        popular = np.sqrt(np.maximum(all_ways.sum(axis=0), 1.0))
+        scaled = sparse.csr_array(all_ways @ sparse.diags_array(1.0 / popular))
+        of_targets = _placed(unit_rows(scaled[targets]), targets, n)
+        of_sources = _placed(unit_rows(scaled[sources]), sources, n)
+        root = sparse.diags_array(1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1)))
+        return {
+            "targets_related": Feature(SparseProductScorer(sparse.csr_array(root @ out @ of_targets), of_targets)),
+            "sources_related": Feature(
+                SparseProductScorer(of_sources, sparse.csr_array(out.T.tocsr() @ of_sources)), log=True
+            ),
+        }
+
+    def _tastes(self, sources: Rows, targets: Rows, out: sparse.csr_array) -> dict[str, Feature]:
         """Return parts of the best approximation of the relationships, over the root of both degrees."""
-        sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
         own = sparse.csr_array(out[sources][:, targets])
         rank = min(_BANDS[-1][2], min(own.shape) - 1)
         if rank < 2 or own.nnz == 0:
@@ -235,3 +281,11 @@ def _of_target(values: Array, nothing: Array) -> Feature:
 
 def _odd(feature: Feature) -> Feature:
     return Feature(feature.scorer, feature.log, feature.scorer.reversed())
+
+
+def _placed(rows: sparse.csr_array, nodes: Rows, n_nodes: int) -> sparse.csr_array:
+    """Return a matrix of `n_nodes` rows that has `rows` at `nodes`, rising, and nothing elsewhere."""
+    sizes = np.zeros(n_nodes, dtype=np.int64)
+    sizes[nodes] = np.diff(rows.indptr)
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    return sparse.csr_array((rows.data, rows.indices, indptr), shape=(n_nodes, rows.shape[1]))

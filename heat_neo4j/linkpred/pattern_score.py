@@ -20,7 +20,7 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relationships_of
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures
+from heat_neo4j.linkpred.features import COMBINED, DIRECTION, Feature, PairFeatures
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.splits import EdgeSplit
@@ -40,7 +40,7 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class PatternFigures:
-    """How well links of a pattern are told from other pairs of it, by cross-validation on what was held out."""
+    """How well links of a pattern are told from its other pairs, by cross-validation on what was held out."""
 
     n_links: int  # held out
     auroc: float | None  # of the score, [0, 1]; None if too few were held out
@@ -58,7 +58,7 @@ class Contribution(NamedTuple):
 
 @dataclass(frozen=True)
 class PatternScore:
-    """Log odds of a link of each pattern, at even odds: a sum over `FEATURES`.
+    """Log odds of a link of each pattern, at even odds: a sum over `features.FEATURES`.
 
     Parameters
     ----------
@@ -241,9 +241,9 @@ class _Sample(NamedTuple):
 
 @one_blas_thread()
 def pattern_score(
-    held_out: Sequence[HeldOut], graph: Graph, features: Sequence[str] = FEATURES
+    held_out: Sequence[HeldOut], graph: Graph, features: Sequence[str] = COMBINED
 ) -> PatternScore:
-    """Fit the score of all patterns of `graph` to relationships that were held out of it, once or several times.
+    """Fit the score of all patterns of `graph` to relationships that were held out of it, once or more often.
 
     A CalibrationError if fewer than 10 relationships are held out in all.
     """

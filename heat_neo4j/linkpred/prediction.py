@@ -154,7 +154,9 @@ def predict_links(
         From `fit_link_probability`; gives probabilities to the nearest pairs.
     score : PatternScore or LinkScore, optional
         From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
-        scored, and the 200 with most neighbours in common, of those that have 1,000 neighbours at most.
+        the first. Not with `probability`. Of more than `SCORED_PAIRS` pairs of a pattern only the 200 nearest
+        partners of a node are scored, and the 200 with most neighbours in common, of those that have 1,000
+        neighbours at most.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     on_progress : callable

@@ -155,7 +155,8 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
         if old == new:
             continue
         if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
-            return f"{part} was {_shown(old)} and is {_shown(new)}"
+            states = ["on" if isinstance(each, Mapping) else _shown(each) for each in (old, new)]
+            return f"{part} was {states[0]} and is {states[1]}"
         for name in dict.fromkeys((*new, *old)):
             if old.get(name) != new.get(name):
                 return f"{name} was {_shown(old.get(name))} and is {_shown(new.get(name))}"
@@ -163,6 +164,4 @@ def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "on"
     return "off" if value is None else str(value)

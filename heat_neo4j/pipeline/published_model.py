@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.display import did_you_mean, display_text
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.values import RecipeError
+from heat_neo4j.database.keys import Key, NodeKeys, name_of
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord, nothing_published
@@ -32,6 +33,7 @@ __all__ = [
     "label_groups",
     "matching_recipe",
     "model_of",
+    "node_names",
     "published_run",
     "read_by_recipe",
     "read_links",
@@ -230,12 +232,50 @@ def hold_out(
 
 def label_groups(graph: Graph) -> list[str | None]:
     """Return the labels of each node as one text, None without any; an empty list if all have the same."""
-    names: list[list[str]] = [[] for _ in range(graph.n_nodes)]
+    groups = [":".join(labels) or None for labels in _labels_of(graph)]
+    return groups if len(set(groups)) > 1 else []
+
+
+def node_names(
+    store: Neo4jStore, published: PublishedModel, caption: Key | None = None, longest: int = 40
+) -> list[str]:
+    """Return a name for each node, of one line and `longest` characters at most.
+
+    It is the value of the property `caption`, or of that of the node's label; those of the run's key if none
+    is given. A node without a value is called by its label and the number in its element id. A
+    ProjectionError if no node has a label, or none of its nodes the property.
+    """
+    graph, projection = published.graph, Projection.from_dict(published.run.projection)
+    keys = NodeKeys.of(caption) if caption else projection.keys
+    places = keys.places(graph.labels, graph.n_nodes)
+    values = keys.values({name: store.read_property(graph, name) for name in keys.properties}, places)
+    if caption:
+        _check_captions(graph, keys, places, values)
+    return [
+        name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
+        for value, labels, element_id in zip(values, _labels_of(graph), graph.node_ids, strict=True)
+    ]
+
+
+def _check_captions(graph: Graph, keys: NodeKeys, places: NDArray[np.int64], values: Sequence[Any]) -> None:
+    named = np.array([value is not None for value in values])
+    for place, label in enumerate(keys.labels):
+        if label not in graph.labels:
+            hint = did_you_mean(label, graph.labels) or f": there are {', '.join(graph.labels) or 'none'}"
+            raise ProjectionError(f"no node of the projection has the label {label!r}{hint}")
+        own = places == place
+        if own.any() and not named[own].any():
+            name = keys.by_label[label]
+            raise ProjectionError(f"no node of label {label!r} has the property {name!r} to be named by")
+
+
+def _labels_of(graph: Graph) -> list[list[str]]:
+    """Return the labels of each node."""
+    labels: list[list[str]] = [[] for _ in range(graph.n_nodes)]
     for label, carries in graph.labels.items():
         for row in np.flatnonzero(carries).tolist():
-            names[row].append(label)
-    groups = [":".join(labels) or None for labels in names]
-    return groups if len(set(groups)) > 1 else []
+            labels[row].append(label)
+    return labels
 
 
 def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:

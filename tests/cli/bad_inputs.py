@@ -271,7 +271,7 @@ CASES = [
         "key missing",
         (*EMBED, "--key", "key"),
         4,
-        "key 'key' is missing on 1 of 3 nodes: a key must be on all",
+        "key 'key' is missing on 1 of 3 nodes: a key must be on all, or be of a label: LABEL=PROPERTY",
         graph="MATCH (n:BadPaper {key: 2}) REMOVE n.key",
     ),
     Case(

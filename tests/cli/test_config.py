@@ -62,6 +62,11 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
         ("[heat]\nn_components = 2.0\n", "[heat] n_components must be a whole number, got 2.0"),
         ("[projection]\nlabels = 'Paper'\n", "[projection] labels must be a list of texts, got 'Paper'"),
         ("[projection]\nlabels = ['A', 1]\n", "[projection] labels must be a list of texts, got ['A', 1]"),
+        ("[projection]\nkey = ['id']\n", "[projection] key must be text or a table of texts, got ['id']"),
+        (
+            "[projection]\nkey = {A = 1}\n",
+            "[projection] key must be text or a table of texts, got {'A': 1}",
+        ),
         ("[links]\nenabled = 1\n", "[links] enabled must be true or false, got 1"),
     ],
 )
@@ -91,7 +96,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
 def test_the_kinds_are_those_that_are_checked():
     kinds = {kind for section in SECTIONS.values() for kind in section.values()}
     plain = {kind.removesuffix(' or "auto"') for kind in kinds}
-    tables = {"a table of lists of texts", "a table of numbers"}
+    tables = {"a table of lists of texts", "a table of numbers", "text or a table of texts"}
     assert plain == {"text", "a list of texts", "a number", "a whole number", "true or false"} | tables
 
 

@@ -161,6 +161,19 @@ def test_neighbours_are_a_table(invoke, cypher):
     assert (exact.stdout, exact.stderr) == (result.stdout, "every node was looked at\n")
 
 
+def test_neighbours_are_named_by_their_keys(invoke, cypher):
+    header, *lines = invoke("neighbours", "c3", *MODEL, "--k", "2").stdout.splitlines()
+    assert header.split() == ["CODE", "DISTANCE", "RADIUS", "LABELS"]
+    assert all(re.fullmatch(r"c\d+ .* CliNear", line) for line in lines)
+    near = document(invoke("neighbours", "c3", *MODEL, "--k", "1", "--json"))["nodes"][0]
+    cypher("MATCH (n) WHERE elementId(n) = $id SET n.was = n.code REMOVE n.code", id=near["element_id"])
+    try:
+        shown = invoke("neighbours", "c3", *MODEL, "--k", "1").stdout
+    finally:
+        cypher("MATCH (n:CliNear) WHERE n.was IS NOT NULL SET n.code = n.was REMOVE n.was")
+    assert shown.splitlines()[1].startswith(f"CliNear {near['element_id'].rpartition(':')[2]}  ")
+
+
 def test_neighbours_as_json(invoke, cypher):
     found = document(
         invoke("neighbours", "3", "--property", "number", "--label", "CliNear", *MODEL, "--k", "2", "--json")

@@ -185,8 +185,38 @@ def test_tables_of_heat_toml_are_taken_and_flags_go_before_them(tmp_path, monkey
 
 
 @pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ('key = "id"', "id"),
+        ('key = "Movie=title"', {"Movie": "title"}),
+        ('key = {Person = "name", Movie = "ti=tle"}', {"Movie": "ti=tle", "Person": "name"}),
+        ('key = {Movie = "title", "" = "id"}', {"Movie": "title", "": "id"}),
+    ],
+)
+def test_the_key_of_heat_toml_is_a_text_or_a_table(tmp_path, monkeypatch, text, key):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "heat.toml").write_text(f"[projection]\n{text}\n")
+    assert arguments.projection_from(parsed()).key == key
+    assert arguments.projection_from(parsed("--key", "other")).key == "other"
+
+
+def test_labels_have_keys_and_captions_of_their_own():
+    given = ("--key", "Movie=title", "--key", "id", "--key", "Person=n=ame")
+    assert arguments.projection_from(parsed(*given)).key == {"Movie": "title", "": "id", "Person": "n=ame"}
+    captions = parsed("--caption", "Movie=title", "--caption", "id", name="explore")["caption"]
+    assert arguments.key_from("--caption", captions) == {"Movie": "title", "": "id"}
+    twice = [("", "title"), ("", "name")]
+    with pytest.raises(click.UsageError, match="--caption: nodes of any label have both 'title' and 'name'"):
+        arguments.key_from("--caption", twice)
+
+
+@pytest.mark.parametrize(
     ("given", "complaint"),
     [
+        (("--key", "=x"), "'=x' is neither PROPERTY nor LABEL=PROPERTY"),
+        (("--key", "A="), "'A=' is neither PROPERTY nor LABEL=PROPERTY"),
+        (("--key", "A=x", "--key", "A=y"), "--key: label 'A' has both 'x' and 'y': give LABEL=PROPERTY"),
+        (("--key", " "), "' ' is neither PROPERTY nor LABEL=PROPERTY"),
         (("--label-attribute", "A"), "'A' is not a name and a value with = between them"),
         (("--label-attribute", "=x"), "'=x' is not a name and a value"),
         (("--type-weight", "R="), "'R=' is not a name and a value"),

@@ -112,7 +112,7 @@ class Store:
     def neighbours(self, node, **_):
         each = SimpleNamespace(
             properties={self.text: self.text, "b": [self.text]}, element_id=self.text, distance=1.0,
-            radius=1.0, labels=(self.text,),
+            radius=1.0, labels=(self.text,), name=self.text,
         )  # fmt: skip
         return SimpleNamespace(nodes=[each], fetch=3, certified=True, to_dict=lambda: {self.text: self.text})
 

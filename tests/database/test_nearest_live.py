@@ -1,5 +1,6 @@
 """Nearest nodes from a live server: what slow Python finds, from the index and by looking at every node."""
 
+import json
 import math
 import uuid
 
@@ -253,9 +254,12 @@ def test_a_node_is_found_by_key_or_element_id(store, cloud):
     wanted = store.neighbours(cloud.ids[21], model=cloud.model)
     assert wanted.element_id == cloud.ids[21]
     assert store.neighbours("n21", model=cloud.model) == wanted
-    assert store.neighbours("21", key="key", model=cloud.model, show=["name"]) == wanted
+    by_number = store.neighbours("21", key="key", model=cloud.model, show=["name"])
     unlike = store.neighbours(f"{cloud.label}21", key="only", labels=[], model=cloud.model, show=["name"])
-    assert unlike == wanted
+    assert unlike.element_id == by_number.element_id == wanted.element_id
+    assert [each.name for each in wanted.nodes] == [each.properties["name"] for each in by_number.nodes]
+    assert [each.name for each in by_number.nodes] == [each.name[1:] for each in wanted.nodes]
+    assert [each.properties for each in unlike.nodes] == [each.properties for each in wanted.nodes]
     assert store.neighbours("n21", labels=["Elsewhere", cloud.label], model=cloud.model) == wanted
 
 
@@ -273,6 +277,36 @@ def test_a_node_that_is_not_there_is_told(store, cloud):
         for exact in (False, True):
             with pytest.raises(ProjectionError, match=message):
                 store.neighbours(node, exact=exact, **{"model": cloud.model, **options})
+
+
+def test_each_label_is_found_and_named_by_its_own_key(store, cypher, own):
+    key = {"CloudEven": "name", "CloudOdd": "code"}
+    cypher(
+        f"MATCH (n:`{own.label}`) WHERE n.key < 20 "
+        "FOREACH (_ IN CASE n.key % 2 WHEN 0 THEN [1] ELSE [] END | SET n:CloudEven) "
+        "FOREACH (_ IN CASE n.key % 2 WHEN 1 THEN [1] ELSE [] END | SET n:CloudOdd, n.code = 'c' + n.key)"
+    )
+    cypher(
+        "MATCH (r:HeatRun {model: $model}) SET r.projection = $projection",
+        model=own.model,
+        projection=json.dumps({"labels": [own.label], "key": key}),
+    )
+    for node in ("n4", "c5"):
+        answer = store.neighbours(node, model=own.model, k=40)
+        assert answer.element_id == own.ids[int(node[1:])]
+        calls = dict(zip(own.ids, range(30), strict=True))
+        for each in answer.nodes:
+            i = calls[each.element_id]
+            number = each.element_id.rpartition(":")[2]
+            assert each.name == (f"{own.label} {number}" if i >= 20 else f"{'nc'[i % 2]}{i}")
+            assert list(each.properties) == ["name", "code"]
+    assert store.neighbours("5", key={"CloudOdd": "key"}, model=own.model).element_id == own.ids[5]
+    cypher(f"MATCH (n:`{own.label}` {{key: 5}}) SET n.code = 'n4'")
+    with pytest.raises(
+        ProjectionError, match="CloudEven with name 'n4' or CloudOdd with code 'n4'; give a label"
+    ):
+        store.neighbours("n4", model=own.model)
+    assert store.neighbours("n4", labels=["CloudOdd"], model=own.model).element_id == own.ids[5]
 
 
 def test_a_key_may_be_text_that_looks_like_a_number(store, cypher, own):

@@ -79,6 +79,16 @@ def test_every_attribute_is_named_once():
     assert projection.to_dict()["label_attributes"] == {"Paper": ["year", "abstract"], "Author": ["abstract"]}
 
 
+def test_keys_by_label_are_a_mapping_whose_order_does_not_matter():
+    films = Projection(key={"Movie": "title", "": "id", "Actor": "name"})
+    assert films == Projection(key={"Actor": "name", "Movie": "title", "": "id"})
+    assert Projection.from_dict(json.loads(json.dumps(films.to_dict(), sort_keys=True))) == films
+    assert list(films.keys.by_label) == ["Actor", "Movie", ""]
+    assert Projection(key={"": "id"}) == Projection(key="id")
+    assert Projection(key={}) == Projection()
+    assert Projection(key="id").to_dict()["key"] == "id"
+
+
 def test_it_cannot_be_changed():
     with pytest.raises(AttributeError):
         Projection().weight = "weight"
@@ -98,7 +108,10 @@ def test_it_cannot_be_changed():
         ({"weight": " "}, ValueError, "weight must not be empty"),
         ({"time": 2004}, TypeError, "time must be a string, got 2004"),
         ({"time": ""}, ValueError, "time must not be empty"),
-        ({"key": ["id"]}, TypeError, "key must be a string"),
+        ({"key": ["id"]}, TypeError, "key must be a string, or a mapping of labels to strings, got ['id']"),
+        ({"key": {"A": 1}}, TypeError, "key['A'] must be a string, got 1"),
+        ({"key": {"A": ""}}, ValueError, "key['A'] must not be empty"),
+        ({"key": {" ": "id"}}, ValueError, "key: a label must not be empty"),
         ({"node_filter": ""}, ValueError, "node_filter must not be empty"),
         ({"default_weight": "1"}, TypeError, "default_weight must be a number"),
         ({"default_weight": True}, TypeError, "default_weight must be a number"),

@@ -473,6 +473,22 @@ def test_rows_are_sorted_by_keys_that_are_strings(cypher, store):
     assert [row["key"] for row in keys] == ["", "B", "a", "b", "ä"]
 
 
+def test_rows_are_sorted_by_the_key_of_each_label(cypher, store, small_chunks):
+    def make(order):
+        nodes = [(NODE, "key", 2), (OTHER, "x", "b"), (NODE, "key", 1), (OTHER, "x", "a"), (OUTSIDE, "w", 1)]
+        for label, key, value in nodes[::order]:
+            cypher(f"CREATE (:{label} {{{key}: $value, v: $value}})", value=value)
+
+    projection = Projection([NODE, OTHER, OUTSIDE], key={OTHER: "x", NODE: "key"})
+    for order in (1, -1):
+        make(order)
+        graph = store.read_graph(projection)
+        assert store.read_property(graph, "v") == [1, 2, "a", "b", 1]
+        assert graph.provenance.counts["nodes_without_key"] == 1
+        assert store.check(projection).counts["nodes_without_key"] == 1
+        cypher(f"MATCH (n:{ANY_NODE}) DETACH DELETE n")
+
+
 def test_predicted_links_and_bookkeeping_are_not_read_as_graph(cypher, store):
     cypher(
         f"CREATE (a:{NODE} {{x: 1}})-[:{LINK}]->(b:{NODE} {{x: 1}})-[:READER_PREDICTED]->(c:{NODE} {{x: 1}}) "

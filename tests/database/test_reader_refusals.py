@@ -88,6 +88,16 @@ BAD = {
         {"attributes": ["x", "no such thing"]},
         "no attribute property 'no such thing' in database",
     ),
+    "unknown label of a key": (
+        PLAIN,
+        {"labels": [NODE], "key": {"ReaderNod": "key"}},
+        "no node label 'ReaderNod' in database .*: did you mean 'ReaderNode'",
+    ),
+    "unknown key of a label": (
+        PLAIN + f"CREATE (:{OTHER} {{title: 'a'}})",
+        {"key": {NODE: "key", OTHER: "tilte"}},
+        "no key property 'tilte' .* did you mean 'title'",
+    ),
     "unknown key": (PLAIN, {"key": "no such thing"}, "no key property 'no such thing' in database"),
     "nothing matches": (
         PLAIN,

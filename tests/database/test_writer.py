@@ -729,6 +729,7 @@ def test_names_of_another_model_are_taken(store, cypher, graph, names, what):
         ({"attributes": ["writerTestEmbedding"]}, ["embedding"]),
         ({"attributes": ["writerTestRunStaged"]}, ["embedding"]),
         ({"key": "writerTestRadiusPrevious"}, ["embedding"]),
+        ({"key": {"Any": "id", "Other": "writerTestRadius"}}, ["embedding"]),
         ({"relationships": ["NEXT", "WRITER_TEST_PREDICTED"]}, ["links"]),
         ({"relationships": ["WRITER_TEST_PREDICTED_PREVIOUS"]}, ["links"]),
     ],

@@ -88,6 +88,10 @@ def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
     assert np.array_equal(found.flat, points)
     assert np.array_equal(found.neighbours.partner, nearest_neighbours(points, 10).partner)
     assert found.names == [f"<b>{key}" for key in range(N)]
+    old = read_page_data(store, MODEL, caption={"ExploreOld": "title"})
+    assert old.names[:4] == found.names[:4]
+    numbers = [element_id.rpartition(":")[2] for element_id in old.model.graph.node_ids]
+    assert old.names[4:] == [f"{LABEL} {number}" for number in numbers[4:]]
     assert found.groups == [str(2000 + key % 3) for key in range(N)]
     assert found.properties == {"year": [2000 + key % 3 for key in range(N)], "key": list(range(N))}
     assert len(found.links) == len(links)

@@ -230,6 +230,7 @@ def test_a_graph_of_which_no_node_is_known_is_a_full_run():
         (job(choose=["alpha"]), "alpha was 0.2 and is auto"),
         (job(Projection(["Paper"], ["CITES"], weight="w")), "weight was off and is w"),
         (job(Projection(["Paper", "Book"], ["CITES"])), "labels was ['Paper'] and is ['Paper', 'Book']"),
+        (job(Projection(["Paper"], ["CITES"], key={"Paper": "id"})), "key was off and is {'Paper': 'id'}"),
         (job(links=LinkOptions(k=3)), "links was off and is on"),
         (job(coordinates="klein"), "coordinates was poincare and is klein"),
     ],

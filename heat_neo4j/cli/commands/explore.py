@@ -9,9 +9,18 @@ import click
 
 from heat_neo4j._utils.display import format_bytes
 from heat_neo4j._utils.output_file import check_output, write_output
+from heat_neo4j.cli.arguments import key_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import FILE_OUT, Decorator, database_options, option, setting_options, stack
+from heat_neo4j.cli.options import (
+    FILE_OUT,
+    Decorator,
+    caption_option,
+    database_options,
+    option,
+    setting_options,
+    stack,
+)
 from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
 
 if TYPE_CHECKING:
@@ -23,8 +32,7 @@ EXAMPLE = "heat explore --caption title --color-by field --show year --show auth
 
 page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default="heat-explore.html", help="Where to save the page."),
-    option("--caption", metavar="PROPERTY",
-           help="Node property to name nodes by.  [default: the projection's key]"),
+    caption_option(),
     option("--color-by", metavar="PROPERTY",
            help="Node property whose values get a colour each, ten at most.  [default: the labels]"),
     option(
@@ -53,9 +61,10 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
     from heat_neo4j.explore.published import read_page_data
 
     check_library()
-    fields = {name: options[name] for name in ("caption", "color_by", "show", "n_threads")}
+    caption = key_from("--caption", options["caption"])
+    fields = {name: options[name] for name in ("color_by", "show", "n_threads")}
     with open_store(options) as store, Reporter() as progress:
-        data = read_page_data(store, model, **fields, on_progress=progress)
+        data = read_page_data(store, model, caption=caption, **fields, on_progress=progress)
     write_output(output, data.page(title).encode(), "--output")
     _report(data, output.absolute())
     if open_it:

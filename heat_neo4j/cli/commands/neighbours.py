@@ -29,11 +29,11 @@ which_options: Decorator[Any] = stack(
     option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
            help="NODE has this label; repeat for more.  [default: those of the run]"),
     option("--property", "key", heading=WHICH, metavar="PROPERTY",
-           help="NODE is the value of this property.  [default: the key of the run]"),
+           help="NODE is the value of this property.  [default: the key of the run, or of its label there]"),
     option("--node-filter", heading=WHICH, metavar="CYPHER",
            help="Keep neighbours n for which this holds, such as 'n.year > 2000'."),
     option("--show", heading=WHICH, multiple=True, metavar="PROPERTY",
-           help="Property to show; repeat for more.  [default: the one that NODE is found by]"),
+           help="Property to show; repeat for more.  [default: the nodes' names]"),
     option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index."),
 )  # fmt: skip
 
@@ -46,27 +46,29 @@ def neighbours(node: str, labels: Sequence[str], show: Sequence[str], **options:
     """List the nodes nearest to one.
 
     Nearest by hyperbolic distance. NODE is an element id, or the value of the property that tells nodes
-    apart. The index is asked again until it was asked far enough for the answer to be certified; with
-    --exact it is not asked.
+    apart; where each label has its own, --label says whose it is. The index is asked again until it was
+    asked far enough for the answer to be certified; with --exact it is not asked.
     """
     fields = {name: options[name] for name in ("k", "model", "key", "node_filter", "exact")}
     with open_store(options) as store:
         nearest = store.neighbours(node, labels=list(labels) or None, show=list(show) or None, **fields)
     if not printed_as_json(nearest.to_dict()):
-        _print(nearest)
+        _print(nearest, list(dict.fromkeys(show)))
 
 
-def _print(nearest: Neighbours) -> None:
+def _print(nearest: Neighbours, shown: Sequence[str]) -> None:
     from heat_neo4j._utils.display import display_text
 
     if not nearest.nodes:
         print_line("no node fits", err=True)
         return
-    shown = list(nearest.nodes[0].properties)
-    header = (*(name.upper() for name in shown or ["element id"]), "DISTANCE", "RADIUS", "LABELS")
+    keys = list(nearest.nodes[0].properties)  # unless others were to be shown
+    first = "node" if len(keys) > 1 else keys[0] if keys else "element id"
+    header = (*(name.upper() for name in shown or [first]), "DISTANCE", "RADIUS", "LABELS")
     rows = []
     for each in nearest.nodes:
-        names = [display_text(each.properties[name]) for name in shown] or [each.element_id]
+        names = [display_text(each.properties[name]) for name in shown]
+        names = names or [each.name if keys else each.element_id]
         rows.append((*names, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
     how = "every node was looked at" if nearest.fetch is None else "from the vector index, certified"

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j.cli.arguments import key_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import (
     FILE_OUT,
     Decorator,
+    caption_option,
     checked_picture,
     database_options,
     option,
@@ -49,8 +51,7 @@ def _picture_options(name: str) -> Decorator[Any]:
 
 
 disk_options: Decorator[Any] = stack(
-    option("--caption", heading="Picture", metavar="PROPERTY",
-           help="Node property to write beside nodes.  [default: none]"),
+    caption_option(heading="Picture"),
     option("--color-by", heading="Picture", metavar="PROPERTY",
            help="Node property that decides about colours.  [default: the nodes' labels]"),
     option("--links", heading="Picture", type=Count(min=0), metavar="N", default=0,
@@ -75,7 +76,12 @@ def plot() -> None:
 @setting_options("heat.n_threads")
 @database_options
 def disk(
-    caption: str | None, color_by: str | None, links: int, model: str, n_threads: int | None, **options: Any
+    caption: Sequence[tuple[str, str]],
+    color_by: str | None,
+    links: int,
+    model: str,
+    n_threads: int | None,
+    **options: Any,
 ) -> None:
     """Draw nodes and relationships in the Poincaré disk.
 
@@ -85,10 +91,12 @@ def disk(
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model
 
+    key = key_from("--caption", caption)
     with open_store(options) as store, Reporter() as progress:
         published = published_model.read_published(store, model, on_progress=progress)
         graph, run = published.graph, published.run
-        names = published_model.texts(store.read_property(graph, caption)) if caption else []
+        named = bool(key or run.projection.get("key"))
+        names = published_model.node_names(store, published, key) if named else []
         groups = published_model.texts(store.read_property(graph, color_by)) if color_by else None
         predicted = published_model.read_predicted(store, published, links) if links else None
         points = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=progress)
@@ -102,7 +110,7 @@ def disk(
     axes = plots.plot_disk(
         points,
         graph,
-        names=[name or "" for name in names],
+        names=names,
         groups=published_model.label_groups(graph) if groups is None else groups,
         predicted=predicted,
         n_edges=MOST_EDGES,

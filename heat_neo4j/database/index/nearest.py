@@ -2,20 +2,22 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import neo4j
 
+from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.keys import NodeKeys, name_of
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.runs import LABELS, nothing_published, read_version
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Neighbour", "Neighbours", "find_neighbours", "find_node", "published_scope"]
+__all__ = ["Neighbour", "Neighbours", "NodesByKey", "find_neighbours", "find_node", "published_nodes"]
 
 FETCH = 60
 """Candidates that the index gives at first: docs/queries.md says why so many."""
@@ -26,11 +28,20 @@ _WHOLE = re.compile(r"-?\d{1,18}")
 
 
 @dataclass(frozen=True)
+class NodesByKey:
+    """Nodes with one of some labels (none for any), and by which keys they are found and named."""
+
+    labels: Sequence[str]
+    keys: NodeKeys
+
+
+@dataclass(frozen=True)
 class Neighbour:
     """One of the nodes nearest to another; distances are hyperbolic."""
 
     element_id: str
     labels: tuple[str, ...]
+    name: str  # the value of its key, as text; else a label and the number in its element id
     distance: float
     radius: float  # its distance from the origin: small is general, large is special
     properties: Mapping[str, Any]  # those to show, None where it has none
@@ -56,6 +67,7 @@ class Neighbours:
 def find_neighbours(
     connection: Connection,
     node: str,
+    nodes: NodesByKey,
     *,
     k: int = 10,
     model: str = "heat",
@@ -69,7 +81,8 @@ def find_neighbours(
     check_integer("k", k, minimum=1)
     fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
-    ours = {"heat_model": model, "heat_node": node, "heat_k": k, "heat_show": list(show)}
+    read = tuple(dict.fromkeys((*show, *nodes.keys.properties)))
+    ours = {"heat_model": model, "heat_node": node, "heat_k": k, "heat_show": list(read)}
     parameters = {**(filter_parameters or {}), **ours}
 
     def search(name: str, **more: int) -> list[neo4j.Record]:
@@ -95,8 +108,10 @@ def find_neighbours(
         if read_version(connection, model).get("run") != facts["run"]:
             continue
         if failure is None:
-            nodes = tuple(_neighbour(row, show) for row in rows)
-            return Neighbours(node, model, nodes, certified=True, fetch=used)
+            found = tuple(
+                _neighbour(row, dict(zip(read, row["shown"], strict=True)), nodes, show) for row in rows
+            )
+            return Neighbours(node, model, found, certified=True, fetch=used)
         if "no such vector schema index" not in str(failure):
             raise failure
         gone = f"an index of model {model!r} is gone: `heat index create` makes it anew"
@@ -104,33 +119,56 @@ def find_neighbours(
     raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
 
 
-def published_scope(connection: Connection, model: str) -> tuple[Sequence[str], str | None]:
-    """Return the labels (none for any) and the key that the published coordinates of `model` were read by."""
+def published_nodes(connection: Connection, model: str) -> NodesByKey:
+    """Return the nodes that the published coordinates of `model` were read for."""
     # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
     statement = load_statement("read/published_scope")
     rows = connection.read(statement, {"model": model}, doing="looking for neighbours")
     if not rows:
         raise nothing_published(model)
-    return rows[0]["labels"] or (), json.loads(rows[0]["projection"]).get("key")
+    return NodesByKey(rows[0]["labels"] or (), NodeKeys.of(json.loads(rows[0]["projection"]).get("key")))
 
 
-def find_node(connection: Connection, labels: Sequence[str], key: str | None, value: str) -> str:
+def find_node(connection: Connection, nodes: NodesByKey, value: str, labels: Sequence[str] | None) -> str:
     """Return the element id of the node that a text stands for; a ProjectionError unless it is one node.
 
-    The text is an element id, or the value of `key`, a string or a whole number, on a node with one of
-    `labels` (none for any).
+    The text is an element id, or the value of a key, a string or a whole number, on one of the nodes, or on
+    one with one of other `labels` if they are given (none for any).
     """
-    if key is None or _ELEMENT_ID.fullmatch(value):
+    if not nodes.keys.by_label or _ELEMENT_ID.fullmatch(value):
         return value
     values: list[Any] = [value, int(value)] if _WHOLE.fullmatch(value) else [value]
-    statement = load_statement("read/find_node", labels=labels or except_names(LABELS), property=key)
-    rows = connection.read(statement, {"values": values}, doing="looking for the node")
-    which = f"{' or '.join(labels) or 'node'} with {key} {value!r}"
-    if not rows:
+    found: dict[str, None] = {}
+    asked = []
+    for among, who, key in _asked_for(nodes, labels):
+        statement = load_statement("read/find_node", labels=among, property=key)
+        rows = connection.read(statement, {"values": values}, doing="looking for the node")
+        found.update(dict.fromkeys(str(row["id"]) for row in rows))
+        asked.append(f"{who} with {key} {value!r}")
+    which = " or ".join(asked)
+    if not found:
         raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
-    if len(rows) > 1:
-        raise ProjectionError(f"there are several nodes like that: {which}; give an element id")
-    return str(rows[0]["id"])
+    if len(found) > 1:
+        advice = "give an element id" if len(asked) == 1 else "give a label, or an element id"
+        raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
+    return next(iter(found))
+
+
+def _asked_for(
+    nodes: NodesByKey, chosen: Sequence[str] | None
+) -> Iterator[tuple[Fragment | Sequence[str], str, str]]:
+    """Yield which nodes to look among by which key, and what they are in words."""
+    own, labels = nodes.keys.labels, nodes.labels if chosen is None else chosen
+    for label in own:
+        if not chosen or label in chosen:
+            yield [label], label, nodes.keys.by_label[label]
+    others = [label for label in labels if label not in own]
+    if "" in nodes.keys.by_label and (others or not labels):
+        among = others or except_names([*LABELS, *own])
+        yield among, " or ".join(others) or "node", nodes.keys.by_label[""]
+    elif chosen and not set(own) & set(chosen):
+        hint = did_you_mean(chosen[0], own) or f", only {' and '.join(own)}: give an element id"
+        raise ProjectionError(f"label {chosen[0]!r} has no key{hint}")
 
 
 def _by_index(search: Callable[..., list[neo4j.Record]], fetch: int) -> tuple[list[neo4j.Record], int | None]:
@@ -154,6 +192,10 @@ def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
     return rows[0]
 
 
-def _neighbour(row: neo4j.Record, show: Sequence[str]) -> Neighbour:
-    properties = dict(zip(show, row["shown"], strict=True))
-    return Neighbour(row["id"], tuple(row["labels"]), row["distance"], row["radius"], properties)
+def _neighbour(
+    row: neo4j.Record, values: Mapping[str, Any], nodes: NodesByKey, show: Sequence[str]
+) -> Neighbour:
+    labels = tuple(row["labels"])
+    name = name_of(nodes.keys.value_of(labels, values), labels, row["id"], first=nodes.labels)
+    properties = {each: values[each] for each in show}
+    return Neighbour(row["id"], labels, name, row["distance"], row["radius"], properties)

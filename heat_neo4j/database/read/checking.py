@@ -15,7 +15,7 @@ from heat_neo4j.attributes.values import RecipeError, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.counts import count_by_type
-from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
+from heat_neo4j.database.read.nodes import NodeTable, Positions, key_problems
 from heat_neo4j.database.read.reader import read_properties, read_relationships
 from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.database.read.scope import Scope
@@ -98,12 +98,14 @@ class _PropertyCheck:
     """Takes each attribute by itself, so that one that cannot be read does not hide the others."""
 
     def __init__(self, projection: Projection, nodes: NodeTable) -> None:
-        self._key = projection.key
-        self._keys: list[Any] = []
         self._rows = np.arange(nodes.size)
         self._masks = nodes.label_masks(self._rows)
+        self._keys = projection.keys
+        self._places = self._keys.places(self._masks, nodes.size)
+        self._key_values: list[Any] = []  # of the nodes that are still there
+        self._key_places: list[int] = []
         self._missing: Counter[Attribute] = Counter()
-        self._problems: dict[Attribute | None, str] = {}
+        self._problems: dict[Attribute, str] = {}
         self._tables = {
             attribute: AttributeTable(
                 [attribute], nodes.size, max_categories=projection.max_categories, labels=self._masks
@@ -115,15 +117,16 @@ class _PropertyCheck:
         self.recipe_problem: str | None = None
 
     def add(self, positions: Positions, values: Mapping[str, Sequence[Any]]) -> None:
-        if self._key is not None:
-            self._keys.extend(values[self._key])
+        places = self._places[positions]
+        self._key_values.extend(self._keys.values(values, places))
+        self._key_places.extend(places.tolist())
         for attribute, table in self._tables.items():
             self._missing[attribute] += self._missing_among(attribute, positions, values[attribute.key])
             if attribute not in self._problems:
                 self._note(attribute, partial(table.add, positions, values))
 
     def finish(self, recipe: Sequence[Mapping[str, Any]] | None) -> tuple[list[dict[str, Any]], list[str]]:
-        """Return what the readable attributes are, and what is wrong with the others and the key."""
+        """Return what the readable attributes are, and what is wrong with the others and the keys."""
         for attribute, table in self._tables.items():
             if attribute not in self._problems:
                 self._note(attribute, table.check_present)
@@ -132,13 +135,15 @@ class _PropertyCheck:
             encoded = self._learnt()
         else:
             self.counts["values_unknown_to_recipe"] = sum(each.unknown for each in encoded.values())
-        if self._key is not None:
-            self._note(None, partial(rows_by_key, self._key, self._keys))
+        places = np.array(self._key_places)
+        if self._keys.labels:
+            self.counts["nodes_without_key"] = int((places < 0).sum())
         attributes = []
         for attribute, each in encoded.items():
             attributes.append(self._facts(attribute, each.recipe[0]))
             self.advice.extend(_advice(attribute, each.recipe[0], each.filled))
-        return attributes, list(self._problems.values())
+        of_keys = key_problems(self._keys, places, self._key_values)
+        return attributes, [*self._problems.values(), *of_keys]
 
     def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
         """Return each attribute as the recipe encodes it; None, and the problem, if one does not fit."""
@@ -180,7 +185,7 @@ class _PropertyCheck:
             "holds": described(entry),
         }
 
-    def _note(self, about: Attribute | None, attempt: Callable[[], object]) -> None:
+    def _note(self, about: Attribute, attempt: Callable[[], object]) -> None:
         problem = _problem(attempt)
         if problem is not None:
             self._problems[about] = problem

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["NodeTable", "Positions", "id_prefix", "rows_by_key"]
+__all__ = ["NodeTable", "Positions", "id_prefix", "key_problems", "rows_by_key"]
 
 Positions = NDArray[np.int64]
 
@@ -95,27 +96,45 @@ class NodeTable:
             start, read = stop, int(ends[stop - 1])
 
 
-def rows_by_key(name: str, keys: Sequence[Any]) -> Positions:
-    """Return the indices of `keys`, one value per node, in their order; messages call the property `name`.
+def rows_by_key(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> Positions:
+    """Return the indices of nodes in the order of the rows: label by label, each sorted by its key.
 
-    A ProjectionError if keys are missing, of several kinds, neither whole numbers nor strings, or not unique.
+    `places` and `values` are those of `NodeKeys`; nodes without a key come last, in the order given. A
+    ProjectionError if the values of a key are missing, of several kinds, neither whole numbers nor strings,
+    or not unique.
     """
-    missing = sum(key is None for key in keys)
+    rows = []
+    for place, label in enumerate(keys.by_label):
+        own = np.flatnonzero(places == place)
+        rows.append(own[_order(keys, label, [values[row] for row in own.tolist()])])
+    return np.concatenate([*rows, np.flatnonzero(places < 0)])
+
+
+def key_problems(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> Iterator[str]:
+    """Yield what is wrong with the values of each key, where `rows_by_key` raises the first."""
+    for place, label in enumerate(keys.by_label):
+        try:
+            _order(keys, label, [values[row] for row in np.flatnonzero(places == place).tolist()])
+        except ProjectionError as error:
+            yield str(error)
+
+
+def _order(keys: NodeKeys, label: str, values: Sequence[Any]) -> Positions:
+    """Return the indices of values of the key of `label`, sorted."""
+    which = f"key {keys.by_label[label]!r}" + (f" of label {label!r}" if label else "")
+    missing = sum(value is None for value in values)
     if missing:
-        raise ProjectionError(
-            f"key {name!r} is missing on {missing} of {len(keys)} nodes: a key must be on all"
-        )
-    kinds = set(map(type, keys))
+        must = "a key must be on all" + (" of its label" if label else ", or be of a label: LABEL=PROPERTY")
+        raise ProjectionError(f"{which} is missing on {missing} of {len(values)} nodes: {must}")
+    kinds = set(map(type, values))
     if kinds not in ({int}, {str}, set()):
         mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
-        raise ProjectionError(
-            f"key {name!r} has {mixed} values: a key must be all whole numbers or all strings"
-        )
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    twice = {keys[one]: None for one, next_one in pairwise(order) if keys[one] == keys[next_one]}
+        raise ProjectionError(f"{which} has {mixed} values: a key must be all whole numbers or all strings")
+    order = sorted(range(len(values)), key=values.__getitem__)
+    twice = {values[one]: None for one, next_one in pairwise(order) if values[one] == values[next_one]}
     if twice:
         more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
-        raise ProjectionError(f"key {name!r} is not unique: several nodes have {next(iter(twice))!r}{more}")
+        raise ProjectionError(f"{which} is not unique: several nodes have {next(iter(twice))!r}{more}")
     return np.array(order, dtype=np.int64)
 
 

@@ -122,7 +122,7 @@ def read_graph(
 ) -> Graph:
     """Read what `projection` names into a `Graph`; see `Neo4jStore.read_graph`.
 
-    Rows are sorted by the projection's key, or by the number in the element id; nothing depends on the
+    Rows are sorted by the projection's keys, or by the number in the element id; nothing depends on the
     order in which the server returns anything. Nodes deleted before the end are left out and counted.
     """
     scope = Scope.resolve(connection, projection).require()
@@ -131,20 +131,21 @@ def read_graph(
     on_progress("reading nodes", 1, 1)
     relationships = read_relationships(connection, scope, nodes, on_progress)
     relationships.check()
+    masks = nodes.label_masks(np.arange(nodes.size))
     table = AttributeTable(
-        projection.all_attributes,
-        nodes.size,
-        max_categories=projection.max_categories,
-        labels=nodes.label_masks(np.arange(nodes.size)),
+        projection.all_attributes, nodes.size, max_categories=projection.max_categories, labels=masks
     )
-    keys: NDArray[np.object_] = np.full(nodes.size, None, dtype=object)
+    keys, places = projection.keys, projection.keys.places(masks, nodes.size)
+    key_values: NDArray[np.object_] = np.full(nodes.size, None, dtype=object)
     present = np.zeros(nodes.size, dtype=np.bool_)
     for positions, values in read_properties(connection, scope, nodes, on_progress):
         present[positions] = True
         table.add(positions, values)
-        if projection.key is not None:
-            keys[positions] = values[projection.key]
-    order = _row_order(projection.key, present, keys)
+        key_values[positions] = keys.values(values, places[positions])
+    positions = np.flatnonzero(present)
+    if not positions.size:
+        raise ProjectionError("all nodes that matched were deleted while they were read: read again")
+    order = positions[rows_by_key(keys, places[positions], key_values[positions].tolist())]
     row_of = np.full(nodes.size, -1, dtype=np.int64)
     row_of[order] = np.arange(order.size)
     table.check_present()
@@ -155,6 +156,8 @@ def read_graph(
         "nodes_gone_while_reading": nodes.size - order.size,
         **relationships.counts,
     }
+    if keys.labels:
+        counts["nodes_without_key"] = int((places[order] < 0).sum())
     if recipe is not None:
         counts["values_unknown_to_recipe"] = attributes.unknown
     return Graph(
@@ -210,14 +213,13 @@ def read_relationships(
 def read_properties(
     connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
 ) -> Iterator[tuple[Positions, dict[str, list[Any]]]]:
-    """Read attributes and key of all nodes, fewer at a time when their values are long.
+    """Read attributes and keys of all nodes, fewer at a time when their values are long.
 
     Yield the nodes of a chunk that still exist, and their `plain_values` of each property. A node that is
     never among them has been deleted.
     """
-    key = scope.projection.key
     attributes = [attribute.key for attribute in scope.projection.all_attributes]
-    names = list(dict.fromkeys([*attributes, *([] if key is None else [key])]))
+    names = list(dict.fromkeys([*attributes, *scope.projection.keys.properties]))
     statement = load_statement("read/attributes")
     size = _FIRST_NODES if names else _NODES_PER_CHUNK
 
@@ -260,14 +262,6 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
         keys = connection.read(load_statement("read/names"), doing="reading names")[0]["keys"]
         raise ProjectionError(f"no node of the projection has a property {name!r}{did_you_mean(name, keys)}")
     return values
-
-
-def _row_order(key: str | None, present: NDArray[np.bool_], keys: NDArray[np.object_]) -> Positions:
-    """Return the positions of the nodes that are still there, in the order of the rows."""
-    positions = np.flatnonzero(present)
-    if not positions.size:
-        raise ProjectionError("all nodes that matched were deleted while they were read: read again")
-    return positions if key is None else positions[rows_by_key(key, keys[positions].tolist())]
 
 
 def _length(column: Sequence[Any]) -> int:

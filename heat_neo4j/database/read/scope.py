@@ -90,7 +90,8 @@ class Scope:
 def _unknown_names(
     connection: Connection, projection: Projection, existing: Mapping[str, Any]
 ) -> Iterator[str]:
-    labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes])
+    keys = projection.keys
+    labels = dict.fromkeys([*(projection.labels or ()), *projection.label_attributes, *keys.labels])
     types = dict.fromkeys([*(projection.relationships or ()), *projection.type_weights])
     names = _Names(connection, existing)
     unknown = [
@@ -100,12 +101,15 @@ def _unknown_names(
     for kind, name in (("weight property", projection.weight), ("time property", projection.time)):
         if name is not None and name not in existing["keys"]:
             unknown.append((kind, name, names.keys_of_relationships(projection.relationships)))
-    if projection.key is not None and projection.key not in existing["keys"]:
-        unknown.append(("key property", projection.key, names.keys_of_nodes(projection.labels)))
-    for key, label in {attribute.key: attribute.label for attribute in projection.all_attributes}.items():
+    for label, key in keys.by_label.items():
         if key not in existing["keys"]:
-            of = projection.labels if label is None else [label]
-            unknown.append(("attribute property", key, names.keys_of_nodes(of)))
+            unknown.append(
+                ("key property", key, names.keys_of_nodes([label] if label else projection.labels))
+            )
+    for key, of in {attribute.key: attribute.label for attribute in projection.all_attributes}.items():
+        if key not in existing["keys"]:
+            there = names.keys_of_nodes(projection.labels if of is None else [of])
+            unknown.append(("attribute property", key, there))
     for kind, name, there in unknown:
         hint = did_you_mean(name, there) or _there_are(there)
         yield f"no {kind} {name!r} in database {connection.server.database!r}{hint}"

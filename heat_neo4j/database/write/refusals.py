@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, Bookkeeping
 from heat_neo4j.database.statements import load_statement
@@ -16,7 +17,7 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
     """Refuse to write to what `graph` was read from: the next run would read its own output."""
     projection = graph.provenance.projection
     if EMBEDDING in parts:
-        read = {projection.get("key"), *projection.get("attributes", ())}
+        read = {*NodeKeys.of(projection.get("key")).properties, *projection.get("attributes", ())}
         for name in names.properties:
             if name in read:
                 raise WriteRefused(

@@ -1,0 +1,130 @@
+"""Keys of one label or several: a node's own property, its name, its place among rows, how it is found."""
+
+import numpy as np
+import pytest
+
+from heat_neo4j.database.index.nearest import NodesByKey, find_node
+from heat_neo4j.database.keys import NodeKeys, name_of
+from heat_neo4j.database.read.nodes import key_problems, rows_by_key
+from heat_neo4j.errors import ProjectionError
+
+FILMS = NodeKeys.of({"": "code", "Person": "name", "Movie": "title"})
+NAMED = NodeKeys.of({"Person": "name", "Movie": "title"})
+MASKS = {
+    "Movie": np.array([True, False, False, True, True]),
+    "Person": np.array([False, True, False, False, True]),
+    "Tag": np.array([False, False, True, False, False]),
+}
+COLUMNS = {
+    "title": ["Up", "x", "x", "Alien", "Cher"],
+    "name": ["x", "Ann", "x", "x", "also"],
+    "code": [9, 9, 7, 9, 9],
+}
+
+
+def test_the_order_of_labels_does_not_matter_and_that_of_all_others_is_last():
+    assert list(FILMS.by_label) == ["Movie", "Person", ""]
+    assert (FILMS.labels, FILMS.properties) == (("Movie", "Person"), ("title", "name", "code"))
+    assert NodeKeys.of({"A": "name", "B": "name"}).properties == ("name",)
+    assert NodeKeys.of(None).properties == NodeKeys.of(None).labels == ()
+    assert NodeKeys.of("id") == NodeKeys({"": "id"})
+
+
+def test_each_node_has_the_property_of_its_label():
+    places = FILMS.places(MASKS, 5)
+    assert places.tolist() == [0, 1, 2, 0, 0]  # the last is a Movie first, then a Person
+    assert FILMS.values(COLUMNS, places) == ["Up", "Ann", 7, "Alien", "Cher"]
+    assert NAMED.places(MASKS, 5).tolist() == [0, 1, -1, 0, 0]
+    assert NAMED.values(COLUMNS, NAMED.places(MASKS, 5))[2] is None
+    assert NAMED.places({}, 2).tolist() == [-1, -1]
+    assert NodeKeys.of("code").places(MASKS, 5).tolist() == [0] * 5
+    values = {"title": "t", "name": "n", "code": "c"}
+    found = [FILMS.value_of(labels, values) for labels in (["Person", "Movie"], ["Person"], ["Tag"], [])]
+    assert found == ["t", "n", "c", "c"]
+    assert NAMED.value_of(["Tag"], values) is None
+
+
+def test_rows_are_label_by_label_and_nodes_without_a_key_come_last():
+    places, values = NAMED.places(MASKS, 5), NAMED.values(COLUMNS, NAMED.places(MASKS, 5))
+    assert rows_by_key(NAMED, places, values).tolist() == [3, 4, 0, 1, 2]
+    assert rows_by_key(NodeKeys.of("code"), np.zeros(3, np.int64), [3, 1, 2]).tolist() == [1, 2, 0]
+    assert rows_by_key(NodeKeys.of(None), np.full(3, -1), [None] * 3).tolist() == [0, 1, 2]
+    assert rows_by_key(NAMED, np.array([1, 0, 1]), ["Up", "Up", "Ann"]).tolist() == [1, 2, 0]
+
+
+def test_a_key_holds_for_the_nodes_of_its_label_only():
+    places, values = np.array([0, 0, 1, 1, -1]), ["Up", None, "Ann", "Ann", None]
+    missing = "key 'title' of label 'Movie' is missing on 1 of 2 nodes: a key must be on all"
+    twice = "key 'name' of label 'Person' is not unique: several nodes have 'Ann'"
+    with pytest.raises(ProjectionError, match=missing):
+        rows_by_key(NAMED, places, values)
+    problems = list(key_problems(NAMED, places, values))
+    assert len(problems) == 2
+    assert problems[0].startswith(missing)
+    assert problems[1] == twice
+    assert list(key_problems(NAMED, np.array([0, 1]), ["Up", 5])) == []  # each label has its own kind
+
+
+def test_a_node_is_called_by_its_key_or_its_label_and_number():
+    assert name_of("two\nlines", ["Movie"], "4:x:7") == "two lines"
+    assert name_of(0, ["Movie"], "4:x:7") == "0"
+    assert name_of("a" * 50, ["Movie"], "4:x:7", longest=20) == "a" * 19 + "…"
+    assert name_of("", ["Show", "Movie"], "4:x:7") == "Movie 7"
+    assert name_of(None, ["Movie", "Show"], "4:x:7", first=["Film", "Show"]) == "Show 7"
+    assert name_of(None, [], "4:x:7") == "node 7"
+
+
+class Database:
+    """Answers `find_node` from nodes by label and property, and remembers what it was asked."""
+
+    def __init__(self, **nodes):
+        self.nodes, self.asked = nodes, []
+        self.server = type("Server", (), {"database": "neo4j"})
+
+    def read(self, statement, parameters, doing):
+        (line,) = (line for line in statement.splitlines() if line.startswith("MATCH"))
+        self.asked.append(line.removeprefix("MATCH (n:").removesuffix(" IN $values").replace("`", ""))
+        key = self.asked[-1].replace(") WHERE n.", ".")
+        return [
+            {"id": one} for value, one in self.nodes.get(key, {}).items() if value in parameters["values"]
+        ]
+
+
+def found(database, value, keys, labels=None, run_labels=()):
+    return find_node(database, NodesByKey(run_labels, keys), value, labels)
+
+
+def test_a_value_is_looked_up_by_the_key_of_each_label():
+    database = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Ann": "4:x:2", "Up": "4:x:3"}})
+    assert found(database, "Ann", NAMED) == "4:x:2"
+    assert database.asked == ["Movie) WHERE n.title", "Person) WHERE n.name"]
+    assert found(database, "Up", NAMED, ["Person"]) == "4:x:3"
+    assert found(database, "4:x:9", NAMED) == "4:x:9"
+    several = "several nodes like that: Movie with title 'Up' or Person with name 'Up'; give a label, or"
+    with pytest.raises(ProjectionError, match=several):
+        found(database, "Up", NAMED)
+    with pytest.raises(ProjectionError, match="there is no Movie with title 'Ann' in database 'neo4j'"):
+        found(database, "Ann", NAMED, ["Movie"])
+    both = Database(**{"Movie.title": {"Up": "4:x:1"}, "Person.name": {"Up": "4:x:1"}})
+    assert found(both, "Up", NAMED) == "4:x:1"  # one node with both labels
+
+
+def test_the_key_of_all_other_nodes_is_looked_up_among_them():
+    database = Database()
+    for labels, run_labels in ((None, ["Movie", "Tag"]), (["Tag"], []), (None, [])):
+        with pytest.raises(ProjectionError, match=r"there is no .* with code '7'"):
+            found(database, "7", FILMS, labels, run_labels)
+    first, tags, other = "Movie) WHERE n.title", "Tag) WHERE n.code", database.asked.pop()
+    assert database.asked == [first, "Person) WHERE n.name", tags, tags, first, "Person) WHERE n.name"]
+    assert other.startswith("!(")
+    assert "|Movie|Person)" in other
+
+
+@pytest.mark.parametrize(
+    ("label", "hint"),
+    [("Moive", ": did you mean 'Movie'?"), ("Tag", ", only Movie and Person: give an element id")],
+)
+def test_a_label_without_a_key_is_told(label, hint):
+    with pytest.raises(ProjectionError) as caught:
+        found(Database(), "Up", NAMED, [label])
+    assert str(caught.value) == f"label {label!r} has no key{hint}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from heat_neo4j.errors import HeatError
     from heat_neo4j.graph import Graph
     from heat_neo4j.linkpred.calibration import LinkProbability, fit_link_probability
-    from heat_neo4j.linkpred.combined_score import LinkScore, fit_link_score
+    from heat_neo4j.linkpred.pattern_score import PatternScore, fit_link_score
     from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
     from heat_neo4j.linkpred.tuning import choose_parameters
     from heat_neo4j.local_server.server import LocalServer
@@ -31,9 +31,9 @@ _HOMES = {
     "Job": "pipeline.job",
     "LinkOptions": "pipeline.job",
     "LinkProbability": "linkpred.calibration",
-    "LinkScore": "linkpred.combined_score",
     "LocalServer": "local_server.server",
     "Neo4jStore": "database.store",
+    "PatternScore": "linkpred.pattern_score",
     "PredictedLinks": "linkpred.prediction",
     "Projection": "database.projection",
     "RunRecord": "database.runs",
@@ -41,7 +41,7 @@ _HOMES = {
     "choose_parameters": "linkpred.tuning",
     "embed": "pipeline.embed",
     "fit_link_probability": "linkpred.calibration",
-    "fit_link_score": "linkpred.combined_score",
+    "fit_link_score": "linkpred.pattern_score",
     "predict_links": "linkpred.prediction",
     "refresh": "pipeline.embed",
 }
@@ -53,9 +53,9 @@ __all__ = [
     "Job",
     "LinkOptions",
     "LinkProbability",
-    "LinkScore",
     "LocalServer",
     "Neo4jStore",
+    "PatternScore",
     "PredictedLinks",
     "Projection",
     "RunRecord",

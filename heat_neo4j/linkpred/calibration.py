@@ -114,7 +114,9 @@ def embed_without(
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
-    Each `time`, from 0, holds out other edges. A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
+    Each `time`, from 0, holds out other edges.
+
+    A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed

@@ -15,7 +15,7 @@ from heat_neo4j.geometry.search import Candidates, columns_of
 from heat_neo4j.graph import Graph
 from heat_neo4j.patterns import NO_LABEL, Pattern, chosen_patterns, observed_patterns
 
-__all__ = ["CandidatePairs", "candidate_pairs", "ends_of", "patterns_of", "reciprocity"]
+__all__ = ["CandidatePairs", "candidate_pairs", "ends_of", "patterns_of", "reciprocity", "relationships_of"]
 
 Rows = NDArray[np.int64]
 

@@ -19,20 +19,18 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.embedding.similarity import over_deviation
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
-from heat_neo4j.linkpred.calibration import HeldOut, embed_without
+from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, NodeScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "fit_link_score", "link_score"]
+__all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "link_score"]
 
 Array = NDArray[np.float64]
 
@@ -170,47 +168,6 @@ class _CombinedScorer(DirectedScorer):
     def between(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> DirectedScorer:
         columns = [_Column(each.scorer.between(first, second), each.log) for each in self._columns]
         return _CombinedScorer(columns, self._score)
-
-
-def fit_link_score(
-    model: HEAT, graph: Graph, *, share: float = 0.1, times: int = 1, on_progress: Progress = no_progress
-) -> PatternScore | LinkScore:
-    """Fit how distance, degrees, common neighbours, paths, attributes and directions together tell links.
-
-    A clone of `model` with the same parameters and seed is trained on the graph without `share` of its edges;
-    logistic regressions then part those edges from other pairs. `model` itself is left as it is.
-
-    Parameters
-    ----------
-    model : HEAT
-        The estimator whose embedding is to be combined with the rest.
-    graph : Graph
-        The graph it is, or will be, fitted on. To judge the score by test edges, give the
-        training graph only.
-    share : float
-        Share of the edges to hold out, in (0, 1); sparse graphs may allow fewer. The score is fitted to
-        `FITTED_EDGES` of them at most (of each pattern), and to as large a part of the non-edges.
-    times : int
-        How often edges are held out, each time others, if the graph knows directions: more for a better fit.
-    on_progress : callable
-        Given to `HEAT.fit`.
-
-    Returns
-    -------
-    PatternScore or LinkScore
-        By patterns if the graph knows types and directions.
-
-    Raises
-    ------
-    CalibrationError
-        If `share` is out of range, or too few edges or non-edges can be held out.
-    """
-    if graph.relationships is None:
-        return link_score(embed_without(model, graph, share=share, on_progress=on_progress))
-    held_out = [
-        embed_without(model, graph, share=share, time=time, on_progress=on_progress) for time in range(times)
-    ]
-    return pattern_score(held_out, graph)
 
 
 @one_blas_thread()

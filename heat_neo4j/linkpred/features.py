@@ -11,10 +11,9 @@ from scipy import sparse
 from scipy.sparse.linalg import svds
 
 from heat_neo4j.embedding.postprocessing import with_neighbours
-from heat_neo4j.embedding.similarity import over_deviation
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import adamic_adar, paths_of_three, unit_rows
+from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
@@ -25,7 +24,7 @@ from heat_neo4j.linkpred.scorers import (
 )
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["COMBINED", "DIRECTION", "FEATURES", "Feature", "PairFeatures"]
+__all__ = ["DIRECTION", "FEATURES", "Feature", "PairFeatures"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -35,18 +34,17 @@ FEATURES = (
     "neighbourhood_distance",  # minus that of the centroids of each node with its neighbours
     "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type there)
     "common_neighbours", "paths_of_three",  # of any type: log(1 + Adamic-Adar), log(1 + degree-normalised)
-    # Nodes in common by the type alone and its directions: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
+    # Nodes in common by the type alone: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
     "chain", "shared_target", "shared_source", "return_chain",
     "taste_8", "taste_16", "taste_32",  # by the singular values 2-8, 9-16 and 17-32 of the type
-    "attributes", "neighbourhood_attributes",  # cosines, of nodes and of nodes with their neighbours
+    "attributes", "scaled_attributes",  # cosines, as they are and over their deviations
     "targets_alike",  # cosine of the target with the targets that the source has already
     "sources_alike",  # cosine of the source with the sources that the target has already
-    "targets_related", "sources_related",  # the same by what other types join them to
+    "target_like_sources", "source_like_targets",  # the same with what leads to the source, from the target
+    "ends_alike",  # cosine of the source with its targets and the target with its sources
+    "targets_related", "sources_related",  # as targets_alike, sources_alike: by what other types join
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
-
-COMBINED = FEATURES[1:]
-"""What the combined score takes: the distance of two nodes says nothing more than that of their neighbourhoods."""
 
 DIRECTION = (
     "ratio", "out", "in", "degree", "radius",  # of the two ends: log(out / in), log(1 + ...), radii
@@ -98,7 +96,7 @@ class Feature(DirectedScorer):
 
 
 class PairFeatures:
-    """The features of pairs of one graph with its embedding, points on the hyperboloid of shape (N, d + 1)."""
+    """The features of pairs of one graph and its embedding, points of the hyperboloid, shape (N, d + 1)."""
 
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self._embedding, self._graph = embedding, graph
@@ -138,11 +136,10 @@ class PairFeatures:
         paths = {name: self._path(*(steps[way] for way in ways)) for name, ways in _STEPS.items()}
         sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
         alike = self._alike(sources, targets, out, back)
-        alike.pop("attributes", None)
         of_pairs = {"chain": self._wedge(out, out), **paths, **alike}
         return {
             **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
-            **{name: _odd(feature) for name, feature in of_pairs.items()},
+            **{name: _odd(feature) for name, feature in of_pairs.items() if name in DIRECTION},
         }
 
     @cached_property
@@ -155,9 +152,9 @@ class PairFeatures:
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),
         }
-        if graph.attributes is not None and graph.n_attributes:
-            smooth = unit_rows(sparse.csr_array(around @ unit_rows(over_deviation(graph.attributes))))
-            features["neighbourhood_attributes"] = Feature(SparseProductScorer(smooth, smooth))
+        cosine = attribute_cosine(graph)
+        if cosine is not None:
+            features["attributes"] = Feature(cosine)
         return features
 
     @cached_property
@@ -200,18 +197,31 @@ class PairFeatures:
             return {}
         of_ends = self._scaled(np.union1d(sources, targets))
         of_targets, of_sources = self._scaled(targets), self._scaled(sources)
-        return {
-            "attributes": Feature(SparseProductScorer(of_ends, of_ends)),
-            "targets_alike": Feature(SparseProductScorer(unit_rows(out @ of_targets), of_targets)),
-            "sources_alike": Feature(SparseProductScorer(of_sources, unit_rows(back @ of_sources))),
+        ahead, behind = unit_rows(out @ of_targets), unit_rows(back @ of_sources)
+        features = {
+            "scaled_attributes": SparseProductScorer(of_ends, of_ends),
+            "targets_alike": SparseProductScorer(ahead, of_targets),
+            "sources_alike": SparseProductScorer(of_sources, behind),
         }
+        if np.intersect1d(sources, targets).size:
+            with_targets, with_sources = (
+                unit_rows(of_ends + unit_rows(way @ of_ends)) for way in (out, back)
+            )
+            features |= {
+                "target_like_sources": SparseProductScorer(unit_rows(back @ of_ends), of_ends),
+                "source_like_targets": SparseProductScorer(of_ends, unit_rows(out @ of_ends)),
+                "ends_alike": SparseProductScorer(with_targets, with_sources),
+            }
+        return {name: Feature(scorer) for name, scorer in features.items()}
 
     def _scaled(self, nodes: Rows) -> sparse.csr_array:
         """Return rows of length 1 of the attributes over their deviation among some nodes; others are empty.
 
         Columns that most of the nodes fill count from their mean.
         """
-        own = sparse.csc_array(self._graph.attributes)[:, :].tocsr()[nodes].tocsc()
+        attributes = self._graph.attributes
+        assert attributes is not None
+        own = sparse.csc_array(attributes[nodes])
         filled = np.diff(own.indptr) / max(len(nodes), 1)
         mean = np.asarray(own.mean(axis=0)).ravel()
         deviation = np.sqrt(np.maximum(np.asarray(own.multiply(own).mean(axis=0)).ravel() - mean**2, 0.0))
@@ -225,10 +235,8 @@ class PairFeatures:
         )
         return _placed(unit_rows(sparse.csr_array(scaled)), nodes, self._graph.n_nodes)
 
-    def _related(
-        self, kind: str, sources: Rows, targets: Rows, out: sparse.csr_array
-    ) -> dict[str, Feature]:
-        """Return what relationships of other types say: targets, or sources, that are joined to the same nodes."""
+    def _related(self, kind: str, sources: Rows, targets: Rows, out: sparse.csr_array) -> dict[str, Feature]:
+        """Return how alike targets, or sources, are by what relationships of other types join them to."""
         relationships, n = self._graph.relationships, self._graph.n_nodes
         assert relationships is not None
         others = [relationships.matrix(name, n) for name in relationships.types if name != kind]
@@ -243,7 +251,9 @@ class PairFeatures:
         of_sources = _placed(unit_rows(scaled[sources]), sources, n)
         root = sparse.diags_array(1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1)))
         return {
-            "targets_related": Feature(SparseProductScorer(sparse.csr_array(root @ out @ of_targets), of_targets)),
+            "targets_related": Feature(
+                SparseProductScorer(sparse.csr_array(root @ out @ of_targets), of_targets)
+            ),
             "sources_related": Feature(
                 SparseProductScorer(of_sources, sparse.csr_array(out.T.tocsr() @ of_sources)), log=True
             ),

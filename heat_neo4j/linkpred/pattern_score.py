@@ -15,23 +15,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit
 
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relationships_of
-from heat_neo4j.linkpred.features import COMBINED, DIRECTION, Feature, PairFeatures
+from heat_neo4j.linkpred.combined_score import FITTED_EDGES, LinkScore, link_score
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.splits import EdgeSplit
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["Contribution", "PatternFigures", "PatternScore", "PatternScorer", "pattern_score"]
+__all__ = [
+    "Contribution",
+    "PatternFigures",
+    "PatternScore",
+    "PatternScorer",
+    "fit_link_score",
+    "pattern_score",
+]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_FITTED = 10_000  # held-out relationships of a pattern at most; of more every second, third, ... is taken
 _NEGATIVES = 10  # for each of them, drawn within the pattern
 _RIDGE = 30.0  # on standardised weights, where each held-out relationship weighs 1
 _FOLDS = 5  # by which the figures are measured
@@ -239,9 +248,50 @@ class _Sample(NamedTuple):
     popularity: Array
 
 
+def fit_link_score(
+    model: HEAT, graph: Graph, *, share: float = 0.1, times: int = 1, on_progress: Progress = no_progress
+) -> PatternScore | LinkScore:
+    """Fit how distance, degrees, common neighbours, paths, attributes and directions together tell links.
+
+    A clone of `model` with the same parameters and seed is trained on the graph without `share` of its edges;
+    logistic regressions then part those edges from other pairs. `model` itself is left as it is.
+
+    Parameters
+    ----------
+    model : HEAT
+        The estimator whose embedding is to be combined with the rest.
+    graph : Graph
+        The graph it is, or will be, fitted on. To judge the score by test edges, give the
+        training graph only.
+    share : float
+        Share of the edges to hold out, in (0, 1); sparse graphs may allow fewer. The score is fitted to
+        `FITTED_EDGES` of them at most (of each pattern), and to as large a part of the non-edges.
+    times : int
+        How often edges are held out, each time others, if the graph knows directions: more for a better fit.
+    on_progress : callable
+        Given to `HEAT.fit`.
+
+    Returns
+    -------
+    PatternScore or LinkScore
+        By patterns if the graph knows types and directions.
+
+    Raises
+    ------
+    CalibrationError
+        If `share` is out of range, or too few edges or non-edges can be held out.
+    """
+    if graph.relationships is None:
+        return link_score(embed_without(model, graph, share=share, on_progress=on_progress))
+    held_out = [
+        embed_without(model, graph, share=share, time=time, on_progress=on_progress) for time in range(times)
+    ]
+    return pattern_score(held_out, graph)
+
+
 @one_blas_thread()
 def pattern_score(
-    held_out: Sequence[HeldOut], graph: Graph, features: Sequence[str] = COMBINED
+    held_out: Sequence[HeldOut], graph: Graph, features: Sequence[str] = FEATURES
 ) -> PatternScore:
     """Fit the score of all patterns of `graph` to relationships that were held out of it, once or more often.
 
@@ -311,7 +361,7 @@ def _sample(
         held = np.sort(split.test_edges @ (graph.n_nodes, 1))
         ends = np.sort(own, axis=1) @ (graph.n_nodes, 1)
         links = own[np.isin(ends, held)]
-        links = links[:: max(-(-len(links) // _FITTED), 1)]
+        links = links[:: max(-(-len(links) // FITTED_EDGES), 1)]
         others = _other_pairs(
             candidates.sources, candidates.targets, codes, graph.n_nodes, len(links), number
         )

@@ -7,8 +7,8 @@
 The score is fitted on edges cut out of a split's training edges, ``--times`` times; its validation edges were
 used to choose what the score is made of, its test edges are only measured. Hits@k: share of test edges that
 score higher than the k-th best test non-edge. Direction: share of the test edges that nothing answers whose
-likelier way is theirs. Means over the splits, beside the best published figure. The exit code is 1 if a bar is
-missed.
+likelier way is theirs. Means over the splits, beside the best published figure. The exit code is 1 if a bar
+is missed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from scipy import sparse
 
 from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.combined_score import fit_link_score
+from heat_neo4j.linkpred.candidates import relationships_of
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.pattern_score import PatternScore, fit_link_score
 from heat_neo4j.patterns import Pattern
-from tests.support.datasets import DATASETS
+from tests.support.datasets import dataset_folder
 
-FOLDER = DATASETS / "dirlink"
+FOLDER = dataset_folder() / "dirlink"
 CITES = Pattern("Paper", "CITES", "Paper")
 BARS = {"cora_ml": (0.975, 0.855, 0.988, 0.890), "citeseer": (0.992, 0.945, 0.990, 0.905)}
 PUBLISHED = {"cora_ml": 0.9037, "citeseer": 0.9369}
@@ -60,7 +60,7 @@ def measure(graph: Graph, edges: Pairs, others: Pairs, times: int, seed: int) ->
     scorer = score.scorers(model.embedding_, graph)(CITES)
     links, non_links = scorer.pairs(edges), scorer.pairs(others)
     hits = [float(np.mean(links > np.sort(non_links)[-k])) for k in (100, 20)]
-    n, known = graph.n_nodes, np.column_stack(graph.relationships.of("CITES")) if graph.relationships else edges
+    n, known = graph.n_nodes, np.column_stack(relationships_of(graph, CITES))
     answered = np.isin(edges[:, ::-1] @ (n, 1), np.concatenate((known, edges)) @ (n, 1))
     ways = scorer.direction_log_odds(edges[~answered])
     assert ways is not None
@@ -75,7 +75,8 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=5)
     options = parser.parse_args()
     missed = False
-    print(f"{'':10} {'Hits@100':>9} {'Hits@20':>9} {'AUROC':>9} {'direction':>9} {'CPU s':>7}  best published Hits@100")
+    heads = " ".join(f"{head:>9}" for head in ("Hits@100", "Hits@20", "AUROC", "direction"))
+    print(f"{'':10} {heads} {'CPU s':>7}  best published Hits@100")
     for name in options.graphs:
         figures, seconds = [], []
         with np.load(Path(FOLDER) / f"{name}.npz") as data:

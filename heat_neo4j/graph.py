@@ -89,6 +89,20 @@ class Relationships:
             {name: (source[both[name]], target[both[name]]) for name, (source, target) in renumbered.items()}
         )
 
+    def schema(self, label_sets: Sequence[tuple[str, ...]], codes: NDArray[np.int64]) -> dict[Triple, int]:
+        """Count them by the labels of their source, their type, and the labels of their target.
+
+        Node i has the labels ``label_sets[codes[i]]``.
+        """
+        counts: dict[Triple, int] = {}
+        for name in self.types:
+            source, target = self.of(name)
+            pairs, count = np.unique(codes[source] * len(label_sets) + codes[target], return_counts=True)
+            for pair, number in zip(pairs.tolist(), count.tolist(), strict=True):
+                first, second = divmod(pair, len(label_sets))
+                counts[label_sets[first], name, label_sets[second]] = number
+        return counts
+
     def without(self, pairs: NDArray[np.int64], n_nodes: int) -> Relationships:
         """Return those that join none of the `pairs`, rows (u, v) of shape (m, 2), whichever way."""
         gone = np.sort(np.sort(pairs, axis=1) @ (n_nodes, 1))
@@ -233,16 +247,8 @@ class Graph:
         for column, name in enumerate(names):
             carried[:, column] = self.labels[name]
         sets, code = np.unique(carried, axis=0, return_inverse=True)
-        code = code.ravel()
         labels = [tuple(name for name, has in zip(names, row, strict=True) if has) for row in sets.tolist()]
-        counts: dict[Triple, int] = {}
-        for name in self.relationships.types:
-            source, target = self.relationships.of(name)
-            pairs, count = np.unique(code[source] * len(sets) + code[target], return_counts=True)
-            for pair, number in zip(pairs.tolist(), count.tolist(), strict=True):
-                first, second = divmod(pair, len(sets))
-                counts[labels[first], name, labels[second]] = number
-        return counts
+        return self.relationships.schema(labels, code.ravel())
 
     def __repr__(self) -> str:
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"

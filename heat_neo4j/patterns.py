@@ -16,7 +16,7 @@ from typing import NamedTuple
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.graph import Triple
 
-__all__ = ["NO_LABEL", "Pattern", "chosen_patterns", "observed_patterns"]
+__all__ = ["NO_LABEL", "Pattern", "check_pattern", "chosen_patterns", "observed_patterns"]
 
 NO_LABEL = ""
 """The label of nodes without any."""
@@ -107,8 +107,17 @@ class _Name(NamedTuple):
     text: str
     is_literal: bool  # whether * and ? stand for themselves
 
+    def __str__(self) -> str:
+        return _quoted(self.text) if self.is_literal else self.text
+
     def matches(self, name: str) -> bool:
         return name == self.text if self.is_literal else fnmatchcase(name, self.text)
+
+
+def check_pattern(spec: str | Sequence[str]) -> str:
+    """Return a pattern that is asked for as text; a ValueError if `chosen_patterns` could not read it."""
+    source, kind, target = _parsed(spec)
+    return spec if isinstance(spec, str) else f"{source}-{kind}->{target}"
 
 
 def _parsed(spec: str | Sequence[str]) -> tuple[_Name, _Name, _Name]:

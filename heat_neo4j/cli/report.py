@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from heat_neo4j._utils.display import display_text
 from heat_neo4j.cli.output import facts, format_seconds, headed, plural, printed_as_json, verbosity
 
 if TYPE_CHECKING:
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.embed import RunReport
 
-__all__ = ["counted", "describe", "plan_lines", "show_run"]
+__all__ = ["counted", "describe", "pattern_lines", "plan_lines", "show_run"]
+
+_LONGEST = 60  # characters of a pattern that are shown
 
 STAGES = (
     "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
@@ -35,17 +38,10 @@ def show_run(report: RunReport) -> None:
     """Print what a run has done, or would do."""
     if printed_as_json(report.to_dict()):
         return
-    run, calibration, score = report.run, report.calibration, report.score
+    run = report.run
     if run.status == "dry run":
         facts(plan_lines(run.plan))
     facts(describe(run, stages=bool(verbosity())))
-    held_out = "held-out edges against non-edges: AUROC"
-    if calibration is not None:
-        half = f"one half at distance {calibration.radius:.2f}"
-        facts([("Probability", f"{half}; {held_out} {calibration.auroc:.3f}")])
-    if score is not None:
-        alone = f"distance alone {score.distance_auroc:.3f}"
-        facts([("Score", f"combined; {held_out} {score.auroc:.3f}, {alone}")])
     if report.choice is not None:
         facts(headed("Chosen", _choice(report.choice)))
     facts(("Note", note) for note in report.notes)
@@ -53,8 +49,8 @@ def show_run(report: RunReport) -> None:
         from heat_neo4j.database.statements import quote_identifier
 
         pattern = f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b)"
-        strength = "probability" if calibration or score else "distance"
-        facts([("Try", pattern), ("", f"RETURN a, b, p.{strength} ORDER BY p.rank LIMIT 10")])
+        strength = "distance" if report.score is None else "probability"
+        facts([("Try", pattern), ("", f"RETURN a, p.type, b, p.{strength} ORDER BY p.rank LIMIT 10")])
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -107,9 +103,28 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
             yield "", f"vector index: {', '.join(run.indexes)}"
     if "links" in run.parts:
         yield verb, f"{plural(run.links_written, 'predicted link')} of type {run.link_type}"
+        yield from (("", line) for line in pattern_lines(run))
     for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):
         if count:
             yield "", f"{plural(count, noun)} could not be written: nodes were deleted meanwhile"
+
+
+def pattern_lines(run: RunRecord) -> Iterator[str]:
+    """Yield how many links of each pattern were predicted, and how well held-out ones were told."""
+    try:
+        counts = run.parameters["links"]["predicted"]
+        figures = run.parameters.get("link_score", {}).get("figures", {})
+        for pattern, count in counts.items():
+            line = f"{display_text(pattern, _LONGEST)}: {count:,}"
+            measured = figures.get(pattern) or {"auroc": None}
+            if measured["auroc"] is not None:
+                line += f"; AUROC {measured['auroc']:.3f} of {measured['n_links']:,} held out"
+                line += f", popularity {measured['popularity_auroc']:.3f}"
+            if measured.get("direction_accuracy") is not None:
+                line += f"; {measured['direction_accuracy']:.0%} of directions right"
+            yield line
+    except (AttributeError, KeyError, TypeError, ValueError):
+        yield "the run's node has been changed: what it says of its patterns cannot be read"
 
 
 def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:

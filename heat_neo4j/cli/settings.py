@@ -207,17 +207,18 @@ SETTINGS = (
             help="Type of predicted relationships.  [default: <MODEL>_PREDICTED]"),
     Setting("links.enabled", click.BOOL, "common", flag="--links", parameter="links",
             help="Predict links and write them too.", default=True),
-    _number("links.k", _COUNT, "common", "Predicted links for each node.", 10),
-    _number("links.top", _COUNT, "more", "Keep only so many, the nearest pairs."),
-    Setting("links.source_label", _TEXT, "more", "One end has this label.", metavar="LABEL"),
-    Setting("links.target_label", _TEXT, "more", "The other end has this label.", metavar="LABEL"),
+    _number("links.k", _COUNT, "common", "Predicted links for each node and pattern.", 10),
+    _number("links.top", _COUNT, "more", "Keep only so many of each pattern, the likeliest."),
+    Setting("links.patterns", _TEXT, "common", flag="--predict", multiple=True, metavar="PATTERN",
+            help="What to predict, such as 'User-RATED->Movie'; * is any name; repeat for more.  "
+                 "[default: all patterns of the graph]"),
     _number("links.min_degree", _NATURAL, "more", "Both ends have at least so many neighbours.", 0),
     _number("links.max_degree", _COUNT, "more", "And at most so many."),
     Setting("links.probability", click.BOOL, "more",
             "Give each link a probability; it takes a second training without a tenth of the edges.", True),
     Setting("links.score", click.Choice(("distance", "combined")), "more",
-            "What ranks the links: distance alone, or together with degrees, common neighbours, attributes. "
-            "[default: distance; `heat links`: as the run]"),
+            "What ranks the links: distance alone, or together with degrees, paths, attributes, directions. "
+            "[default: combined; `heat links`: as the run]"),
 )  # fmt: skip
 """All settings, in the order of the help."""
 

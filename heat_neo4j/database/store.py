@@ -31,7 +31,7 @@ from heat_neo4j.database.publish.requests import RequestQueue
 from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
-from heat_neo4j.database.read.counts import ProjectionCounts, count_projection
+from heat_neo4j.database.read.counts import ProjectionCounts, count_projection, sample_schema
 from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
@@ -45,7 +45,7 @@ from heat_neo4j.database.versions import Version, runs_of
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Triple
 
 __all__ = ["Neo4jStore"]
 
@@ -701,6 +701,13 @@ class Neo4jStore:
             If a name does not exist, nothing matches, or a sampled attribute value cannot be used.
         """
         return count_projection(self._connection, projection)
+
+    def sample_schema(self, projection: Projection) -> tuple[dict[Triple, int], dict[str, int]]:
+        """Return some relationships by labels of source, type and labels of target, and nodes by label.
+
+        At most 10,000 relationships of each type are looked at; filters are left aside.
+        """
+        return sample_schema(self._connection, projection)
 
     def load_graph(
         self,

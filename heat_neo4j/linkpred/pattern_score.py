@@ -41,6 +41,9 @@ __all__ = [
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+BY_DISTANCE = ("distance", "direction")
+"""Features of a score by which the nearest pairs are the likeliest, but for their direction."""
+
 _NEGATIVES = 10  # for each of them, drawn within the pattern
 _RIDGE = 30.0  # on standardised weights, where each held-out relationship weighs 1
 _FOLDS = 5  # by which the figures are measured
@@ -109,7 +112,7 @@ class PatternScore:
     @property
     def by_distance(self) -> bool:
         """Whether the nearest pairs are the likeliest, but for their direction."""
-        return self.features == ("distance", "direction")
+        return self.features == BY_DISTANCE
 
     def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], PatternScorer]:
         """Return what gives the scorer of a pattern, for points on the hyperboloid of shape (N, d + 1)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,9 @@ from heat_neo4j.database.write.payload import Coordinates, check_coordinates, ch
 from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.geometry.drift import Drift, fit_isometry, measure_drift
-from heat_neo4j.linkpred.prediction import LinkProbability, LinkScore, PredictedLinks, predict_links
+from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.checkpoint import Checkpoint
@@ -93,8 +95,7 @@ class RunReport:
     """What a run did, or would do."""
 
     run: RunRecord  # as the graph has it; with status "dry run" if nothing was written
-    calibration: LinkProbability | None = None  # what turned distances into probabilities
-    score: LinkScore | None = None  # what ranked the links in place of the distance
+    score: PatternScore | None = None  # what ranked the links and gave their probabilities
     choice: Choice | None = None  # the parameters that were chosen, and why
     notes: tuple[str, ...] = ()  # what went otherwise than asked, one line each
 
@@ -102,7 +103,6 @@ class RunReport:
         """Return the report as JSON data."""
         return {
             **self.run.to_dict(),
-            "calibration": None if self.calibration is None else asdict(self.calibration),
             "link_score": None if self.score is None else self.score.to_dict(),
             "choice": None if self.choice is None else self.choice.to_dict(),
             "notes": list(self.notes),
@@ -192,11 +192,12 @@ def _with_published(session: Session, state: GraphState) -> GraphState:
 
 def _check_target(work: Work) -> None:
     """Find out before the long work if a label is unknown, or if writing would be refused."""
-    links, labels, published = work.job.links, work.state.graph.labels, work.session.published
-    for label in () if links is None else (links.source_label, links.target_label):
-        if label is not None and label not in labels:
-            names = ", ".join(map(repr, sorted(labels))) or "none"
-            raise ProjectionError(f"no node of the projection has the label {label!r}; it has {names}")
+    links, published = work.job.links, work.session.published
+    if links is not None:
+        try:
+            patterns_of(work.state.graph, links.patterns)
+        except ValueError as error:
+            raise ProjectionError(str(error)) from error
     run = _start_run(work, {}, {})
     # A model that is published under its names will find them free again.
     if published is None or published.names != work.job.names:
@@ -338,13 +339,13 @@ def _predict(work: Work) -> Work:
         work.state.graph,
         n_threads=work.job.model.n_threads,
         on_progress=work.session.on_progress,
-        **work.link_model.arguments,
+        score=work.link_model.score,
         **options.search(),
     )
     work.session.clock.lap("links")
     if not links.shortlisted:
         return replace(work, links=links)
-    note = "of so many nodes only pairs that are near, or have many neighbours in common, were scored"
+    note = "of so many pairs only those that are near, or have many neighbours in common, were scored"
     return replace(work, links=links, notes=(*work.notes, note))
 
 
@@ -362,8 +363,8 @@ def _publish(work: Work) -> Work:
     else:
         record = _write(work, run)
         work.checkpoint.remove()
-    calibration, score = (None, None) if links is None else (links.calibration, links.score)
-    return replace(work, report=RunReport(record, calibration, score, work.choice, work.notes))
+    score = None if links is None else work.link_model.score
+    return replace(work, report=RunReport(record, score, work.choice, work.notes))
 
 
 def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -371,8 +372,13 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
     job, state, plan, quality, drift = work.job, work.state, work.plan, work.quality, work.drift
     parameters: dict[str, Any] = {} if work.choice is None else {"choice": work.choice.to_dict()}
     if job.links is not None and work.links is not None:
-        shortlisted = {} if work.links.score is None else {"shortlisted": work.links.shortlisted}
-        parameters |= {"links": {**job.links.to_dict(), **shortlisted}, **work.link_model.to_dict()}
+        counts = np.bincount(
+            np.empty(0, np.int64) if work.links.pattern is None else work.links.pattern,
+            minlength=len(work.links.patterns),
+        )
+        found = zip(map(str, work.links.patterns), counts.tolist(), strict=True)
+        recorded = {"shortlisted": work.links.shortlisted, "predicted": dict(found)}
+        parameters |= {"links": {**job.links.to_dict(), **recorded}, **work.link_model.to_dict()}
     facts: dict[str, Any] = {"plan": plan.to_dict()}
     if plan.mode == LINKS:
         assert state.run is not None

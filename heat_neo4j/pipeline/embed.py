@@ -19,6 +19,7 @@ from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.drift import Drift
+from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.driver import Log, RunReport, open_session, run_job
 from heat_neo4j.pipeline.gate import Quality
@@ -174,14 +175,9 @@ def predict(
         run = session.published
         if run is None:
             raise nothing_published(model)
-        notes: tuple[str, ...] = ()
-        if links.score is None and "link_score" in run.parameters:
-            if links.probability:
-                links = replace(links, score="combined")
-            else:
-                notes = (
-                    "links are ranked by distance: the combined score of the run comes with probabilities",
-                )
+        if links.score is None and links.probability:
+            known = tuple(run.parameters.get("link_score", {}).get("features", ()))
+            links = replace(links, score="distance" if known == BY_DISTANCE else "combined")
         last_type = next((each.link_type for each in session.runs if each.link_type is not None), "")
         job = Job(
             Projection.from_dict(run.projection),
@@ -192,7 +188,7 @@ def predict(
             overwrite=overwrite,
             index=False,
         )
-        report = run_job(session, job, LINKS, notes=notes).report
+        report = run_job(session, job, LINKS).report
     assert report is not None  # only a refresh may have nothing to do
     return report
 

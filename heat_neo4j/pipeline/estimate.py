@@ -20,11 +20,12 @@ from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
-from heat_neo4j.errors import MemoryExceeded
+from heat_neo4j.errors import MemoryExceeded, ProjectionError
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
-from heat_neo4j.linkpred.prediction import BLOCK_ENTRIES, BLOCK_ROWS, EACH, SCORED_NODES
+from heat_neo4j.linkpred.prediction import BLOCK_ENTRIES, BLOCK_ROWS, EACH, SCORED_PAIRS
+from heat_neo4j.patterns import chosen_patterns, observed_patterns
 from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [
@@ -145,10 +146,10 @@ class RunSize:
     attribute_neighbours: int | None = None
     threads: int = 1
     links_per_node: int = 10  # 0 for none
-    linked_nodes: int | None = None  # nodes between which links are predicted; all if None
-    top: int | None = None  # most links; no limit if None
+    pattern_ends: tuple[tuple[int, int], ...] = ()  # sources and targets of each pattern; all nodes if empty
+    top: int | None = None  # most links of each pattern; no limit if None
     probability: bool = True  # whether a second training fits their probability
-    combined: bool = False  # whether the combined score ranks them
+    combined: bool = True  # whether the combined score ranks them
     replaces: bool = False  # whether a version of the model is published, which is kept
 
     @property
@@ -174,22 +175,38 @@ class RunSize:
         return self.n_epochs * self.walks * window * (2 * length - window - 1)
 
     @property
+    def ends(self) -> tuple[tuple[int, int], ...]:
+        """Sources and targets of each pattern of links."""
+        return self.pattern_ends or ((self.nodes, self.nodes),)
+
+    @property
     def links(self) -> int:
         """Predicted links, at most."""
-        nodes = self.endpoints
-        absent = nodes * (nodes - 1) // 2 - (self.relationships if nodes == self.nodes else 0)
-        limit = absent if self.top is None else min(self.top, absent)
-        return max(0, min(nodes * self.links_per_node, limit))
+        total = 0
+        for sources, targets in self.ends:
+            pairs = sources * targets
+            if sources == targets == self.nodes:  # of two nodes one way only
+                pairs = sources * (sources - 1) // 2
+            if len(self.ends) == 1:
+                pairs = max(0, pairs - self.relationships)
+            asked = (sources + targets) * self.links_per_node
+            total += min(asked, pairs if self.top is None else min(self.top, pairs))
+        return total
 
     @property
     def endpoints(self) -> int:
-        """Nodes between which links are predicted."""
-        return self.nodes if self.linked_nodes is None else self.linked_nodes
+        """Nodes for which links are looked for, those of several patterns counted for each."""
+        return sum(sources + targets for sources, targets in self.ends)
 
     @property
-    def scores_all(self) -> bool:
-        """Whether a combined score is taken of all pairs, not of a shortlist."""
-        return self.endpoints <= SCORED_NODES
+    def scored_pairs(self) -> int:
+        """Pairs whose score is taken, from either end, where it is taken of all."""
+        return sum(2 * a * b for a, b in self.ends if self.combined and a * b <= SCORED_PAIRS)
+
+    @property
+    def shortlisted_nodes(self) -> int:
+        """Nodes of which a combined score is taken of a shortlist only."""
+        return sum(a + b for a, b in self.ends if self.combined and a * b > SCORED_PAIRS)
 
 
 @dataclass(frozen=True)
@@ -285,7 +302,7 @@ def _scoring_bytes(size: RunSize) -> float:
         return 0.0
     around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours
     smooth = size.nodes * size.attribute_columns * min(1.0, around * size.attribute_share)
-    block = min(size.nodes**2, BLOCK_ENTRIES) if size.scores_all else 2 * EACH * BLOCK_ROWS
+    block = min(size.scored_pairs, BLOCK_ENTRIES) or 2 * EACH * BLOCK_ROWS
     return (
         3.0 * _points(size)
         + _SCORED_EDGE * size.relationships
@@ -357,12 +374,11 @@ def _slower(nodes: int, rates: Rates) -> float:
 def _link_seconds(size: RunSize, rates: Rates) -> float:
     """Return what the search for links takes, or the combined score of all pairs or a shortlist."""
     if not size.combined:
-        blocks = rates.link_block * size.endpoints / BLOCK
+        blocks = rates.link_block * size.endpoints / len(size.ends) / BLOCK
         node = rates.link_node + rates.link_coordinate * size.n_components + blocks
         return size.endpoints * node / size.threads
-    if size.scores_all:
-        return size.nodes**2 * rates.scored_pair
-    return size.endpoints * rates.shortlisted_node * _slower(size.endpoints, rates)
+    shortlisted = rates.shortlisted_node * _slower(max(size.shortlisted_nodes, 1), rates)
+    return size.scored_pairs * rates.scored_pair + size.shortlisted_nodes * shortlisted
 
 
 def _similarity_seconds(size: RunSize, rates: Rates) -> float:
@@ -406,22 +422,29 @@ def run_size(
         hub_share=counts.hub_share,
         threads=resolve_threads(model.n_threads),
         links_per_node=0 if links is None else links.k or first_partners(links.top or 0, counts.nodes),
-        linked_nodes=None if links is None else _linked_nodes(store, projection, links),
+        pattern_ends=() if links is None else _pattern_ends(store, projection, links),
         top=None if links is None else links.top,
         probability=links is not None and links.probability,
-        combined=links is not None and links.score == "combined",
+        combined=links is not None and links.ranked_by == "combined",
         replaces=name is not None and store.published_run(name) is not None,
         **parameters,
     )
 
 
-def _linked_nodes(store: Neo4jStore, projection: Projection, links: LinkOptions) -> int | None:
-    """Return how many nodes carry a label that the ends of links must have; None if any will do."""
-    if links.source_label is None or links.target_label is None:
-        return None
-    labels = list(dict.fromkeys((links.source_label, links.target_label)))
-    plain = replace(projection, labels=labels, attributes=(), text=(), label_attributes={})
-    return store.count(plain).nodes
+def _pattern_ends(
+    store: Neo4jStore, projection: Projection, links: LinkOptions
+) -> tuple[tuple[int, int], ...]:
+    """Return how many nodes may be source, and target, of each pattern."""
+    schema, carriers = store.sample_schema(projection)
+    try:
+        patterns = (
+            chosen_patterns(links.patterns, schema, carriers)
+            if links.patterns
+            else observed_patterns(schema, carriers)
+        )
+    except ValueError as error:
+        raise ProjectionError(str(error)) from error
+    return tuple((carriers.get(each.source, 1), carriers.get(each.target, 1)) for each in patterns)
 
 
 def check_memory(size: RunSize, limit: int) -> None:

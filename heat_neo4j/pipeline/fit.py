@@ -1,7 +1,6 @@
 """Training in full or from the published points, alignment, and the model of the links."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -9,14 +8,9 @@ from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.calibration import (
-    CalibrationError,
-    HeldOut,
-    LinkProbability,
-    embed_without,
-    link_probability,
-)
-from heat_neo4j.linkpred.combined_score import LinkScore, link_score
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.features import FEATURES
+from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore, pattern_score
 from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.job import Job, LinkOptions
@@ -48,18 +42,16 @@ class Clock:
 class LinkModel(NamedTuple):
     """What turns pairs into probabilities."""
 
-    arguments: Mapping[str, Any]  # for `predict_links`: a probability, a score, or nothing
-    notes: tuple[str, ...] = ()  # why there is nothing, though the options ask for it
+    score: PatternScore | None  # None: links are ranked by distance, without a probability
+    notes: tuple[str, ...] = ()  # why there is none, though the options ask for it
     held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON data, as `fit_link_model` finds it in a run's parameters."""
-        if "score" in self.arguments:
-            return {"link_score": self.arguments["score"].to_dict()}
-        return {"calibration": asdict(self.arguments["probability"])} if self.arguments else {}
+        return {} if self.score is None else {"link_score": self.score.to_dict()}
 
 
-NO_LINK_MODEL = LinkModel({})
+NO_LINK_MODEL = LinkModel(None)
 
 
 def fit_full(
@@ -125,19 +117,14 @@ def fit_link_model(
     model: HEAT, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
 ) -> LinkModel:
     """Return what turns pairs into probabilities: from a run's parameters, or fitted if they hold none."""
-    combined = links.score == "combined"
+    if not links.probability:
+        return NO_LINK_MODEL
     if not links.needs_training(parameters):
-        if combined:
-            return LinkModel({"score": LinkScore.from_dict(parameters["link_score"])})
-        if not links.probability:
-            return NO_LINK_MODEL
-        return LinkModel({"probability": LinkProbability(**parameters["calibration"])})
+        return LinkModel(PatternScore.from_dict(parameters["link_score"]))
+    features = BY_DISTANCE[:1] if links.ranked_by == "distance" else FEATURES
     held_out = None
     try:
         held_out = embed_without(model, graph, on_progress=prefixed(on_progress, "probability: "))
-        if combined:
-            return LinkModel({"score": link_score(held_out)}, held_out=held_out)
-        return LinkModel({"probability": link_probability(held_out)}, held_out=held_out)
+        return LinkModel(pattern_score([held_out], graph, features), held_out=held_out)
     except CalibrationError as error:
-        ranked = "; links are ranked by distance" if combined else ""
-        return LinkModel({}, (f"{error}{ranked}",), held_out)
+        return LinkModel(None, (f"{error}; links are ranked by distance",), held_out)

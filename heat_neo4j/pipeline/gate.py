@@ -128,8 +128,8 @@ def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
         return float(quality["auroc"]), quality.get("error")
     if quality.get("last_auroc") is not None:  # of some nodes, it says nothing of the others
         return float(quality["last_auroc"]), quality.get("last_error")
-    link_model = source.parameters.get("link_score", source.parameters.get("calibration", {}))
-    area = link_model.get("distance_auroc", link_model.get("auroc"))
+    link_model = source.parameters.get("link_score", {})
+    area = link_model.get("distance_auroc")
     if area is None:
         return None, None
     return float(area), standard_error(float(area), link_model["n_edges"], link_model["n_non_edges"])

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
 from heat_neo4j.database.publish.removal import RECORDS
 from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
+from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 
 __all__ = ["SCORES", "Job", "Limits", "LinkOptions", "difference"]
@@ -27,15 +29,15 @@ class LinkOptions:
 
     Parameters
     ----------
-    k, top, source_label, target_label, min_degree, max_degree
+    k, top, patterns, min_degree, max_degree
         As for `predict_links`.
     probability : bool
         Whether each link gets a probability. It is fitted by training once more, without a tenth of the
-        edges, so a run takes twice as long with it.
-    score : {"distance", "combined"}, optional
-        What ranks the pairs: the distance, or a `LinkScore` of distance, degrees, common neighbours and
-        attributes, which brings probabilities of its own and takes a second training too. If not given, the
-        distance, or in `pipeline.predict` what ranked the links of the run.
+        edges, so a run takes twice as long with it. Without it the distance ranks the links.
+    score : {"combined", "distance"}, optional
+        What ranks the links: a `PatternScore` of distance, degrees, common neighbours, paths and attributes,
+        or of the distance alone. If not given, the former, or in `pipeline.predict` what ranked the links of
+        the run.
 
     Raises
     ------
@@ -46,8 +48,7 @@ class LinkOptions:
 
     k: int | None = 10
     top: int | None = None
-    source_label: str | None = None
-    target_label: str | None = None
+    patterns: Sequence[str] = ()
     min_degree: int = 0
     max_degree: int | None = None
     probability: bool = True
@@ -58,6 +59,9 @@ class LinkOptions:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
         if self.score == "combined" and not self.probability:
             raise ValueError("the combined score brings probabilities: leave out one of the two")
+        if isinstance(self.patterns, str):
+            raise TypeError(f"patterns must be a list of patterns, got {self.patterns!r}")
+        object.__setattr__(self, "patterns", tuple(map(check_pattern, self.patterns)))
         if self.k is None and self.top is None:
             raise ValueError("k or top must be given: without either every absent pair would be a link")
         for name, minimum in (("k", 1), ("top", 1), ("max_degree", self.min_degree)):
@@ -67,17 +71,30 @@ class LinkOptions:
 
     def search(self) -> dict[str, Any]:
         """Return the arguments of `predict_links`."""
-        return {name: value for name, value in asdict(self).items() if name not in {"probability", "score"}}
+        return {name: value for name, value in asdict(self).items() if name not in ("probability", "score")}
+
+    @property
+    def ranked_by(self) -> str:
+        """What ranks the links: "combined" or "distance"."""
+        return "distance" if not self.probability else self.score or "combined"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as JSON data, the default score by its name."""
-        return {**asdict(self), "score": self.score or "distance"}
+        return {**asdict(self), "patterns": list(self.patterns), "score": self.ranked_by}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the options that `to_dict` described; what else a run records beside them is left out."""
+        names = {part.name for part in fields(cls)}
+        return cls(**{name: value for name, value in data.items() if name in names})
 
     def needs_training(self, parameters: Mapping[str, Any]) -> bool:
-        """Return whether probabilities or scores take a training, as the run's `parameters` hold none."""
-        if self.score == "combined":
-            return "link_score" not in parameters
-        return self.probability and "calibration" not in parameters
+        """Return whether probabilities take a training, as the run's `parameters` hold none of their kind."""
+        if not self.probability:
+            return False
+        known = parameters.get("link_score", {}).get("features")
+        by_distance = known is not None and tuple(known) == BY_DISTANCE
+        return known is None or by_distance != (self.ranked_by == "distance")
 
 
 @dataclass(frozen=True)

@@ -304,7 +304,7 @@ def _training(job: Job, mode: str, state: GraphState) -> str:
 
 
 def _calibration(links: LinkOptions, parameters: Mapping[str, Any]) -> str:
-    what = "score and probabilities" if links.score == "combined" else "probabilities"
+    what = "score and probabilities"
     if links.needs_training(parameters):
         return f"train once more, without a tenth of the edges, for the links' {what}"
     return f"keep the published {what}" if links.probability else "none: links get no probability"
@@ -319,10 +319,9 @@ def _judgement(mode: str, state: GraphState) -> str:
 
 def _search(links: LinkOptions) -> str:
     most = [] if links.k is None else [f"{links.k:,} per node"]
-    most += [] if links.top is None else [f"at most {links.top:,} in all"]
-    ends = [label for label in (links.source_label, links.target_label) if label is not None]
-    between = f", {'between' if len(ends) == 2 else 'with an end in'} {' and '.join(ends)}" if ends else ""
-    return f"predict {' and '.join(most)}{between}, by {links.score or 'distance'}"
+    most += [] if links.top is None else [f"at most {links.top:,}"]
+    patterns = ", ".join(links.patterns) or "each pattern of the graph"
+    return f"predict {' and '.join(most)} of {patterns}, by {links.ranked_by} score"
 
 
 def _changed_shares(

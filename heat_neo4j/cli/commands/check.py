@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import display_text
 from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
@@ -60,6 +61,8 @@ def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
         yield "Nodes", f"{report.nodes:,}{_shares(report.labels)}"
         yield "Relationships", f"{sum(report.types.values()):,}{_shares(report.types)}"
         yield from counted(report.counts)
+        patterns = (f"{display_text(name, 80)}: {count:,}" for name, count in report.patterns.items())
+        yield from headed("Patterns", patterns)
     if report.projection.relationships is None and report.predicted_types:
         yield "", f"without predicted links: {', '.join(report.predicted_types)}"
     yield from headed("Attributes", map(_attribute, report.attributes))

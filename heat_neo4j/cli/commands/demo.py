@@ -129,8 +129,9 @@ def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> Non
     run, server = report.run, store.server
     seconds = sum(run.stage_seconds.values())
     links = plural(run.links_written, "predicted import")
-    if report.calibration is not None:
-        links += f"; imports held back are told from other pairs with AUROC {report.calibration.auroc:.3f}"
+    measured = [] if report.score is None else [each.auroc for each in report.score.figures.values()]
+    if measured and measured[0] is not None:
+        links += f"; imports held back are told from other pairs with AUROC {measured[0]:.3f}"
     pairs = f"{run.pair_count:,} pairs of modules met in walks" if run.pair_count else ""
     print_line()
     facts([("Graph", f"the standard library of Python {imports.version}, read from its source")])

@@ -15,7 +15,7 @@ from heat_neo4j.cli.settings import settings_of
 __all__ = ["links"]
 
 LINKS = [setting.key for setting in settings_of("links") if setting.name != "enabled"]
-EXAMPLE = "heat links --k 20 --source-label Author --target-label Paper"
+EXAMPLE = "heat links --k 20 --predict 'Author-WROTE->Paper'"
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)

@@ -21,6 +21,7 @@ from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import quote_identifier
 from heat_neo4j.errors import ProjectionError
+from heat_neo4j.patterns import observed_patterns
 
 __all__ = ["ProjectionReport", "check_projection"]
 
@@ -41,6 +42,8 @@ class ProjectionReport:
     nodes: int = 0
     labels: Mapping[str, int] = field(default_factory=dict)  # how many nodes carry each
     types: Mapping[str, int] = field(default_factory=dict)  # relationships that leave nodes, wherever to
+    # Pairs of nodes by source label, type and target label that join them, such as "User-RATED->Movie".
+    patterns: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)  # what becomes of these: `Provenance.counts`
     # For each readable attribute "property", "label" if it is of one, "kind", "columns" (how many), "missing"
     # (on how many nodes) and "holds" (what its recipe holds, in a few words).
@@ -87,6 +90,7 @@ def check_projection(
         nodes=nodes.size,
         labels={label: int(mask.sum()) for label, mask in nodes.label_masks(np.arange(nodes.size)).items()},
         types=count_by_type(connection, scope),
+        patterns=_patterns(nodes, relationships),
         counts={**relationships.counts, **properties.counts},
         attributes=tuple(attributes),
         advice=tuple(properties.advice),
@@ -210,6 +214,15 @@ def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Ite
             f"{attribute.name} holds {texts:,}{more} different texts on {n_nodes:,} nodes, each a category "
             f"of its own: read their words with `text`, or leave it out if it is an identifier"
         )
+
+
+def _patterns(nodes: NodeTable, relationships: RelationshipTable) -> dict[str, int]:
+    """Return the patterns of the relationships that count, each with how many pairs of nodes it joins."""
+    rows = np.arange(nodes.size)
+    label_sets = [tuple(sorted(labels)) for labels in nodes.label_sets]
+    schema = relationships.directed(rows).schema(label_sets, nodes.label_codes.astype(np.int64))
+    carriers = {label: int(mask.sum()) for label, mask in nodes.label_masks(rows).items()}
+    return {str(pattern): count for pattern, count in observed_patterns(schema, carriers).items()}
 
 
 def _problem(attempt: Callable[[], object]) -> str | None:

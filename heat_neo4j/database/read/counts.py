@@ -1,5 +1,6 @@
 """How large a projection is, from counts and a sample: what an estimate needs."""
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,12 +14,14 @@ from heat_neo4j.database.read.reader import plain_values
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import Triple
 
-__all__ = ["HUB", "ProjectionCounts", "count_by_type", "count_projection"]
+__all__ = ["HUB", "ProjectionCounts", "count_by_type", "count_projection", "sample_schema"]
 
 HUB = 0.5
 """A node is a hub if it is joined to so large a share of the nodes that have relationships."""
 _SAMPLE_NODES = 1_000
+_SAMPLE_RELATIONSHIPS = 10_000  # of each type
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,29 @@ def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
     statement = load_statement("read/relationship_count", **scope.nodes(), **scope.relationships())
     records = connection.read(statement, scope.parameters(), doing="counting relationships")
     return {record["type"]: record["relationships"] for record in records}
+
+
+def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[Triple, int], dict[str, int]]:
+    """Return some relationships by labels and type, as `Graph.schema`, and how many nodes carry each label.
+
+    Filters are left aside, and rare pairs of labels may be missed.
+    """
+    scope = Scope.resolve(connection, projection).require()
+    labels = scope.nodes()["labels"]
+    schema: Counter[Triple] = Counter()
+    for kind in count_by_type(connection, scope):
+        statement = load_statement("read/sample_schema", labels=labels, type=kind)
+        rows = connection.read(
+            statement, {"heat_limit": _SAMPLE_RELATIONSHIPS}, doing="sampling relationships"
+        )
+        for row in rows:
+            ends = tuple(sorted(row["sources"])), kind, tuple(sorted(row["targets"]))
+            schema[ends] += row["relationships"]
+    carriers = {}
+    for label in {label for source, _, target in schema for label in (*source, *target)}:
+        statement = load_statement("read/label_count", label=label)
+        carriers[label] = connection.read(statement, {}, doing="counting nodes")[0]["nodes"]
+    return dict(schema), carriers
 
 
 def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:

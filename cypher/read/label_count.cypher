@@ -1,0 +1,3 @@
+// How many nodes carry a label.
+MATCH (n:@label)
+RETURN count(n) AS nodes

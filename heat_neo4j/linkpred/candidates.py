@@ -15,7 +15,15 @@ from heat_neo4j.geometry.search import Candidates, columns_of
 from heat_neo4j.graph import Graph
 from heat_neo4j.patterns import NO_LABEL, Pattern, chosen_patterns, observed_patterns
 
-__all__ = ["CandidatePairs", "candidate_pairs", "ends_of", "patterns_of", "reciprocity", "relationships_of"]
+__all__ = [
+    "CandidatePairs",
+    "candidate_pairs",
+    "ends_of",
+    "entries",
+    "patterns_of",
+    "reciprocity",
+    "relationships_of",
+]
 
 Rows = NDArray[np.int64]
 
@@ -65,8 +73,12 @@ class CandidatePairs:
         """Return which of `pairs`, shape (m, 2), are candidates the other way round."""
         u, v = pairs.T
         back = self.is_source[v] & self.is_target[u]
-        back[back] = np.asarray(self.joined[v[back], u[back]]).ravel() == 0
+        back[back] = ~self.are_joined(np.column_stack((v[back], u[back])))
         return np.asarray(back)
+
+    def are_joined(self, pairs: Rows) -> NDArray[np.bool_]:
+        """Return which of `pairs`, shape (m, 2), are joined already."""
+        return entries(self.joined, pairs) != 0.0
 
     def in_space(self, embedding: NDArray[np.float64]) -> Candidates:
         """Return the nodes with their points and roles, for a search of the nearest pairs."""
@@ -120,7 +132,7 @@ def reciprocity(graph: Graph, pattern: Pattern) -> float:
     if not len(source) or graph.relationships is None:
         return 0.0
     matrix = graph.relationships.matrix(pattern.type, graph.n_nodes)
-    return float(np.count_nonzero(np.asarray(matrix[target, source]).ravel()) / len(source))
+    return float(np.count_nonzero(entries(matrix, np.column_stack((target, source)))) / len(source))
 
 
 def candidate_pairs(
@@ -145,6 +157,13 @@ def candidate_pairs(
     return CandidatePairs(
         pattern, np.flatnonzero(is_source), np.flatnonzero(is_target), joined, is_source, is_target
     )
+
+
+def entries(matrix: sparse.csr_array, pairs: Rows) -> NDArray[np.float64]:
+    """Return the entries of a sparse matrix at `pairs`, shape (m, 2)."""
+    if not len(pairs):  # of which scipy makes a sparse array
+        return np.empty(0)
+    return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
 
 
 def _carrying(graph: Graph, label: str) -> NDArray[np.bool_]:

@@ -373,7 +373,7 @@ def _shortlisted(
         for way in (pairs, pairs[:, ::-1]):
             u, v = way.T
             there = candidates.is_source[u] & candidates.is_target[v]
-            there[there] = np.asarray(candidates.joined[u[there], v[there]]).ravel() == 0
+            there[there] = ~candidates.are_joined(way[there])
             best = _best_of_row(pairs[there, 0], pairs[there, 1], scorer.pairs(way[there]), width)
             codes = np.union1d(codes, way[there][best] @ (n, 1))
         on_progress("links", end, len(nodes))

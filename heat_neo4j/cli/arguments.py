@@ -142,6 +142,18 @@ def job_from(options: Mapping[str, Any]) -> Job:
         gate=made(Gate, **{name: options[name] for name in GATE}),
         lease_seconds=options["lease_seconds"],
         records=options["records"],
+        follows=_not_given(),
+    )
+
+
+def _not_given() -> frozenset[str]:
+    """Return the settings that neither the command line nor heat.toml gives, by section and field."""
+    context = click.get_current_context()
+    fields = {name: field for field, name in NAMES.items()}
+    return frozenset(
+        f"{setting.section}.{fields.get(setting.name, setting.name)}"
+        for setting in settings_of("projection", "heat", "links", "write")
+        if context.get_parameter_source(setting.parameter) is ParameterSource.DEFAULT
     )
 
 

@@ -78,7 +78,7 @@ class CandidatePairs:
 
     def are_joined(self, pairs: Rows) -> NDArray[np.bool_]:
         """Return which of `pairs`, shape (m, 2), are joined already."""
-        return entries(self.joined, pairs) != 0.0
+        return np.asarray(entries(self.joined, pairs) != 0.0)
 
     def in_space(self, embedding: NDArray[np.float64]) -> Candidates:
         """Return the nodes with their points and roles, for a search of the nearest pairs."""

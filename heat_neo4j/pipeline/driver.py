@@ -40,6 +40,7 @@ from heat_neo4j.pipeline.plan import (
     plan_in_full,
 )
 from heat_neo4j.pipeline.published_model import matching_recipe, read_by_recipe
+from heat_neo4j.pipeline.published_settings import published_links
 
 __all__ = ["Log", "RunReport", "Session", "Work", "open_session", "run_job"]
 
@@ -187,7 +188,8 @@ def _with_published(session: Session, state: GraphState) -> GraphState:
     judged = (each for each in session.runs if each.status in _JUDGED or each.run_id == published_id)
     latest = next(judged, None)
     rejected = latest if latest is not None and latest.status == "rejected" else None
-    return replace(state, run=run, stored=stored, rejected=rejected)
+    links = published_links(session.bookkeeping, session.model)
+    return replace(state, run=run, stored=stored, rejected=rejected, links=links)
 
 
 def _check_target(work: Work) -> None:

@@ -26,6 +26,7 @@ from heat_neo4j.pipeline.gate import Quality
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
 from heat_neo4j.pipeline.published_model import model_of
+from heat_neo4j.pipeline.published_settings import followed, published_links
 
 __all__ = ["RefreshReport", "RunReport", "embed", "predict", "refresh"]
 
@@ -282,6 +283,9 @@ def refresh(
     with open_session(
         store, job.names.model, on_progress, dry_run=dry_run, lease_seconds=job.lease_seconds, log=log
     ) as session:
+        if session.published is not None:
+            links = published_links(session.bookkeeping, job.names.model)
+            job = followed(job, session.published, links)
         work = run_job(session, job, mode, plan_only=dry_run)
     if work.report is None:
         outcome = "dry run" if dry_run else "nothing"

@@ -1,7 +1,7 @@
 """What a user asks of the pipeline: `Job`, with its `LinkOptions` and the `Limits` of a refresh."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
@@ -131,6 +131,9 @@ class Job:
         How long the lease lasts that is not renewed.
     records : int
         Nodes of earlier runs to keep.
+    follows : collection of str
+        Settings that a refresh takes from the published version in place of those given here, each by its
+        section and name, such as "projection.labels", "heat.alpha", "links.patterns" or "write.index".
     """
 
     projection: Projection
@@ -147,6 +150,7 @@ class Job:
     gate: Gate = field(default_factory=Gate)
     lease_seconds: float = LEASE_SECONDS
     records: int = RECORDS
+    follows: Collection[str] = ()
 
     def settings(self) -> dict[str, Any]:
         """Return all that decides a version beside the graph and the seed, as JSON data.

@@ -108,6 +108,7 @@ class GraphState:
     run: RunRecord | None = None  # the published run, where the job goes by it
     stored: StoredCoordinates | None = None  # its coordinates for the rows of `graph`
     rejected: RunRecord | None = None  # the latest run, if the gate rejected it
+    links: Mapping[str, Any] | None = None  # by which the published links were predicted
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
@@ -161,8 +162,24 @@ class GraphState:
 
     @property
     def same_settings(self) -> bool:
-        """Whether the published run had the same settings."""
-        return self.run is not None and self.run.settings == self.settings
+        """Whether the published run had the same settings, those of links aside."""
+        return self.run is not None and self.other_setting is None
+
+    @property
+    def other_setting(self) -> str | None:
+        """The first setting that differs from the published run's, in words, those of links aside."""
+        assert self.run is not None
+        return difference({**self.run.settings, "links": None}, {**self.settings, "links": None})
+
+    @property
+    def other_links(self) -> str | None:
+        """What differs from how the published links were predicted, in words; None if nothing does."""
+        now = self.settings["links"]
+        if now is None:
+            return None
+        if self.links is None:
+            return "no links are published"
+        return difference({"links": {name: self.links.get(name) for name in now}}, {"links": now})
 
     @property
     def was_rejected(self) -> bool:
@@ -247,13 +264,13 @@ def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table i
         return FULL, "nothing is published yet"
     if diff is None or not run.settings:
         return FULL, f"run {run.run_id} did not record what it was computed from"
-    other = difference(run.settings, state.settings)
-    if other is not None:
-        return FULL, other
+    if state.other_setting is not None:
+        return FULL, state.other_setting
     if not stored.found.any():
         return FULL, "no node of the graph has published coordinates"
     if diff.nodes_new == 0 and not diff.old_changed:
-        return NOTHING, "the graph is as it was"
+        other_links = state.other_links
+        return (NOTHING, "the graph is as it was") if other_links is None else (LINKS, other_links)
     if state.rejected is not None:
         return FULL, f"run {state.rejected.run_id} ({state.rejected.decision}) was rejected"
     if diff.local is not None and diff.local <= max(limits.local * state.graph.n_nodes, 1):
@@ -282,7 +299,7 @@ def _stages(job: Job, mode: str, state: GraphState, *, refresh: bool) -> Iterato
         yield "calibrate", _calibration(links, parameters)
     if refresh and mode == FULL and run is not None:
         yield "align", "move all nodes by the isometry that brings them nearest to where they are published"
-    if refresh:
+    if refresh and mode != LINKS:
         yield "judge", _judgement(mode, state)
     if links is not None:
         yield "links", _search(links)

@@ -304,9 +304,9 @@ CASES = [
     ),
     Case(
         "links without that label",
-        (*EMBED, "--source-label", "BadPapr"),
+        (*EMBED, "--predict", "BadPapr-*->*"),
         4,
-        "no node of the projection has the label 'BadPapr'; it has 'BadPaper'",
+        "'BadPapr-*->*': the projection has no label 'BadPapr': did you mean 'BadPaper'?",
     ),
     Case(
         "links of nothing",

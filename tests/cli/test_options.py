@@ -108,7 +108,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
         *("--n-epochs", "2", "--no-refine", "--n-threads", "1", "--random-state", "9"),
         *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
-        *("--k", "3", "--top", "50", "--source-label", "A", "--target-label", "B"),
+        *("--k", "3", "--top", "50", "--predict", "A-R->B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
         *("--model", "papers", "--config", str(config)),
     )
@@ -125,7 +125,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         "random_state": 9,
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30
-    assert arguments.links_from(given) == LinkOptions(3, 50, "A", "B", 1, 8, probability=False)
+    assert arguments.links_from(given) == LinkOptions(3, 50, ["A-R->B"], 1, 8, probability=False)
     assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE", "v")
 
 

@@ -48,7 +48,7 @@ def indexed(run):
 
 
 def links(run):
-    return {"linkRun": run, "linkType": "HEAT_PREDICTED", "linkRadius": 1.5}
+    return {"linkRun": run, "linkType": "HEAT_PREDICTED"}
 
 
 def both(run):

@@ -118,7 +118,7 @@ def expect_seen(store, cypher, graph, seed, links, index=None):
     if links is None:
         assert found is None
         assert plain_links(cypher, NAMES) == []
-        assert not {"linkRun", "linkType", "linkRadius", "linkTemperature"} & set(node)
+        assert not {"linkRun", "linkType"} & set(node)
     else:
         np.testing.assert_array_equal(found.distance, random_links(N, links).distance)
         assert plain_links(cypher, NAMES) == written_links(random_links(N, links), node["linkRun"])

@@ -150,14 +150,13 @@ def test_links_are_one_relationship_per_pair(store, cypher, graph):
     assert {(row["a"], row["b"]): row["p"] for row in rows} == expected
     node = published_node(cypher, NAMES.model)
     assert (node["linkRun"], node["linkType"]) == (record.run_id, NAMES.link_type)
-    assert (node["linkRadius"], node["linkTemperature"]) == (1.25, 0.5)
 
 
 def test_links_without_probability_have_none(store, cypher, graph):
-    links = replace(random_links(N, 3), probability=None, calibration=None)
+    links = replace(random_links(N, 3), probability=None)
     store.write_links(graph, links, names=NAMES)
     rows = cypher("MATCH ()-[p]->() WHERE type(p) = $type RETURN keys(p) AS k", type=NAMES.link_type)
-    assert {tuple(sorted(row["k"])) for row in rows} == {("distance", "rank", "run")}
+    assert {tuple(sorted(row["k"])) for row in rows} == {("distance", "patternRank", "rank", "run", "type")}
 
 
 def test_no_links_at_all_can_be_published(store, cypher, graph):

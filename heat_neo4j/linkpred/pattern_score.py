@@ -141,7 +141,8 @@ class PatternScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data; `from_dict` reads it."""
-        return asdict(self)
+        data: dict[str, Any] = asdict(self, dict_factory=_as_json)
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -153,6 +154,17 @@ class PatternScore:
             arguments[name] = {pattern: tuple(each) for pattern, each in data[name].items()}
         arguments["figures"] = {pattern: PatternFigures(**each) for pattern, each in data["figures"].items()}
         return cls(**arguments)
+
+
+def _as_json(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return entries with lists in the place of tuples, as JSON gives them back."""
+    return {name: _plain(value) for name, value in entries}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 class _Direction(NamedTuple):

@@ -333,8 +333,7 @@ def measure(reader, cypher):
     assert " held out, popularity " in said
     assert "\nChosen        alpha " in said
     (row,) = cypher(
-        "MATCH (m:HeatModel {name: 'heat'})-[:HEAT_PUBLISHED]->(r:HeatRun) "
-        "RETURN DISTINCT r.parameters AS p"
+        "MATCH (m:HeatModel {name: 'heat'})-[:HEAT_PUBLISHED]->(r:HeatRun) RETURN DISTINCT r.parameters AS p"
     )
     assert {"choice", "link_score"} <= set(json.loads(row["p"]))
 

@@ -8,6 +8,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.pipeline.embed import embed, predict
 from heat_neo4j.pipeline.job import LinkOptions
@@ -49,17 +50,26 @@ def cypher(server):
 
 
 def predicted(cypher, kind="PIPE_PREDICTED"):
-    """Return {(lower key, higher key): properties} of published links, and of a user's own of the type."""
+    """Return {(key of the source, of the target): properties} of published links, and of a user's own."""
     rows = cypher(f"MATCH (a)-[p:`{kind}`]->(b) RETURN a.key AS a, b.key AS b, properties(p) AS p")
     return {(row["a"], row["b"]): row["p"] for row in rows}
 
 
 def as_read(found):
     """Return predicted links in the form of `predicted`, run ids left out; rows are keys here."""
-    columns = zip(found.source, found.target, found.rank, found.distance, found.probability, strict=True)
+    ranks = zip(found.rank.tolist(), found.pattern_rank.tolist(), strict=True)
+    columns = zip(
+        found.source, found.target, found.types, ranks, found.distance, found.probability, strict=True
+    )
     return {
-        (int(a), int(b)): {"rank": int(rank), "distance": distance, "probability": probability}
-        for a, b, rank, distance, probability in columns
+        (int(a), int(b)): {
+            "type": kind,
+            "rank": rank,
+            "patternRank": pattern_rank,
+            "distance": distance,
+            "probability": probability,
+        }
+        for a, b, kind, (rank, pattern_rank), distance, probability in columns
     }
 
 
@@ -107,14 +117,14 @@ def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(
     assert not path.exists()
     taken = f"the training was taken from checkpoint {path}, of an attempt before"
     assert again.notes == (taken, *expected.notes)
-    assert again.calibration == expected.calibration
+    assert again.score == expected.score
     assert (again.choice is not None) == chosen
     if chosen:
         assert again.choice.parameters == expected.choice.parameters
         assert again.run.parameters["choice"] == again.choice.to_dict()
     graph = store.read_graph(PAPERS)
     assert np.array_equal(store.read_embedding(graph, names=NAMES), plain.embedding_)
-    found = predict_links(plain, graph, k=3, probability=expected.calibration)
+    found = predict_links(plain, graph, k=3, score=expected.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert again.run.parameters["alpha"] == plain.alpha
     assert ("choice" in again.run.parameters) == chosen
@@ -125,7 +135,7 @@ def test_what_was_computed_is_what_is_published(store, cypher):
     report = embed(store, PAPERS, model, names=NAMES, links=LINKS, coordinates="hyperboloid")
     graph = store.read_graph(PAPERS)
     assert np.array_equal(store.read_embedding(graph, names=NAMES), model.embedding_)
-    found = predict_links(model, graph, k=3, probability=report.calibration)
+    found = predict_links(model, graph, k=3, score=report.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert set(runs_in_graph(cypher, "PipePaper", NAMES)["plain links"]) == {report.run.run_id}
     (record,) = store.runs("pipe")
@@ -133,7 +143,8 @@ def test_what_was_computed_is_what_is_published(store, cypher):
     assert (record.status, record.nodes_written, record.links_written) == ("complete", NODES, len(found))
     assert record.parameters["n_components"] == 3
     assert record.parameters["links"]["k"] == 3
-    assert record.parameters["calibration"]["radius"] == report.calibration.radius
+    assert record.parameters["link_score"] == report.score.to_dict()
+    assert record.parameters["links"]["predicted"] == {"PipePaper-PIPE_CITES->PipePaper": len(found)}
     assert record.seed == 4
     assert record.projection == PAPERS.to_dict()
     stages = {
@@ -182,8 +193,8 @@ def test_a_dry_run_says_the_same_and_writes_nothing(store, cypher):
     [
         ("MATCH (n:PipePaper {key: 7}) SET n.pipeRadiusStaged = 0", LINKS, WriteRefused),
         ("MATCH (n:PipePaper {key: 7}) CREATE (n)-[:PIPE_PREDICTED]->(n)", LINKS, WriteRefused),
-        ("RETURN 1", LinkOptions(source_label="Nobody"), ProjectionError),
-        ("RETURN 1", LinkOptions(target_label="Nobody"), ProjectionError),
+        ("RETURN 1", LinkOptions(patterns=["Nobody-*->*"]), ProjectionError),
+        ("RETURN 1", LinkOptions(patterns=["*-PIPE_SITES->*"]), ProjectionError),
     ],
 )
 def test_what_would_be_refused_at_the_end_is_refused_before_training(store, cypher, statement, links, error):
@@ -227,7 +238,7 @@ def test_without_links_earlier_ones_stay_published(store, cypher):
     assert "previous links" not in in_graph
 
 
-def test_predict_reads_coordinates_back_and_reuses_the_calibration(store, cypher):
+def test_predict_reads_coordinates_back_and_reuses_the_score(store, cypher):
     first = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS)
     stages = set()
     report = predict(
@@ -236,23 +247,23 @@ def test_predict_reads_coordinates_back_and_reuses_the_calibration(store, cypher
     assert not {stage for stage in stages if "train" in stage}
     graph = store.read_graph(PAPERS)
     points = store.read_embedding(graph, names=NAMES)
-    found = predict_links(points, graph, k=5, top=20, probability=first.calibration)
+    found = predict_links(points, graph, k=5, top=20, score=first.score)
     assert without_run(predicted(cypher)) == as_read(found)
     assert report.run.parts == ("links",)
     assert report.run.parameters["embedding_run"] == first.run.run_id
-    assert report.calibration == first.calibration
+    assert report.score == first.score
     model = published_node(cypher, "pipe")
     assert (model["run"], model["linkRun"]) == (first.run.run_id, report.run.run_id)
     assert predict(store, "pipe", links=LinkOptions(k=1)).run.status == "complete"
 
 
-def test_predict_fits_the_calibration_that_the_run_did_not(store, cypher):
+def test_predict_fits_the_score_that_the_run_did_not(store, cypher):
     embed(store, PAPERS, new_model(), names=NAMES, links=None)
     stages = set()
     report = predict(store, "pipe", links=LINKS, on_progress=lambda stage, *_: stages.add(stage))
     assert "probability: train" in stages
-    wanted = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).calibration
-    assert report.calibration == wanted
+    wanted = embed(store, PAPERS, new_model(), names=NAMES, links=LINKS).score
+    assert report.score == wanted
 
 
 def test_predict_keeps_to_the_type_of_the_last_links(store, cypher):
@@ -278,11 +289,11 @@ def test_predict_without_coordinates(store, cypher):
 
 def test_links_without_probability_and_why(store, cypher):
     report = embed(store, PAPERS, new_model(), names=NAMES, links=LinkOptions(k=1, probability=False))
-    assert (report.calibration, report.notes) == (None, ())
+    assert (report.score, report.notes) == (None, ())
     assert all("probability" not in p for p in predicted(cypher).values())
     few = Projection(["PipePaper"], ["PIPE_CITES"], node_filter="n.key < 8")
     report = embed(store, few, new_model(), names=NAMES, links=LinkOptions(k=1))
-    assert report.calibration is None
+    assert report.score is None
     assert report.notes[0].startswith("no link probability: ")
 
 
@@ -357,12 +368,11 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     report = embed(store, PAPERS, model, names=NAMES, links=links)
     graph = store.read_graph(PAPERS)
     found = predict_links(model, graph, k=3, score=report.score)
-    assert report.calibration is None
     assert without_run(predicted(cypher)) == as_read(found)
     ranked = sorted(predicted(cypher).values(), key=lambda p: p["rank"])
     assert [p["probability"] for p in ranked] == sorted((p["probability"] for p in ranked), reverse=True)
     (record,) = store.runs("pipe")
-    assert record.parameters["link_score"] == report.score.to_dict()
+    assert PatternScore.from_dict(record.parameters["link_score"]) == report.score
     before = without_run(predicted(cypher))
     again = predict(store, "pipe", links=LinkOptions(k=3))
     assert again.score == report.score
@@ -372,6 +382,5 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
         assert p["probability"] == pytest.approx(before[pair]["probability"], rel=1e-9)
     plain = predict(store, "pipe", links=LinkOptions(k=3, probability=False))
     assert plain.score is None
-    assert [note.partition(":")[0] for note in plain.notes] == ["links are ranked by distance"]
     by_distance = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
-    assert by_distance.score is None
+    assert by_distance.score.by_distance

@@ -82,7 +82,7 @@ def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, paper
     assert {key for key, run in previous.items() if run is not None} == set(keys)
     assert (node["run"], node["space"]) == (record.run_id, before["run"])
     first = store.runs(MODEL)[1]
-    assert record.parameters["calibration"] == first.parameters["calibration"]
+    assert record.parameters["link_score"] == first.parameters["link_score"]
     _, _, links = papers.seen()
     assert any(set(link[:2]) & set(keys) for link in links)
     assert record.previous_run == first.run_id

@@ -7,22 +7,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from heat_neo4j import HEAT
+from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.errors import LeaseHeld, ProjectionError, QualityRejected
 from heat_neo4j.geometry.drift import measure_drift
 from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.pipeline.embed import embed, refresh
 from heat_neo4j.pipeline.gate import Gate
-from heat_neo4j.pipeline.job import Limits
+from heat_neo4j.pipeline.job import Job, Limits, LinkOptions
 from tests.support.commands import invoker
 from tests.support.live_graph import before_first, runs_in_graph, snapshot
 from tests.support.query_toy import ask
 from tests.support.refresh_toy import CONFIG, LABEL, MODEL, OPTIONS, TYPE, N, make_job, small_model
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
 EASY = Gate(max_auroc_drop=1.0, max_below_degree=1.0, min_overlap=0.0)
 """Lets everything pass: on so small a graph chance decides much."""
+ALL = frozenset(setting.key for setting in settings_of("projection", "heat", "links", "write"))
+"""All settings, as of a refresh to which none is given."""
 
 
 def easy(**changed):
@@ -385,3 +391,46 @@ def test_the_command_says_that_another_is_at_it(server, store, papers):
     with store.lease(MODEL, seconds=1):
         while time.monotonic() < until:  # three times as long as it lasts by itself
             run("prune", "--model", MODEL, code=9)
+
+
+@pytest.mark.parametrize("times", [2, slow(10)])
+def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher, papers, times):
+    cypher(
+        f"MATCH (n:{LABEL}) WHERE n.key < 40 "
+        f"MERGE (a:{LABEL}:RefreshAuthor {{key: 1000 + n.key / 4}}) CREATE (a)-[:REFRESH_WROTE]->(n)"
+    )
+    wanted = replace(
+        easy().projection, relationships=[TYPE, "REFRESH_WROTE"], weight=None, attributes=["words"]
+    )
+    links = LinkOptions(k=2, patterns=[f"RefreshAuthor-REFRESH_WROTE->{LABEL}"])
+    embed(store, wanted, small_model(), names=WriteNames(MODEL), links=links)
+    nothing_given = Job(
+        Projection(),
+        HEAT(),
+        names=WriteNames(MODEL),
+        gate=EASY,
+        limits=Limits(local=0.9, warm=0.95),
+        follows=ALL,
+    )
+
+    def check():
+        rows = cypher(
+            "MATCH (a)-[p:FRESH_PREDICTED]->(b) "
+            "RETURN DISTINCT p.type AS type, a:RefreshAuthor AS by_author"
+        )
+        assert [dict(row) for row in rows] == [{"type": "REFRESH_WROTE", "by_author": True}]
+
+    check()
+    for _ in range(times):
+        papers.add()
+        report = refresh(store, nothing_given)
+        assert (report.outcome, report.decision) == ("published", "local")
+        assert report.report.run.projection == wanted.to_dict()
+        check()
+    store.rollback(MODEL)
+    check()
+    assert refresh(store, nothing_given).report.run.projection == wanted.to_dict()
+    check()
+    other = refresh(store, replace(nothing_given, links=LinkOptions(k=1), follows=ALL - {"links.k"}))
+    assert (other.decision, other.reason) == ("links", "k was 2 and is 1")
+    check()

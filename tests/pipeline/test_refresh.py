@@ -427,7 +427,7 @@ def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher,
         assert (report.outcome, report.decision) == ("published", "local")
         assert report.report.run.projection == wanted.to_dict()
         check()
-    store.rollback(MODEL)
+    store.roll_back(MODEL)
     check()
     assert refresh(store, nothing_given).report.run.projection == wanted.to_dict()
     check()

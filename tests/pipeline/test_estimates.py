@@ -217,3 +217,31 @@ def test_relationships_of_a_dense_graph_are_far_away_in_memory():
     few = replace(dense, relationships=50_000)
     assert estimate(dense).seconds["train"] > 1.2 * estimate(few).seconds["train"]
     assert estimate(replace(few, relationships=100_000)).seconds["train"] == estimate(few).seconds["train"]
+
+
+def test_links_and_scores_are_counted_for_each_pattern():
+    size = replace(SMALL, nodes=50_000, pattern_ends=((100, 20), (40_000, 3), (30_000, 30_000)))
+    assert size.links == 1200 + min(400_030, 120_000) + 600_000
+    assert size.endpoints == 120 + 40_003 + 60_000
+    assert size.scored_pairs == 2 * (2000 + 120_000)
+    assert size.shortlisted_nodes == 60_000
+    assert replace(size, top=50).links == 150
+    plain = replace(size, combined=False)
+    assert (plain.scored_pairs, plain.shortlisted_nodes) == (0, 0)
+    assert replace(size, links_per_node=0).links == 0
+
+
+def test_of_many_patterns_one_is_searched_at_a_time():
+    size = replace(SMALL, nodes=1_000_000, combined=False, top=1000)
+    many = replace(size, pattern_ends=((500_000, 500_000),) * 20)
+    assert estimate(many).memory["links"] < 1.01 * estimate(size).memory["links"]
+    assert estimate(many).seconds["links"] > 15 * estimate(size).seconds["links"]
+
+
+def test_a_pattern_of_few_nodes_costs_what_these_do():
+    one = replace(SMALL, nodes=100_000, pattern_ends=((1000, 50),))
+    whole = replace(one, pattern_ends=())
+    for combined in (False, True):
+        few, all_nodes = (replace(each, combined=combined) for each in (one, whole))
+        assert few.links < 0.02 * all_nodes.links
+        assert estimate(few).seconds["links"] < 0.1 * estimate(all_nodes).seconds["links"]

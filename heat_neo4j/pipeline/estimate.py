@@ -197,8 +197,8 @@ class RunSize:
 
     @property
     def endpoints(self) -> int:
-        """Nodes for which links are looked for, those of several patterns counted for each."""
-        return sum(sources + targets for sources, targets in self.ends)
+        """Nodes among which the nearest pairs are looked for, those of several patterns counted for each."""
+        return sum(min(sources + targets, self.nodes) for sources, targets in self.ends)
 
     @property
     def scored_pairs(self) -> int:

@@ -222,7 +222,7 @@ def test_relationships_of_a_dense_graph_are_far_away_in_memory():
 def test_links_and_scores_are_counted_for_each_pattern():
     size = replace(SMALL, nodes=50_000, pattern_ends=((100, 20), (40_000, 3), (30_000, 30_000)))
     assert size.links == 1200 + min(400_030, 120_000) + 600_000
-    assert size.endpoints == 120 + 40_003 + 60_000
+    assert size.endpoints == 120 + 40_003 + 50_000
     assert size.scored_pairs == 2 * (2000 + 120_000)
     assert size.shortlisted_nodes == 60_000
     assert replace(size, top=50).links == 150

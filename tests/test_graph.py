@@ -1,11 +1,12 @@
 import math
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.graph import Graph, earliest_times
+from heat_neo4j.graph import Graph, Relationships, earliest_times
 
 
 def test_a_directed_matrix_is_made_symmetric_by_summing():
@@ -146,3 +147,82 @@ def test_no_edges_have_no_times():
 def test_weights_that_cannot_be_summed_and_divided_are_refused(weight):
     with pytest.raises(ValueError, match=r"a weight is .*must lie between 1e-290 and 1e290"):
         Graph(adjacency=sparse.csr_array([[0.0, weight], [weight, 0.0]]))
+
+
+# --- relationships ------------------------------------------------------------------------------------------
+
+
+def some_relationships(n, seed=0):
+    """Return relationships of three types, one without any, given with repetitions and loops."""
+    rng = np.random.default_rng(seed)
+    given = {kind: rng.integers(0, n, (2, count)) for kind, count in (("S", 40), ("R", 60), ("T", 3))}
+    given["loops only"] = np.array([[1, 2], [1, 2]])
+    return given, Relationships.from_pairs({kind: tuple(ends) for kind, ends in given.items()})
+
+
+def set_of(relationships, kind):
+    source, target = relationships.of(kind)
+    return set(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def test_relationships_are_sorted_each_once_and_lead_elsewhere():
+    given, found = some_relationships(9)
+    assert found.types == ("R", "S", "T")
+    assert len(found) == sum(len(set_of(found, kind)) for kind in found.types)
+    for kind, ends in given.items():
+        expected = {(u, v) for u, v in ends.T.tolist() if u != v}
+        source, target = found.of(kind)
+        assert list(zip(source.tolist(), target.tolist(), strict=True)) == sorted(expected)
+        assert (source.dtype, target.dtype) == (np.int32, np.int32)
+        dense = np.zeros((9, 9))
+        for u, v in expected:
+            dense[u, v] = 1.0
+        np.testing.assert_array_equal(found.matrix(kind, 9).toarray(), dense)
+    assert set_of(found, "unknown") == set()
+    assert (len(Relationships.from_pairs({})), Relationships.from_pairs({}).types) == (0, ())
+
+
+def test_relationships_among_some_nodes_are_numbered_anew():
+    _, found = some_relationships(9)
+    nodes = np.array([1, 4, 5, 8])
+    part = found.among(nodes, 9)
+    place = {row: number for number, row in enumerate(nodes.tolist())}
+    for kind in found.types:
+        expected = {(place[u], place[v]) for u, v in set_of(found, kind) if u in place and v in place}
+        assert set_of(part, kind) == expected
+    assert len(found.among(np.array([0]), 9)) == 0
+
+
+def test_relationships_without_some_pairs_lack_them_both_ways_and_of_every_type():
+    _, found = some_relationships(9)
+    source, target = found.of("R")
+    gone = np.column_stack((target[::4], source[::4])).astype(np.int64)
+    lost = {frozenset(pair) for pair in gone.tolist()}
+    left = found.without(gone, 9)
+    for kind in found.types:
+        assert set_of(left, kind) == {ends for ends in set_of(found, kind) if frozenset(ends) not in lost}
+    assert len(left) < len(found)
+    same = found.without(np.empty((0, 2), dtype=np.int64), 9)
+    assert {kind: set_of(same, kind) for kind in found.types} == {k: set_of(found, k) for k in found.types}
+
+
+def test_the_schema_counts_relationships_by_all_labels_of_their_ends():
+    _, found = some_relationships(9)
+    rng = np.random.default_rng(4)
+    labels = {"A": rng.random(9) < 0.5, "B": rng.random(9) < 0.5}
+    joined = sparse.csr_array((np.ones(len(found)), (found.source, found.target)), shape=(9, 9))
+    graph = Graph(adjacency=joined, labels=labels, relationships=found)
+
+    def of(row):
+        return tuple(name for name in ("A", "B") if labels[name][row])
+
+    expected = Counter((of(u), kind, of(v)) for kind in found.types for u, v in set_of(found, kind))
+    assert graph.schema() == expected
+    assert () in {labels for labels, _, _ in expected}
+    assert Graph(adjacency=joined, labels=labels).schema() == {}
+
+
+def test_relationships_of_rows_that_are_not_there_are_refused():
+    beyond = Relationships.from_pairs({"R": (np.array([0]), np.array([3]))})
+    with pytest.raises(ValueError, match="must join rows 0 to 2"):
+        Graph(adjacency=sparse.csr_array((3, 3)), relationships=beyond)

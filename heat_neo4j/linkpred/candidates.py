@@ -65,9 +65,8 @@ class CandidatePairs:
         If `reverse`, first nodes are targets and second ones sources.
         """
         joined = self.joined.T.tocsr() if reverse else self.joined
-        absent: NDArray[np.bool_] = joined[first][:, second].toarray() == 0
-        absent &= first[:, None] != second
-        return absent
+        absent = joined[first][:, second].toarray() == 0
+        return np.asarray(absent & (first[:, None] != second), dtype=np.bool_)
 
     def either_way(self, pairs: Rows) -> NDArray[np.bool_]:
         """Return which of `pairs`, shape (m, 2), are candidates the other way round."""
@@ -89,14 +88,29 @@ class CandidatePairs:
         u, v = pairs[~self.either_way(pairs)].T
         closed = sparse.csr_array((np.ones(len(u)), (u, v)), shape=self.joined.shape)
         joined = sparse.csr_array(closed + closed.T)[nodes][:, nodes]
-        joined.sort_indices()
-        return Candidates(
-            np.ascontiguousarray(spatial[:, nodes]),
-            time[nodes],
-            joined.indptr.astype(np.int64),
-            joined.indices.astype(np.int32),
-            roles[nodes],
-        )
+        return _in_space(spatial[:, nodes], time[nodes], joined, roles[nodes])
+
+    @cached_property
+    def are_nodes_of_one_role(self) -> bool:
+        """Whether no node is both source and target, or every pair may be linked either way or not at all."""
+        both = self.is_source & self.is_target
+        if not both.any():
+            return True
+        pairs = np.column_stack(self.joined.nonzero()).astype(np.int64)
+        is_symmetric = bool(self.are_joined(pairs[:, ::-1]).all())
+        return is_symmetric and np.array_equal(self.is_source, self.is_target)
+
+    def ends_in_space(self, embedding: NDArray[np.float64]) -> Candidates:
+        """Return the sources, then the targets, with their points and roles; a node may be there twice."""
+        spatial, time = columns_of(embedding, len(self.is_source))
+        ends = np.concatenate((self.sources, self.targets))
+        closed = sparse.csr_array(self.joined + sparse.eye_array(len(self.is_source)))
+        u, v = closed[self.sources][:, self.targets].nonzero()
+        v = v + len(self.sources)
+        entries = (np.ones(2 * len(u)), (np.append(u, v), np.append(v, u)))
+        joined = sparse.csr_array(entries, shape=(len(ends), len(ends)))
+        roles = np.repeat((IS_SOURCE, IS_TARGET), (len(self.sources), len(self.targets)))
+        return _in_space(spatial[:, ends], time[ends], joined, roles.astype(np.uint8))
 
 
 def patterns_of(graph: Graph, specs: Sequence[str | Sequence[str]] = ()) -> tuple[Pattern, ...]:
@@ -164,6 +178,17 @@ def entries(matrix: sparse.csr_array, pairs: Rows) -> NDArray[np.float64]:
     if not len(pairs):  # of which scipy makes a sparse array
         return np.empty(0)
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
+
+
+def _in_space(
+    spatial: NDArray[np.float64],
+    time: NDArray[np.float64],
+    joined: sparse.csr_array,
+    roles: NDArray[np.uint8],
+) -> Candidates:
+    joined.sort_indices()
+    indptr, indices = joined.indptr.astype(np.int64), joined.indices.astype(np.int32)
+    return Candidates(np.ascontiguousarray(spatial), time, indptr, indices, roles)
 
 
 def _carrying(graph: Graph, label: str) -> NDArray[np.bool_]:

@@ -262,6 +262,13 @@ class _Sample(NamedTuple):
     one_way: NDArray[np.bool_]  # held-out relationships that none answers
     popularity: Array
 
+    def part(self, rows: NDArray[np.bool_]) -> _Sample:
+        """Return some of the pairs."""
+        direction = None if self.direction is None else self.direction[rows]
+        return _Sample(
+            self.values[rows], self.is_link[rows], direction, self.one_way[rows], self.popularity[rows]
+        )
+
 
 def fit_link_score(
     model: HEAT, graph: Graph, *, share: float = 0.1, times: int = 1, on_progress: Progress = no_progress
@@ -321,13 +328,10 @@ def pattern_score(
         raise CalibrationError(
             f"no link probability: it takes {_FEWEST} relationships of patterns that can be held out"
         )
-    directions, direction_width = _fit_directions(samples)
-    values = {}
-    for pattern, sample in samples.items():
-        logs = np.full(len(sample.is_link), np.nan)
-        if pattern in directions and sample.direction is not None:
-            logs = log_expit(sample.direction / direction_width @ directions[pattern])
-        values[pattern] = np.column_stack((sample.values, logs))
+    direction_width = _direction_width(samples)
+    directions = _fit_directions(samples, direction_width)
+    logs = _direction_logs(samples, directions, direction_width)
+    values = {pattern: np.column_stack((each.values, logs[pattern])) for pattern, each in samples.items()}
     everything = np.concatenate(list(values.values()))
     known = np.isfinite(everything)
     used = known.any(axis=0)
@@ -335,11 +339,12 @@ def pattern_score(
     centre[used] = np.nanmean(everything[:, used], axis=0)
     width[used] = np.nanstd(everything[:, used], axis=0)
     width[width == 0.0] = 1.0
-    standard = {pattern: np.nan_to_num((each - centre) / width) for pattern, each in values.items()}
+    standard = {pattern: _standardised(each, centre, width) for pattern, each in values.items()}
     whole = np.concatenate(list(standard.values()))
-    links = {pattern: sample.is_link for pattern, sample in samples.items()}
-    common, weights = _pooled_weights(standard, links)
-    figures = _figures(samples, standard, links, directions, direction_width)
+    common, weights = _pooled_weights(
+        standard, {pattern: sample.is_link for pattern, sample in samples.items()}
+    )
+    figures = _figures(samples, standard, direction_width, (centre[-1], width[-1]))
     return PatternScore(
         features=(*features, "direction"),
         centre=tuple(centre.tolist()),
@@ -428,24 +433,47 @@ def _other_pairs(
     return found[:wanted]
 
 
-def _fit_directions(samples: Mapping[Pattern, _Sample]) -> tuple[dict[Pattern, Array], Array]:
-    """Return the weights of directions, by pattern, and what each feature is divided by."""
+def _direction_width(samples: Mapping[Pattern, _Sample]) -> Array:
+    """Return what each feature of a direction is divided by."""
+    ways = [each.direction[each.one_way] for each in samples.values() if each.direction is not None]
+    everything = np.concatenate([np.zeros((1, len(DIRECTION))), *ways])
+    width = np.sqrt(np.mean(everything**2, axis=0))
+    width[width == 0.0] = 1.0
+    return np.asarray(width)
+
+
+def _fit_directions(samples: Mapping[Pattern, _Sample], width: Array) -> dict[Pattern, Array]:
+    """Return the weights of directions, by pattern."""
     ways = {
-        pattern: each.direction[each.one_way]
+        pattern: each.direction[each.one_way] / width
         for pattern, each in samples.items()
         if each.direction is not None
     }
-    everything = np.concatenate([np.zeros((1, len(DIRECTION))), *ways.values()])
-    width = np.sqrt(np.mean(everything**2, axis=0))
-    width[width == 0.0] = 1.0
     if not ways:
-        return {}, width
-    all_ways = everything / width
-    common = _logistic(all_ways, np.ones(len(all_ways)), np.ones(len(all_ways)), np.zeros(len(DIRECTION)))
+        return {}
+    whole = np.concatenate(list(ways.values()))
+    common = _logistic(whole, np.ones(len(whole)), np.ones(len(whole)), np.zeros(len(DIRECTION)))
     return {
-        pattern: _logistic(each / width, np.ones(len(each)), np.ones(len(each)), common)
+        pattern: _logistic(each, np.ones(len(each)), np.ones(len(each)), common)
         for pattern, each in ways.items()
-    }, width
+    }
+
+
+def _direction_logs(
+    samples: Mapping[Pattern, _Sample], directions: Mapping[Pattern, Array], width: Array
+) -> dict[Pattern, Array]:
+    """Return the logarithms of P(direction | link); NaN where there is one way only."""
+    logs = {pattern: np.full(len(each.is_link), np.nan) for pattern, each in samples.items()}
+    for pattern, weights in directions.items():
+        direction = samples[pattern].direction
+        assert direction is not None
+        logs[pattern] = log_expit(direction / width @ weights)
+    return logs
+
+
+def _standardised(values: Array, centre: Array | float, width: Array | float) -> Array:
+    """Return values over their deviation, 0 where a pattern has none."""
+    return np.asarray(np.nan_to_num((values - centre) / width))
 
 
 def _pooled_weights(
@@ -510,29 +538,39 @@ def _logistic(values: Array, is_one: ArrayLike, share: Array, around: Array) -> 
 def _figures(
     samples: Mapping[Pattern, _Sample],
     standard: Mapping[Pattern, Array],
-    links: Mapping[Pattern, NDArray[np.bool_]],
-    directions: Mapping[Pattern, Array],
     direction_width: Array,
+    direction_scale: tuple[float, float],
 ) -> dict[Pattern, PatternFigures]:
     """Measure each pattern by scores that were fitted without the pairs they are measured on."""
-    fold = {pattern: np.arange(len(each)) % _FOLDS for pattern, each in links.items()}
-    scores = {pattern: np.empty(len(each)) for pattern, each in links.items()}
+    fold = {pattern: np.arange(len(each.is_link)) % _FOLDS for pattern, each in samples.items()}
+    scores = {pattern: np.empty(len(each.is_link)) for pattern, each in samples.items()}
+    odds = {pattern: np.zeros(len(each.is_link)) for pattern, each in samples.items()}
     for number in range(_FOLDS):
+        others = {pattern: each.part(fold[pattern] != number) for pattern, each in samples.items()}
+        directions = _fit_directions(others, direction_width)
+        logs = _direction_logs(samples, directions, direction_width)
+        values = {
+            pattern: np.column_stack((each[:, :-1], _standardised(logs[pattern], *direction_scale)))
+            for pattern, each in standard.items()
+        }
         fitted = _pooled_weights(
-            {pattern: each[fold[pattern] != number] for pattern, each in standard.items()},
-            {pattern: each[fold[pattern] != number] for pattern, each in links.items()},
+            {pattern: each[fold[pattern] != number] for pattern, each in values.items()},
+            {pattern: each.is_link for pattern, each in others.items()},
         )[1]
-        for pattern, each in standard.items():
+        for pattern, each in values.items():
             left_out = fold[pattern] == number
             scores[pattern][left_out] = _with_ones(each[left_out]) @ fitted[pattern]
+            direction = samples[pattern].direction
+            if direction is not None:
+                ways = direction[left_out] / direction_width
+                odds[pattern][left_out] = ways @ directions[pattern]
     figures = {}
     for pattern, sample in samples.items():
-        own, n_links = links[pattern], int(links[pattern].sum())
+        own, n_links = sample.is_link, int(sample.is_link.sum())
         measured = n_links >= _FEWEST and not own.all()
         accuracy = None
-        if pattern in directions and sample.direction is not None and sample.one_way.sum() >= _FEWEST:
-            ways = sample.direction[sample.one_way] / direction_width @ directions[pattern]
-            accuracy = float(np.mean(ways > 0.0))
+        if sample.direction is not None and sample.one_way.sum() >= _FEWEST:
+            accuracy = float(np.mean(odds[pattern][sample.one_way] > 0.0))
         figures[pattern] = PatternFigures(
             n_links=n_links,
             auroc=auroc(scores[pattern][own], scores[pattern][~own]) if measured else None,

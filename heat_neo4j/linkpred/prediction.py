@@ -114,6 +114,7 @@ class _Found(NamedTuple):
     pairs: Rows
     distance: Array
     probability: Array | None
+    leading: Array  # by which they are sorted: distances, or minus the log odds
 
 
 @one_blas_thread()
@@ -195,8 +196,8 @@ def predict_links(
             progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
             if scorers is None or score is None or score.by_distance:
                 scorer = None if scorers is None else scorers(pattern)
-                pairs = _nearest(model, candidates, k, top, team, progress)
-                found.append(_of_distance(model, pairs, candidates, scorer, probability))
+                near = _nearest(model, candidates, k, top, team, progress)
+                found.append(_of_distance(*near, candidates, scorer, probability))
                 continue
             scorer = scorers(pattern)
             if candidates.size > SCORED_PAIRS:
@@ -206,7 +207,7 @@ def predict_links(
             else:
                 codes = _best_of_each(scorer, candidates, k or top or 0, progress)
             pairs, scores = _ranked(scorer, candidates, codes, top)
-            found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores)))
+            found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores), -scores))
     known = [pattern for pattern in wanted if pattern is not None]
     return _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
 
@@ -226,17 +227,18 @@ def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: i
 def _joined(
     found: Sequence[_Found], patterns: tuple[Pattern, ...], n_nodes: int, *, shortlisted: bool
 ) -> PredictedLinks:
-    """Return the links of all patterns as one; a link of several patterns of one type is of the first."""
+    """Return the links of all patterns: of two nodes one of a type, in its likeliest pattern and way."""
     pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(each.pairs for each in found)])
     distance = np.concatenate([np.empty(0), *(each.distance for each in found)])
+    leading = np.concatenate([np.empty(0), *(each.leading for each in found)])
     chances = [each.probability for each in found if each.probability is not None]
     probability = np.concatenate(chances) if chances else None
     pattern = np.repeat(np.arange(len(found)), [len(each.pairs) for each in found])
     types = {name: code for code, name in enumerate(dict.fromkeys(each.type for each in patterns))}
     code = np.array([types[each.type] for each in patterns] or [0])[pattern]
-    first = np.sort(np.unique((code * n_nodes + pairs[:, 0]) * n_nodes + pairs[:, 1], return_index=True)[1])
-    leading = distance[first] if probability is None else -probability[first]
-    order = first[np.lexsort((pairs[first, 1], pairs[first, 0], pattern[first], leading))]
+    ends = (code * n_nodes + pairs.min(axis=1)) * n_nodes + pairs.max(axis=1)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, leading))
+    order = order[np.sort(np.unique(ends[order], return_index=True)[1])]
     return PredictedLinks(
         source=pairs[order, 0],
         target=pairs[order, 1],
@@ -255,31 +257,45 @@ def _nearest(
     top: int | None,
     team: WorkerThreads,
     on_progress: Progress,
-) -> Rows:
-    """Return the nearest candidates, nearest first; of two nodes that may be linked either way, one way."""
-    nodes = candidates.nodes
-    near = nearest_pairs(candidates.in_space(embedding), k, top, team, on_progress)
-    return _directed(candidates, np.column_stack((nodes[near.source], nodes[near.target])))
+) -> tuple[Rows, Array]:
+    """Return the nearest candidates, of two nodes one way only, and their distances."""
+    if candidates.are_nodes_of_one_role:
+        nodes = candidates.nodes
+        near = nearest_pairs(candidates.in_space(embedding), k, top, team, on_progress)
+        return _directed(candidates, np.column_stack((nodes[near.source], nodes[near.target]))), near.distance
+    ends = np.concatenate((candidates.sources, candidates.targets))
+    both_ways = None if top is None else 2 * top
+    near = nearest_pairs(candidates.ends_in_space(embedding), k, both_ways, team, on_progress)
+    pairs = np.column_stack((ends[near.source], ends[near.target]))
+    first = np.sort(np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1])[:top]
+    return pairs[first], near.distance[first]
 
 
 def _of_distance(
-    embedding: Array,
     pairs: Rows,
+    distance: Array,
     candidates: CandidatePairs,
     scorer: DirectedScorer | None,
     probability: LinkProbability | None,
 ) -> _Found:
     """Return nearest pairs in their likelier direction, with the probabilities that their distance gives."""
-    distance = pair_distances(embedding, pairs)
     if scorer is None:
-        return _Found(pairs, distance, None if probability is None else probability(distance))
+        chances = None if probability is None else probability(distance)
+        return _Found(pairs, distance, chances, distance)
+    scores = _turned(scorer, candidates, pairs)
+    return _Found(pairs, distance, np.asarray(expit(scores)), -scores)
+
+
+def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows) -> Array:
+    """Turn those pairs round whose other way is a candidate and likelier; return the scores of all."""
     scores = scorer.pairs(pairs)
     either = np.flatnonzero(candidates.either_way(pairs))
     back = scorer.pairs(pairs[either, ::-1])
-    turned = back > scores[either]
+    is_less = pairs[either, 0] < pairs[either, 1]
+    turned = (back > scores[either]) | ((back == scores[either]) & ~is_less)
     scores[either[turned]] = back[turned]
     pairs[either[turned]] = pairs[either[turned], ::-1]
-    return _Found(pairs, distance, np.asarray(expit(scores)))
+    return scores
 
 
 def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
@@ -336,13 +352,7 @@ def _ranked(
         pairs = np.unique(np.sort(pairs, axis=1), axis=0)
         scores = scorer.pairs(pairs)
     else:
-        scores = scorer.pairs(pairs)
-        either = np.flatnonzero(candidates.either_way(pairs))
-        back = scorer.pairs(pairs[either, ::-1])
-        is_less = pairs[either, 0] < pairs[either, 1]
-        turned = (back > scores[either]) | ((back == scores[either]) & ~is_less)
-        scores[either[turned]] = back[turned]
-        pairs[either[turned]] = pairs[either[turned], ::-1]
+        scores = _turned(scorer, candidates, pairs)
         _, first = np.unique(pairs @ (n, 1), return_index=True)
         pairs, scores = pairs[first], scores[first]
     order = np.argsort(-scores, kind="stable")[:top]

@@ -57,6 +57,7 @@ _HELD_OUT = 0.1  # of the edges, by the second training
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
 _IN_BLOCK = 16 * PROJECTED + 64  # a node that may be linked to: its projection, twice, and its place
 _LINK = 80  # a found pair, while pairs are sorted and merged
+_FOUND = 40  # a link while those of other patterns are looked for
 _SCORED = 170  # a pair whose features are combined
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
 _RELATIONSHIPS_AS_A_NODE = 20  # of a dense graph: so many are as far away in memory as a node
@@ -189,14 +190,15 @@ class RunSize:
                 pairs = sources * (sources - 1) // 2
             if len(self.ends) == 1:
                 pairs = max(0, pairs - self.relationships)
-            asked = (sources + targets) * self.links_per_node
+            nodes = sources + targets if self.combined else min(sources + targets, self.nodes)
+            asked = nodes * self.links_per_node
             total += min(asked, pairs if self.top is None else min(self.top, pairs))
         return total
 
     @property
     def endpoints(self) -> int:
-        """Nodes for which links are looked for, those of several patterns counted for each."""
-        return sum(sources + targets for sources, targets in self.ends)
+        """Nodes among which the nearest pairs are looked for, those of several patterns counted for each."""
+        return sum(min(sources + targets, self.nodes) for sources, targets in self.ends)
 
     @property
     def scored_pairs(self) -> int:
@@ -261,8 +263,11 @@ def _memory(size: RunSize) -> dict[str, float]:
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
-        blocks = size.endpoints * (24 * (size.n_components + 1) + _IN_BLOCK)
-        pairs = _LINK * size.endpoints * size.links_per_node
+        most = max(min(a + b, size.nodes) for a, b in size.ends)  # one pattern is searched at a time
+        blocks = most * (24 * (size.n_components + 1) + _IN_BLOCK)
+        pairs = _LINK * most * size.links_per_node
+        if len(size.ends) > 1:
+            pairs += round(_FOUND * _DOUBLE_LINKS * size.links)
         stages["links"] = graph + _points(size) + blocks + pairs + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return stages

@@ -26,9 +26,10 @@ def links(**changes):
         "source": np.array([3, 0, 0]),
         "target": np.array([4, 9, 1]),
         "distance": np.array([0.1, 0.2, 0.3]),
+        "types": ["CITES", "CITES", "LIKES"],
         "rank": np.array([1, 2, 3]),
+        "pattern_rank": np.array([1, 2, 1]),
         "probability": np.array([0.9, 0.8, 0.7]),
-        "calibration": SimpleNamespace(radius=1.5, temperature=0.25),
     }
     return SimpleNamespace(**{**columns, **changes})
 
@@ -101,31 +102,43 @@ def test_links_are_sorted_with_their_columns():
     columns = check_links(links(), 10)
     assert columns.source.tolist() == [0, 0, 3]
     assert columns.target.tolist() == [1, 9, 4]
+    assert columns.types.tolist() == ["LIKES", "CITES", "CITES"]
     assert columns.rank.tolist() == [3, 2, 1]
+    assert columns.pattern_rank.tolist() == [1, 2, 1]
     assert columns.distance.tolist() == [0.3, 0.2, 0.1]
     assert columns.probability.tolist() == [0.7, 0.8, 0.9]
-    assert (columns.radius, columns.temperature) == (1.5, 0.25)
 
 
 def test_links_need_no_probability():
-    columns = check_links(links(probability=None, calibration=None), 10)
-    assert (columns.probability, columns.radius, columns.temperature) == (None, None, None)
+    assert check_links(links(probability=None), 10).probability is None
+
+
+def test_links_lead_either_way_and_two_nodes_may_be_joined_by_several_types():
+    given = links(source=np.array([4, 1, 1]), target=np.array([3, 0, 0]))
+    columns = check_links(given, 10)
+    assert columns.source.tolist() == [1, 1, 4]
+    assert columns.target.tolist() == [0, 0, 3]
+    assert columns.types.tolist() == ["CITES", "LIKES", "CITES"]
+    both = check_links(links(source=np.array([1, 0, 2]), target=np.array([0, 1, 3])), 10)
+    assert list(zip(both.source.tolist(), both.target.tolist(), strict=True)) == [(0, 1), (1, 0), (2, 3)]
 
 
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"target": np.array([4, 10, 1])}, ValueError, "source < target < 10"),
-        ({"source": np.array([3, -1, 0])}, ValueError, "0 <= source"),
-        ({"source": np.array([4, 0, 0])}, ValueError, "source < target"),
-        ({"target": np.array([4, 1, 1])}, ValueError, "a pair twice"),
+        ({"target": np.array([4, 10, 1])}, ValueError, "rows 0 to 9"),
+        ({"source": np.array([3, -1, 0])}, ValueError, "rows 0 to 9"),
+        ({"source": np.array([4, 0, 0])}, ValueError, "joins a row to itself"),
+        ({"target": np.array([4, 1, 1]), "types": ["A", "B", "B"]}, ValueError, "a pair twice with the same"),
+        ({"types": ["A", "B"]}, ValueError, "differ in shape"),
+        ({"types": ["A", "B", 3]}, ValueError, "must be texts"),
+        ({"pattern_rank": np.array([1, 2])}, ValueError, "differ in shape"),
         ({"rank": np.array([1, 2])}, ValueError, "differ in shape"),
         ({"distance": np.array([0.1, np.nan, 0.3])}, WriteRefused, "distance"),
         ({"distance": np.array([0.1, -0.2, 0.3])}, WriteRefused, "distance"),
         ({"distance": np.array([0.1, np.inf, 0.3])}, WriteRefused, "distance"),
         ({"probability": np.array([0.1, 1.2, 0.3])}, WriteRefused, "probability"),
         ({"probability": np.array([0.1, np.nan, 0.3])}, WriteRefused, "probability"),
-        ({"calibration": SimpleNamespace(radius=np.inf, temperature=1.0)}, WriteRefused, "calibration"),
     ],
 )
 def test_unfit_links_are_refused(changes, error, message):

@@ -12,6 +12,7 @@ from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.geometry.search import Candidates, PartnerSearch, make_blocks
+from heat_neo4j.graph import Relationships
 
 N = 700
 
@@ -32,14 +33,15 @@ def graph(seed=0, hub=0):
     return Graph(adjacency=sparse.csr_array(adjacency), labels=labels)
 
 
-def looked_at_all(embedding, of, k=10, top=None, source_label=None, target_label=None):
+def looked_at_all(embedding, of, k=10, top=None, source_label=None, target_label=None, joined=None):
     """Return the links by the distances of all pairs: source, target, distance."""
     u, v = np.triu_indices(N, 1)
     columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
     far = np.array([_distance(z) for z in paired_excess(*columns, u, v)])
     source = of.labels.get(source_label, np.ones(N, dtype=bool))
     target = of.labels.get(target_label, np.ones(N, dtype=bool))
-    allowed = (of.adjacency.toarray() == 0)[u, v] & (source[u] & target[v] | source[v] & target[u])
+    joined = of.adjacency.toarray() if joined is None else joined
+    allowed = (joined == 0)[u, v] & (source[u] & target[v] | source[v] & target[u])
     u, v, far = u[allowed], v[allowed], far[allowed]
     if k is not None:
         ends, partners, away = np.append(u, v), np.append(v, u), np.append(far, far)
@@ -80,9 +82,28 @@ def test_neighbours_of_hubs_are_left_out(hub):
     both_ways(points(), graph(hub=hub), k=4)
 
 
-@pytest.mark.parametrize(("source", "target"), [("A", "B"), ("A", None), ("A", "A")])
-def test_labels_are_heeded(source, target):
-    both_ways(points(), graph(), k=3, source_label=source, target_label=target)
+@pytest.mark.parametrize(("source", "target"), [("A", "B"), ("A", "A"), ("B", "A")])
+@pytest.mark.parametrize("limits", [{"k": 3}, {"k": None, "top": 200}, {"k": 2, "top": 50}])
+def test_labels_are_heeded(source, target, limits):
+    of = graph()
+    of.labels["B"] &= ~of.labels["A"]
+    rng = np.random.default_rng(3)
+    ends = [rng.choice(np.flatnonzero(of.labels[label]), size=400) for label in (source, target)]
+    joined = np.zeros((N, N))
+    joined[ends[0], ends[1]] = joined[ends[1], ends[0]] = 1.0
+    np.fill_diagonal(joined, 0.0)
+    of = Graph(
+        sparse.csr_array(np.triu(joined)),
+        labels=of.labels,
+        relationships=Relationships.from_pairs({"R": tuple(ends)}),
+    )
+    found = predict_links(points(), of, **limits)
+    plain = looked_at_all(points(), of, source_label=source, target_label=target, joined=joined, **limits)
+    assert of.labels[source][found.source].all()
+    assert of.labels[target][found.target].all()
+    ends = np.sort(np.column_stack((found.source, found.target)), axis=1)
+    assert set(map(tuple, ends.tolist())) == set(zip(plain[0].tolist(), plain[1].tolist(), strict=True))
+    np.testing.assert_array_equal(found.distance, plain[2])
 
 
 @pytest.mark.parametrize("top", [1, 50, 5000, 10**6])

@@ -37,13 +37,10 @@ def embedded_graphs(draw: st.DrawFn, smallest: int = 1) -> tuple[np.ndarray, Gra
     return lift(np.array(points)), Graph(adjacency=adjacency, labels=masks)
 
 
-label = st.sampled_from([None, "A", "B"])
 limits = st.fixed_dictionaries(
     {
         "k": st.integers(1, 13),
         "top": st.none() | st.integers(1, 20),
-        "source_label": label,
-        "target_label": label,
         "min_degree": st.integers(0, 2),
         "max_degree": st.none() | st.integers(2, 5),
     }

@@ -9,9 +9,10 @@ from sklearn.exceptions import NotFittedError
 
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import lift, to_poincare
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.calibration import LinkProbability
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.patterns import Pattern
 from tests.support import naive_links
 
 
@@ -49,13 +50,8 @@ def assert_same(links: PredictedLinks, expected: list[tuple[float, int, int]]) -
         {"k": None, "top": 60},
         {"k": None, "top": 10**6},
         {"k": 10**6},
-        {"k": 3, "source_label": "Author"},
-        {"k": 3, "target_label": "Author"},
-        {"k": 3, "source_label": "Author", "target_label": "Paper"},
-        {"k": 3, "source_label": "Author", "target_label": "Author"},
-        {"k": None, "top": 25, "source_label": "Paper", "target_label": "Author"},
         {"k": 3, "min_degree": 2, "max_degree": 5},
-        {"k": 2, "min_degree": 1, "source_label": "Author", "top": 9},
+        {"k": 2, "min_degree": 1, "top": 9},
     ],
     ids=lambda limits: " ".join(f"{name}={value}" for name, value in limits.items()),
 )
@@ -117,12 +113,17 @@ def test_no_absent_pair_gives_no_link(graph: Graph, limits: dict) -> None:
     assert links.distance.dtype == np.float64
 
 
-def test_labels_that_no_pair_fits_give_no_link() -> None:
-    labels = {"A": np.array([True, False, False]), "B": np.zeros(3, dtype=bool)}
-    graph = Graph(adjacency=sparse.csr_array((3, 3)), labels=labels)
-    assert len(predict_links(random_points(3), graph, source_label="A", target_label="A")) == 0
-    assert len(predict_links(random_points(3), graph, source_label="B")) == 0
-    assert len(predict_links(random_points(3), graph, source_label="A")) == 2
+def test_a_pattern_of_a_single_node_or_with_all_its_pairs_joined_gives_no_link() -> None:
+    labels = {"A": np.array([True, False, False]), "B": np.array([False, True, True])}
+    ends = np.array([0, 0]), np.array([1, 2])
+    graph = Graph(
+        adjacency=sparse.csr_array((np.ones(2), ends), shape=(3, 3)),
+        labels=labels,
+        relationships=Relationships.from_pairs({"R": ends}),
+    )
+    links = predict_links(random_points(3), graph)
+    assert len(links) == 0
+    assert (links.patterns, links.pattern.tolist(), links.types) == ((Pattern("A", "R", "B"),), [], [])
 
 
 def test_isolated_nodes_are_linked_unless_a_degree_is_asked_for() -> None:
@@ -162,7 +163,6 @@ def test_distances_are_accurate_near_and_far_from_the_origin(radius: float) -> N
 def test_probability_falls_with_distance_and_rank_counts_from_one() -> None:
     curve = LinkProbability(radius=1.5, temperature=0.4, n_edges=50, n_non_edges=50, auroc=0.9)
     links = predict_links(random_points(40), no_edges(40), k=3, probability=curve)
-    assert links.calibration is curve
     np.testing.assert_allclose(links.probability, 1 / (1 + np.exp((links.distance - 1.5) / 0.4)), rtol=1e-14)
     assert links.rank.tolist() == list(range(1, len(links) + 1))
     assert (np.diff(links.probability) <= 0).all()
@@ -196,11 +196,7 @@ def test_progress_rises_to_the_number_of_nodes() -> None:
         ({"min_degree": -1}, ValueError, "min_degree must be at least 0, got -1"),
         ({"min_degree": 3, "max_degree": 2}, ValueError, "max_degree must be at least 3, got 2"),
         ({"n_threads": 0}, ValueError, "n_threads must be at least 1, got 0"),
-        (
-            {"source_label": "Book"},
-            ValueError,
-            "source_label 'Book' is not a label of the graph; it has: Author, Paper",
-        ),
+        ({"patterns": ["A-R->B"]}, ValueError, "patterns need a graph that knows directions and types"),
     ],
 )
 def test_refuses_arguments_that_make_no_sense(arguments: dict, error: type, message: str) -> None:

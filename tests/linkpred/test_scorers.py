@@ -1,4 +1,4 @@
-"""Scorers: pairs and rows agree, and neither cares about the order of a pair."""
+"""Scorers: pairs and rows agree, also of different first and second nodes, and turned round."""
 
 from __future__ import annotations
 
@@ -59,10 +59,6 @@ def test_blocks_of_rows_and_a_choice_of_nodes_score_the_same(
     np.testing.assert_array_equal(whole, scorer.rows(0, N)[pairs[:, 0], pairs[:, 1]])
     monkeypatch.setattr(scorers, "_BLOCK_ROWS", 4)
     np.testing.assert_array_equal(scorer.pairs(pairs), whole)
-    some = np.array([20, 3, 7, 11])
-    np.testing.assert_array_equal(
-        scorer.among(some).pairs(np.array([[0, 1], [3, 2]])), scorer.pairs(np.array([[20, 3], [11, 7]]))
-    )
 
 
 @pytest.mark.parametrize(("short", "long"), [(0, 5), (1, 1), (1, 400), (3, 400), (30, 400), (400, 400)])
@@ -74,3 +70,51 @@ def test_products_of_rows_of_any_lengths(short: int, long: int) -> None:
     scorer = scorers.SparseProductScorer(sparse.csr_array(dense), sparse.csr_array(dense))
     pairs = np.array([[u, v] for u in range(4) for v in range(4)])
     np.testing.assert_array_equal(scorer.pairs(pairs), (dense @ dense.T).ravel())
+
+
+FIRST, SECOND = np.array([20, 3, 7, 11, 0]), np.array([2, 20, 9])
+OTHERS = lift(RNG.normal(size=(7, 3)))
+DIRECTED = {
+    "distance": scorers.DistanceScorer(POINTS, OTHERS),
+    "sum": scorers.NodeScorer(VALUES, np.add, RNG.normal(size=7)),
+    "sparse": scorers.SparseProductScorer(
+        ROWS, sparse.random_array((7, 9), density=0.4, rng=RNG, format="csr")
+    ),
+    "through a middle": scorers.SparseProductScorer(
+        LINKS, sparse.random_array((7, 8), density=0.5, rng=RNG, format="csr"),
+        sparse.random_array((N, 8), density=0.3, rng=RNG, format="csr"),
+    ),
+    "vectors": scorers.VectorScorer(VECTORS, WEIGHTS, RNG.normal(size=(7, 4))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIRECTED)
+def test_first_and_second_nodes_may_be_different(name: str) -> None:
+    scorer = DIRECTED[name]
+    assert scorer.n_nodes == 7
+    whole = scorer.rows(0, N)
+    assert whole.shape == (N, 7)
+    u, v = np.divmod(np.arange(N * 7), 7)
+    np.testing.assert_allclose(scorer.pairs(np.column_stack((u, v))), whole.ravel(), atol=1e-12)
+    back = scorer.reversed()
+    assert back.n_nodes == N
+    np.testing.assert_allclose(back.rows(0, 7), whole.T, atol=1e-12)
+    np.testing.assert_allclose(back.pairs(np.column_stack((v, u))), whole.ravel(), atol=1e-12)
+    np.testing.assert_array_equal(back.reversed().rows(0, N), whole)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("same nodes", name) for name in BY_HAND if name != "euclidean"]
+    + [("directed", name) for name in DIRECTED],
+)
+def test_a_choice_of_nodes_scores_as_all_do(kind: str, name: str) -> None:
+    scorer = DIRECTED[name] if kind == "directed" else BY_HAND[name][0]
+    second = SECOND % scorer.n_nodes
+    part = scorer.between(FIRST, second)
+    expected = scorer.rows(0, N)[FIRST][:, second]
+    assert part.n_nodes == len(second)
+    np.testing.assert_allclose(part.rows(0, len(FIRST)), expected, atol=1e-7)
+    np.testing.assert_allclose(part.reversed().rows(0, len(second)), expected.T, atol=1e-7)
+    u, v = np.divmod(np.arange(len(FIRST) * len(second)), len(second))
+    np.testing.assert_allclose(part.pairs(np.column_stack((u, v))), expected.ravel(), atol=1e-7)

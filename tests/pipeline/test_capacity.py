@@ -14,6 +14,7 @@ LARGE = RunSize(
     attribute_share=0.08,
     threads=2,
     probability=False,
+    combined=False,
 )
 
 

@@ -13,6 +13,7 @@ from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.embedding.training import Schedule, make_workspace
 from heat_neo4j.embedding.walks import make_walks
+from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.pipeline.estimate import RATES, RunSize, _memory, _training_bytes, estimate
 from tests.support.shapes import make_shape
 
@@ -118,12 +119,13 @@ def test_links_are_never_more_than_the_absent_pairs():
     assert RunSize(nodes=5, relationships=4, links_per_node=10).links == 6
     assert RunSize(nodes=5, relationships=10).links == 0
     assert RunSize(nodes=5, relationships=40).links == 0
-    assert RunSize(nodes=1000, relationships=10, links_per_node=3).links == 3000
+    assert RunSize(nodes=1000, relationships=10, links_per_node=3).links == 6000
+    assert RunSize(nodes=1000, relationships=10, links_per_node=3, combined=False).links == 3000
 
 
 def test_links_between_few_nodes_or_a_few_of_all_cost_less():
     size = replace(SMALL, nodes=1_000_000, relationships=5_000_000)
-    few = replace(size, linked_nodes=20_000)
+    few = replace(size, pattern_ends=((15_000, 5_000),))
     assert few.links == 200_000
     assert replace(size, top=500).links == 500
     assert estimate(few).seconds["links"] < 0.1 * estimate(size).seconds["links"]
@@ -174,11 +176,12 @@ def test_threads_share_the_training():
 
 
 def test_a_combined_score_takes_more_and_a_shortlist_less_than_all_pairs():
-    plain, combined = estimate(SMALL), estimate(replace(SMALL, combined=True))
+    plain, combined = estimate(replace(SMALL, combined=False)), estimate(SMALL)
     assert combined.seconds["calibrate"] > plain.seconds["calibrate"]
     assert combined.seconds["links"] > plain.seconds["links"]
     assert combined.memory["links"] > plain.memory["links"]
-    whole, listed = (estimate(replace(SMALL, combined=True, nodes=n)) for n in (20_000, 20_001))
+    side = round(SCORED_PAIRS**0.5)
+    whole, listed = (estimate(replace(SMALL, nodes=n)) for n in (side, side + 1))
     assert whole.seconds["links"] > 5 * listed.seconds["links"]
     assert whole.memory["links"] > listed.memory["links"]
 
@@ -214,3 +217,31 @@ def test_relationships_of_a_dense_graph_are_far_away_in_memory():
     few = replace(dense, relationships=50_000)
     assert estimate(dense).seconds["train"] > 1.2 * estimate(few).seconds["train"]
     assert estimate(replace(few, relationships=100_000)).seconds["train"] == estimate(few).seconds["train"]
+
+
+def test_links_and_scores_are_counted_for_each_pattern():
+    size = replace(SMALL, nodes=50_000, pattern_ends=((100, 20), (40_000, 3), (30_000, 30_000)))
+    assert size.links == 1200 + min(400_030, 120_000) + 600_000
+    assert size.endpoints == 120 + 40_003 + 50_000
+    assert size.scored_pairs == 2 * (2000 + 120_000)
+    assert size.shortlisted_nodes == 60_000
+    assert replace(size, top=50).links == 150
+    plain = replace(size, combined=False)
+    assert (plain.scored_pairs, plain.shortlisted_nodes) == (0, 0)
+    assert replace(size, links_per_node=0).links == 0
+
+
+def test_of_many_patterns_one_is_searched_at_a_time():
+    size = replace(SMALL, nodes=1_000_000, combined=False, top=1000)
+    many = replace(size, pattern_ends=((500_000, 500_000),) * 20)
+    assert estimate(many).memory["links"] < 1.01 * estimate(size).memory["links"]
+    assert estimate(many).seconds["links"] > 15 * estimate(size).seconds["links"]
+
+
+def test_a_pattern_of_few_nodes_costs_what_these_do():
+    one = replace(SMALL, nodes=100_000, pattern_ends=((1000, 50),))
+    whole = replace(one, pattern_ends=())
+    for combined in (False, True):
+        few, all_nodes = (replace(each, combined=combined) for each in (one, whole))
+        assert few.links < 0.02 * all_nodes.links
+        assert estimate(few).seconds["links"] < 0.1 * estimate(all_nodes).seconds["links"]

@@ -206,13 +206,11 @@ def test_the_last_auroc_is_that_of_the_last_training():
         return RunRecord("r", "heat", ("embedding",), "complete", **facts)
 
     counts = {"n_edges": 40, "n_non_edges": 200}
-    law = {"calibration": {"auroc": 0.8, **counts}}
+    law = {"link_score": {"distance_auroc": 0.8, **counts}}
     error = standard_error(0.8, 40, 200)
     assert last_quality(None) == (None, None)
     assert last_quality(run()) == (None, None)
     assert last_quality(run(parameters=law)) == (0.8, error)
-    score = {"link_score": {"auroc": 0.9, "distance_auroc": 0.8, **counts}}
-    assert last_quality(run(parameters=score)) == (0.8, error)
     warm = {"auroc": 0.85, "error": 0.02}
     assert last_quality(run(parameters=law, decision="warm", quality=warm)) == (0.85, 0.02)
     placed = {"auroc": 0.5, "error": 0.1, "last_auroc": 0.85, "last_error": 0.02}

@@ -244,10 +244,11 @@ def test_threads_seed_and_time_are_no_settings():
     assert difference(SETTINGS, settings(n_threads=3, random_state=7, time_limit=9.0)) is None
 
 
-def test_links_are_compared_in_full_and_the_default_score_is_the_distance():
+def test_links_are_compared_in_full_and_the_default_score_is_the_combined_one():
     known, other = settings(links=LinkOptions(k=3)), settings(links=LinkOptions(k=4))
     assert difference(known, other) == "k was 3 and is 4"
-    assert difference(known, settings(links=LinkOptions(k=3, score="distance"))) is None
+    assert difference(known, settings(links=LinkOptions(k=3, score="combined"))) is None
+    assert difference(known, settings(links=LinkOptions(k=3, patterns=["A-R->B"]))) is not None
     assert difference(known, SETTINGS) == "links was on and is off"
 
 
@@ -270,6 +271,8 @@ COMPARED = {**READ, "compare": "with the graph of run run 1"}
 EDGES = "AUROC of edges held out against"
 JUDGED = f"{EDGES} the last run's and that of degrees; how far nodes moved"
 TRAINED_AGAIN = "train once more, without a tenth of the edges, for the links'"
+BY_ALL = {"link_score": {"features": ["distance", "chain", "direction"]}}
+BY_DISTANCE = {"link_score": {"features": ["distance", "direction"]}}
 BOTH = {"publish": "coordinates and links of model 'heat'"}
 
 
@@ -282,8 +285,8 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
     assert stages("embed", some_graph()) == {
         **READ,
         "train": "all nodes, from scratch: 10 walks per node",
-        "calibrate": f"{TRAINED_AGAIN} probabilities",
-        "links": "predict 10 per node, by distance",
+        "calibrate": f"{TRAINED_AGAIN} score and probabilities",
+        "links": "predict 10 per node of each pattern of the graph, by combined score",
         **BOTH,
     }
     plain = job(walks_per_node=1, choose=["alpha", "sigma"])
@@ -297,12 +300,17 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
 @pytest.mark.parametrize(
     ("links", "line"),
     [
-        (LinkOptions(k=None, top=5000), "predict at most 5,000 in all, by distance"),
-        (LinkOptions(k=3, top=20, score="combined"), "predict 3 per node and at most 20 in all, by combined"),
-        (LinkOptions(source_label="A"), "predict 10 per node, with an end in A, by distance"),
         (
-            LinkOptions(source_label="A", target_label="B"),
-            "predict 10 per node, between A and B, by distance",
+            LinkOptions(k=None, top=5000),
+            "predict at most 5,000 of each pattern of the graph, by combined score",
+        ),
+        (
+            LinkOptions(k=3, top=20, score="distance", patterns=["A-R->B"]),
+            "predict 3 per node and at most 20 of A-R->B, by distance score",
+        ),
+        (
+            LinkOptions(patterns=["A-R->B", ("B", "S", "*")], probability=False),
+            "predict 10 per node of A-R->B, B-S->*, by distance score",
         ),
     ],
 )
@@ -313,11 +321,12 @@ def test_the_links_of_a_plan(links, line):
 @pytest.mark.parametrize(
     ("links", "parameters", "line"),
     [
-        (LinkOptions(), {}, f"{TRAINED_AGAIN} probabilities"),
-        (LinkOptions(), {"calibration": {}}, "keep the published probabilities"),
+        (LinkOptions(), {}, f"{TRAINED_AGAIN} score and probabilities"),
+        (LinkOptions(), BY_ALL, "keep the published score and probabilities"),
         (LinkOptions(probability=False), {}, "none: links get no probability"),
-        (LinkOptions(score="combined"), {"calibration": {}}, f"{TRAINED_AGAIN} score and probabilities"),
-        (LinkOptions(score="combined"), {"link_score": {}}, "keep the published score and probabilities"),
+        (LinkOptions(score="combined"), BY_DISTANCE, f"{TRAINED_AGAIN} score and probabilities"),
+        (LinkOptions(score="distance"), BY_ALL, f"{TRAINED_AGAIN} score and probabilities"),
+        (LinkOptions(score="distance"), BY_DISTANCE, "keep the published score and probabilities"),
     ],
 )
 def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(links, parameters, line):
@@ -329,7 +338,7 @@ def test_links_from_published_coordinates_train_only_if_the_run_fitted_nothing(l
         **READ,
         "coordinates": "read back those of run run 1",
         "calibrate": line,
-        "links": f"predict 10 per node, by {links.score or 'distance'}",
+        "links": f"predict 10 per node of each pattern of the graph, by {links.ranked_by} score",
         "publish": "links of model 'heat'",
     }
 
@@ -339,9 +348,9 @@ def test_a_first_refresh_has_nothing_to_compare_or_to_align_with():
         **READ,
         "compare": "nothing to compare with",
         "train": "all nodes, from scratch: 10 walks per node",
-        "calibrate": f"{TRAINED_AGAIN} probabilities",
+        "calibrate": f"{TRAINED_AGAIN} score and probabilities",
         "judge": f"{EDGES} that of degrees",
-        "links": "predict 10 per node, by distance",
+        "links": "predict 10 per node of each pattern of the graph, by combined score",
         **BOTH,
     }
 
@@ -349,27 +358,27 @@ def test_a_first_refresh_has_nothing_to_compare_or_to_align_with():
 def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
     before = some_graph()
     now = part_of(before, np.arange(N), extra=[(0, 20)])
-    known = {"parameters": {"calibration": {}}, "settings": settings(links=LinkOptions())}
-    after = {"links": "predict 10 per node, by distance", **BOTH}
+    known = {"parameters": BY_ALL, "settings": settings(links=LinkOptions())}
+    after = {"links": "predict 10 per node of each pattern of the graph, by combined score", **BOTH}
     read = {"read": "40 nodes, 81 edges, 2 attribute columns", "compare": COMPARED["compare"]}
     assert stages("auto", now, before, **known) == {
         **read,
         "train": "2 new or changed nodes; all others stay as they are",
-        "calibrate": "keep the published probabilities",
+        "calibrate": "keep the published score and probabilities",
         "judge": JUDGED.replace("held out", "of new nodes"),
         **after,
     }
     assert stages("warm", now, before, **known) == {
         **read,
         "train": "all nodes, on from the published coordinates: 4 walks per node",
-        "calibrate": "keep the published probabilities",
+        "calibrate": "keep the published score and probabilities",
         "judge": JUDGED,
         **after,
     }
     in_full = {
         **read,
         "train": "all nodes, from scratch: 10 walks per node",
-        "calibrate": f"{TRAINED_AGAIN} probabilities",
+        "calibrate": f"{TRAINED_AGAIN} score and probabilities",
         "align": "move all nodes by the isometry that brings them nearest to where they are published",
         "judge": JUDGED,
         **after,

@@ -19,7 +19,8 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Provenance
-from heat_neo4j.linkpred.prediction import LinkProbability, PredictedLinks
+from heat_neo4j.linkpred.calibration import LinkProbability
+from heat_neo4j.linkpred.prediction import PredictedLinks
 
 Cypher = Callable[..., list[dict[str, Any]]]
 
@@ -128,7 +129,7 @@ def random_links(n: int, seed: int, count: int = 30) -> PredictedLinks:
     pairs = upper[generator.choice(len(upper), count, replace=False)]
     law = LinkProbability(radius=1.25, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
     apart = np.sort(generator.random(count) * 4)
-    return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, law(apart), law)
+    return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, law(apart))
 
 
 def snapshot(cypher: Cypher) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from itertools import combinations
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j.geometry.hyperboloid import distance
 from heat_neo4j.graph import Graph
+from heat_neo4j.patterns import Pattern
 
 Pair = tuple[int, int]
 
@@ -28,22 +30,16 @@ def predicted_pairs(
     graph: Graph,
     k: int | None,
     top: int | None = None,
-    source_label: str | None = None,
-    target_label: str | None = None,
     min_degree: int = 0,
     max_degree: int | None = None,
 ) -> list[tuple[float, int, int]]:
-    """(distance, source, target) of the links that `predict_links` should return, in order."""
-    everyone = np.ones(graph.n_nodes, dtype=bool)
-    is_source = everyone if source_label is None else graph.labels[source_label]
-    is_target = everyone if target_label is None else graph.labels[target_label]
+    """(distance, source, target) of the links of a graph without directions, in order."""
     degrees = graph.degrees
     edges = edge_set(graph)
 
     def suits(u: int, v: int) -> bool:
         return (
             (u, v) not in edges
-            and bool((is_source[u] and is_target[v]) or (is_source[v] and is_target[u]))
             and all(degrees[w] >= min_degree for w in (u, v))
             and all(max_degree is None or degrees[w] <= max_degree for w in (u, v))
         )
@@ -55,6 +51,53 @@ def predicted_pairs(
     for node in range(graph.n_nodes):
         chosen.update([triple for triple in allowed if node in triple[1:]][:k])
     return sorted(chosen)[:top]
+
+
+def carries(graph: Graph, row: int, label: str) -> bool:
+    """Whether a node has a label; an empty one is that of nodes without any."""
+    has = [name for name, mask in graph.labels.items() if mask[row]]
+    return label in has if label else not has
+
+
+def joined_by(graph: Graph, kind: str) -> set[Pair]:
+    """(source, target) of the relationships of a type."""
+    assert graph.relationships is not None
+    source, target = graph.relationships.of(kind)
+    return set(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def candidate_pairs(graph: Graph, pattern: Pattern) -> set[Pair]:
+    """(source, target) of what may be linked by a pattern."""
+    there = joined_by(graph, pattern.type)
+    own = [
+        (u, v) for u, v in there if carries(graph, u, pattern.source) and carries(graph, v, pattern.target)
+    ]
+    may_be_answered = bool(own) and sum((v, u) in there for u, v in own) >= 0.5 * len(own)
+    return {
+        (u, v)
+        for u in range(graph.n_nodes)
+        for v in range(graph.n_nodes)
+        if u != v
+        and carries(graph, u, pattern.source)
+        and carries(graph, v, pattern.target)
+        and (u, v) not in there
+        and (may_be_answered or (v, u) not in there)
+    }
+
+
+def best_of_each_end(
+    scores: Mapping[Pair, float], k: int, tolerance: float = 1e-9
+) -> tuple[set[frozenset[int]], set[frozenset[int]]]:
+    """Which two nodes are surely, and which may be, among the k best of a source or of a target."""
+    sure, possible = set(), set()
+    for end in (0, 1):
+        for pair, score in scores.items():
+            own = [other for at, other in scores.items() if at[end] == pair[end]]
+            if sum(other >= score - tolerance for other in own) <= k:
+                sure.add(frozenset(pair))
+            if sum(other > score + tolerance for other in own) < k:
+                possible.add(frozenset(pair))
+    return sure, possible
 
 
 def auroc(edges: list[float], others: list[float]) -> float:

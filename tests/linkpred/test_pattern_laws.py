@@ -1,0 +1,224 @@
+"""Laws of links by pattern, on labelled graphs of typed relationships that hypothesis makes up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from heat_neo4j.geometry.hyperboloid import distance, lift
+from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES
+from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore
+from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.patterns import Pattern
+from tests.support import naive_links
+
+LABELS, TYPES = ("A", "B", "C"), ("R", "S")
+
+
+def made_of(n: int, labels: list[set[str]], found: list[tuple[int, str, int]], seed: int) -> Graph:
+    """Return a graph of typed relationships, with attributes."""
+    pairs = {kind: [(u, v) for u, name, v in found if name == kind] for kind in TYPES}
+    arrays = {kind: np.array(own, dtype=np.int64).reshape(-1, 2).T for kind, own in pairs.items()}
+    relationships = Relationships.from_pairs({kind: (u, v) for kind, (u, v) in arrays.items()})
+    u, v = relationships.source, relationships.target
+    joined = sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
+    return Graph(
+        adjacency=sparse.csr_array(joined + joined.T),
+        attributes=np.random.default_rng(seed).random((n, 3)).round(1),
+        labels={label: np.array([label in own for own in labels], dtype=bool) for label in LABELS},
+        relationships=relationships,
+    )
+
+
+@st.composite
+def typed_graphs(draw: st.DrawFn) -> tuple[np.ndarray, Graph]:
+    """A small graph and points on a lattice, where many distances are equal; parted, or with any labels."""
+    n = draw(st.integers(2, 9))
+    one = st.sampled_from(LABELS).map(lambda label: {label})
+    labels = draw(
+        st.lists(draw(st.sampled_from([one, st.sets(st.sampled_from(LABELS))])), min_size=n, max_size=n)
+    )
+    node = st.integers(0, n - 1)
+    found = draw(st.lists(st.tuples(node, st.sampled_from(TYPES), node), max_size=14))
+    if draw(st.booleans()):
+        found += [(v, kind, u) for u, kind, v in found]
+    points = draw(st.lists(st.tuples(*[st.integers(-2, 2).map(float)] * 2), min_size=n, max_size=n))
+    return lift(np.array(points)), made_of(n, labels, found, n)
+
+
+def a_score(patterns: tuple[Pattern, ...], seed: int, features: tuple[str, ...]) -> PatternScore:
+    """Return a score with random weights; of some patterns it knows nothing."""
+    rng = np.random.default_rng(seed)
+    k = len(features)
+    weights = {str(each): tuple(rng.normal(size=k + 1).tolist()) for each in patterns if rng.random() < 0.7}
+    turns = {
+        str(each): tuple(rng.normal(size=len(DIRECTION)).tolist()) for each in patterns if rng.random() < 0.8
+    }
+    return PatternScore(
+        features, (0.0,) * k, (1.0,) * k, (-50.0,) * k, (50.0,) * k, tuple(rng.normal(size=k + 1).tolist()),
+        weights, DIRECTION, (1.0,) * len(DIRECTION), turns, {}, 10, 10, 0.5,
+    )  # fmt: skip
+
+
+KINDS = {"no score": None, "distance": BY_DISTANCE, "everything": (*FEATURES, "direction")}
+
+
+def triples(links: PredictedLinks) -> list[tuple[int, str, int]]:
+    return list(zip(links.source.tolist(), links.types, links.target.tolist(), strict=True))
+
+
+def ends_of(links: PredictedLinks) -> list[tuple[int, int]]:
+    return list(zip(links.source.tolist(), links.target.tolist(), strict=True))
+
+
+def assert_lawful(points: np.ndarray, graph: Graph, links: PredictedLinks) -> None:
+    assert links.rank.tolist() == list(range(1, len(links) + 1))
+    expected = distance(points[links.source], points[links.target])
+    np.testing.assert_allclose(links.distance, expected, rtol=1e-6, atol=1e-7)
+    seen = set()
+    for place, pattern in enumerate(links.patterns):
+        own = links.pattern == place
+        assert links.pattern_rank[own].tolist() == list(range(1, own.sum() + 1))
+        allowed = naive_links.candidate_pairs(graph, pattern)
+        for u, v in zip(links.source[own].tolist(), links.target[own].tolist(), strict=True):
+            assert (u, v) in allowed, f"{u}-{pattern}->{v}"
+            assert (frozenset((u, v)), pattern.type) not in seen
+            seen.add((frozenset((u, v)), pattern.type))
+    leading = links.distance if links.probability is None else -links.probability
+    assert (np.diff(leading) >= 0).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(typed_graphs(), st.integers(1, 4), st.sampled_from(list(KINDS)), st.integers(0, 99))
+def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
+    made: tuple[np.ndarray, Graph], k: int, kind: str, seed: int
+) -> None:
+    points, graph = made
+    patterns, features = patterns_of(graph), KINDS[kind]
+    score = None if features is None else a_score(patterns, seed, features)
+    links = predict_links(points, graph, k, score=score, n_threads=1)
+    assert links.patterns == patterns
+    assert_lawful(points, graph, links)
+    again = predict_links(points, graph, k, score=score, n_threads=2)
+    for name in ("source", "target", "distance", "probability", "pattern"):
+        assert np.asarray(getattr(links, name)).tobytes() == np.asarray(getattr(again, name)).tobytes()
+    found = {(frozenset((u, v)), name) for u, name, v in triples(links)}
+    possible_links, odds_of = {}, {}
+    for pattern in patterns:
+        pairs = sorted(naive_links.candidate_pairs(graph, pattern))
+        array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        near = -distance(points[array[:, 0]], points[array[:, 1]])
+        odds = near if score is None else score.scorers(points, graph)(pattern).pairs(array)
+        nearness, log_odds = dict(zip(pairs, near, strict=True)), dict(zip(pairs, odds, strict=True))
+        sure, possible = naive_links.best_of_each_end(log_odds if kind == "everything" else nearness, k)
+        assert {(ends, pattern.type) for ends in sure} <= found
+        possible_links[pattern] = possible
+        odds_of[pattern] = log_odds
+    if not patterns:
+        return
+    pattern = patterns[seed % len(patterns)]
+    few, narrowed = (
+        predict_links(points, graph, k, top=top, score=score, patterns=[str(pattern)]) for top in (3, None)
+    )
+    assert narrowed.patterns == (pattern,)
+    assert_lawful(points, graph, narrowed)
+    assert set(map(frozenset, ends_of(narrowed))) <= possible_links[pattern]
+    if score is not None:
+        for u, v in ends_of(narrowed):
+            log_odds = odds_of[pattern]
+            assert log_odds[u, v] >= log_odds.get((v, u), -np.inf) - 1e-9
+    assert len(few) == min(3, len(narrowed))
+    if kind == "everything":
+        np.testing.assert_array_equal(few.probability, narrowed.probability[:3])
+    elif kind == "no score":
+        np.testing.assert_array_equal(few.distance, narrowed.distance[:3])
+
+
+def test_of_two_patterns_with_the_same_ends_the_likelier_link_stays() -> None:
+    labels = [{"A"}, {"B"}, {"A"}, {"B"}]
+    graph = made_of(4, labels, [(0, "R", 1), (3, "R", 2)], 0)
+    points = lift(np.random.default_rng(0).normal(size=(4, 2)))
+    assert set(map(str, patterns_of(graph))) == {"A-R->B", "B-R->A"}
+    for seed in range(6):
+        score = a_score(patterns_of(graph), seed, KINDS["everything"])
+        links = predict_links(points, graph, score=score)
+        assert sorted(map(sorted, ends_of(links))) == [[0, 3], [1, 2]]
+        scorers = {str(each): score.scorers(points, graph)(each) for each in patterns_of(graph)}
+        for u, v, place in zip(
+            links.source.tolist(), links.target.tolist(), links.pattern.tolist(), strict=True
+        ):
+            here = str(links.patterns[place])
+            other = "B-R->A" if here == "A-R->B" else "A-R->B"
+            assert scorers[here].pairs(np.array([[u, v]]))[0] >= scorers[other].pairs(np.array([[v, u]]))[0]
+
+
+def test_links_of_certain_odds_are_still_in_the_order_of_these() -> None:
+    graph = made_of(6, [{"A"}] * 6, [(0, "R", 1)], 0)
+    points = lift(np.column_stack((np.arange(6.0) ** 2, np.zeros(6))))
+    score = a_score(patterns_of(graph), 0, ("distance", "attributes", "direction"))
+    base = (60.0, 1.0, 0.0, 0.0)
+    score = PatternScore.from_dict(score.to_dict() | {"weights": {"A-R->A": base}, "directions": {}})
+    links = predict_links(points, graph, 5, score=score)
+    assert (links.probability == 1.0).all()
+    assert (np.diff(links.distance) >= 0).all()
+    assert len(links) == 14
+
+
+def directed(n: int = 90, seed: int = 0) -> tuple[np.ndarray, Graph]:
+    """Return a clustered graph of users that follow each other, and rate things."""
+    rng = np.random.default_rng(seed)
+    group, user = rng.integers(0, 4, size=n), np.arange(n) < n // 2
+    chance = np.where(group[:, None] == group, 0.3, 0.02)
+    there = rng.random((n, n)) < chance
+    np.fill_diagonal(there, False)
+    found = [(u, "R" if user[v] else "S", v) for u, v in np.argwhere(there).tolist() if user[u]]
+    centres = rng.normal(size=(4, 3))
+    points = lift(centres[group] + 0.4 * rng.normal(size=(n, 3)))
+    return points, made_of(n, [{"A"} if each else {"B"} for each in user], found, seed)
+
+
+@pytest.mark.parametrize("limits", [{"k": 3}, {"k": None, "top": 40}, {"k": 4, "top": 25}])
+def test_a_shortlist_that_holds_all_pairs_finds_the_same(
+    limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points, graph = directed()
+    score = a_score(patterns_of(graph), 2, KINDS["everything"])
+    whole = predict_links(points, graph, **limits, score=score)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.BLOCK_ROWS", 25)
+    short = predict_links(points, graph, **limits, score=score)
+    assert (whole.shortlisted, short.shortlisted) == (False, True)
+    assert triples(short) == triples(whole)
+    np.testing.assert_array_equal(short.probability, whole.probability)
+
+
+def test_a_short_shortlist_is_lawful_and_finds_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, graph = directed()
+    score = a_score(patterns_of(graph), 2, ("distance", "common_neighbours", "direction"))
+    weights = {str(each): (0.0, 2.0, 1.0, 0.2) for each in patterns_of(graph)}
+    score = PatternScore.from_dict(score.to_dict() | {"weights": weights})
+    whole = predict_links(points, graph, 3, score=score)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.EACH", 10)
+    short = predict_links(points, graph, 3, score=score)
+    assert_lawful(points, graph, short)
+    assert len(set(triples(short)) & set(triples(whole))) > 0.9 * len(whole)
+    two = predict_links(points, graph, 3, score=score, n_threads=2)
+    assert triples(two) == triples(short)
+
+
+def test_small_blocks_find_the_same_by_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, graph = directed()
+    score = a_score(patterns_of(graph), 5, KINDS["everything"])
+    whole = predict_links(points, graph, 3, score=score)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.BLOCK_ENTRIES", 130)
+    parts = predict_links(points, graph, 3, score=score)
+    assert triples(parts) == triples(whole)
+    np.testing.assert_array_equal(parts.probability, whole.probability)

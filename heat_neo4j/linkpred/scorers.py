@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._kernels.sparse import sparse_products
+from heat_neo4j._kernels.sparse import path_products, sparse_products
 from heat_neo4j._kernels.sweeps import paired_excess
 from heat_neo4j.geometry.search import columns_of
 
@@ -25,8 +25,6 @@ __all__ = [
     "SparseProductScorer",
     "VectorScorer",
 ]
-
-_BLOCK_ROWS = 512  # of a product that are held at a time
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -137,16 +135,12 @@ class SparseProductScorer(DirectedScorer):
         """Return the scores of pairs, shape (m,)."""
         scores = np.empty(len(pairs))
         order = np.argsort(pairs[:, 0], kind="stable")
-        ends = pairs[order, 0]
-        starts = np.flatnonzero(np.diff(ends, prepend=-1))
-        nodes, starts = ends[starts], np.append(starts, len(order))
-        right = _parts(self._right)
-        for begin in range(0, len(nodes), _BLOCK_ROWS):
-            end = min(begin + _BLOCK_ROWS, len(nodes))
-            places = order[starts[begin] : starts[end]]
-            row = np.searchsorted(nodes[begin:end], pairs[places, 0])
-            left = _parts(self._rows(nodes[begin:end]))
-            scores[places] = sparse_products(*left, *right, row, pairs[places, 1])
+        u, v = (np.ascontiguousarray(ends) for ends in pairs[order].T)
+        left, right = _parts(self._left), _parts(self._right)
+        if self._middle is None:
+            scores[order] = sparse_products(*left, *right, u, v)
+        else:
+            scores[order] = path_products(*left, *_parts(self._middle), *right, self._right.shape[1], u, v)
         return scores
 
     def rows(self, begin: int, end: int) -> Array:

@@ -27,7 +27,6 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from time import process_time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +86,16 @@ def films_graph(made: Films) -> Graph:
     table = AttributeTable(attributes, n, max_categories=1000, labels=labels)
     table.add(np.arange(n), values)
     encoded = table.finish(np.arange(n))
-    pairs = {name: (ends[0], ends[1]) for name, ends in made.relationships.items()}
-    return _graph(pairs, n, encoded.matrix, labels)
+    u, v = np.concatenate(list(made.relationships.values()), axis=1)
+    return Graph(
+        sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n)),
+        encoded.matrix,
+        labels=labels,
+        attribute_names=encoded.names,
+        relationships=Relationships.from_pairs(
+            {name: (ends[0], ends[1]) for name, ends in made.relationships.items()}
+        ),
+    )
 
 
 def classes_graph() -> Graph:
@@ -209,18 +216,6 @@ def _measured(find: Find, held_out: HeldOutLinks, before: float) -> tuple[NDArra
     seconds = before + process_time() - start
     metrics = measure_pattern(scorer, held_out).metrics
     return np.array([metrics[figure] for figure in FIGURES]), seconds
-
-
-def _graph(
-    pairs: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]],
-    n: int,
-    attributes: Any,
-    labels: Mapping[str, NDArray[np.bool_]],
-) -> Graph:
-    u, v = (np.concatenate(ends) for ends in zip(*pairs.values(), strict=True))
-    adjacency = sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
-    adjacency.data[:] = 1.0
-    return Graph(adjacency, attributes, labels=labels, relationships=Relationships.from_pairs(pairs))
 
 
 @one_blas_thread()

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["first_at_least", "sparse_products"]
+__all__ = ["first_at_least", "path_products", "sparse_products"]
 
 Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
@@ -58,5 +58,38 @@ def sparse_products(
                 total += left_values[a] * right_values[b]
                 a += 1
                 b += 1
+        products[i] = total
+    return products
+
+
+@njit(cache=True)
+def path_products(
+    left_indptr: Places, left_indices: Columns, left_values: Values, middle_indptr: Places,
+    middle_indices: Columns, middle_values: Values, right_indptr: Places, right_indices: Columns,
+    right_values: Values, n_columns: int, u: Places, v: Places,
+) -> Values:  # fmt: skip
+    """Return (left @ middle)[u[i]] . right[v[i]] for each i, shape (m,), added up by the order of entries.
+
+    `middle` and `right` have `n_columns` columns. A row of the product is made once if `u` is sorted.
+    """
+    products, row = np.empty(u.shape[0]), np.zeros(n_columns)
+    filled, is_filled, n_filled = np.empty(n_columns, np.int32), np.zeros(n_columns, np.bool_), 0
+    for i in range(u.shape[0]):
+        if i == 0 or u[i] != u[i - 1]:
+            for place in range(n_filled):
+                row[filled[place]], is_filled[filled[place]] = 0.0, False
+            n_filled = 0
+            for a in range(left_indptr[u[i]], left_indptr[u[i] + 1]):
+                through = left_indices[a]
+                for b in range(middle_indptr[through], middle_indptr[through + 1]):
+                    column = middle_indices[b]
+                    if not is_filled[column]:
+                        is_filled[column] = True
+                        filled[n_filled] = column
+                        n_filled += 1
+                    row[column] += left_values[a] * middle_values[b]
+        total = 0.0
+        for b in range(right_indptr[v[i]], right_indptr[v[i] + 1]):
+            total += row[right_indices[b]] * right_values[b]
         products[i] = total
     return products

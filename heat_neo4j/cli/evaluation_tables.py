@@ -19,10 +19,12 @@ __all__ = ["RowPrinter", "show"]
 COLUMNS = (
     "auroc", "average_precision", "mean_rank", "mean_average_precision",
     "precision_at_10", "precision_at_100", "calibration_error",
+    "hits_at_10", "mean_reciprocal_rank", "direction_accuracy",
 )  # fmt: skip
 DIGITS = {"mean_rank": 1, "precision_at_10": 3, "precision_at_100": 3}
 TITLES = {
     "links": "Link prediction",
+    "patterns": "Link prediction by pattern",
     "reconstruction": "Network reconstruction",
     "classes": "Node classification",
     "alpha": "Link prediction by alpha",
@@ -83,9 +85,15 @@ def show(evaluation: Evaluation, picture: Path | None, *, rows_shown: bool = Fal
         if evaluation.task == "classes":
             _show_classes(evaluation)
         elif evaluation.task == "alpha":
-            _show_rows(evaluation, "alpha", [f"{row.at:g}" for row in evaluation.rows])
+            _show_rows(evaluation.rows, "alpha", [f"{row.at:g}" for row in evaluation.rows])
+        elif evaluation.task == "patterns":
+            for place, pattern in enumerate(dict.fromkeys(row.pattern for row in evaluation.rows)):
+                if place:
+                    print_line()
+                own = [row for row in evaluation.rows if row.pattern == pattern]
+                _show_rows(own, pattern, [row.method for row in own])
         else:
-            _show_rows(evaluation, "method", [row.method for row in evaluation.rows])
+            _show_rows(evaluation.rows, "method", [row.method for row in evaluation.rows])
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
@@ -123,20 +131,21 @@ def _task(evaluation: Evaluation) -> str:
         return "all edges against all other pairs"
     counts = sorted(set(settings["test_edges"]))
     held_out = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
-    return f"{held_out} edges held out ({settings['share']:.3g} asked for), against as many other pairs"
+    others = "as many other pairs" + (" of the pattern" if evaluation.task == "patterns" else "")
+    return f"{held_out} edges held out ({settings['share']:.3g} asked for), against {others}"
 
 
-def _show_rows(evaluation: Evaluation, first: str, names: Sequence[str]) -> None:
+def _show_rows(rows: Sequence[Row], first: str, names: Sequence[str]) -> None:
     from heat_neo4j.evaluation.report import METRIC_NAMES
 
     width = max(map(len, [first, *names]))
-    with_figures = [(name, row) for name, row in zip(names, evaluation.rows, strict=True) if row.figures]
+    with_figures = [(name, row) for name, row in zip(names, rows, strict=True) if row.figures]
     columns = [key for key in COLUMNS if any(key in row.figures for _, row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(
         header, [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures]
     )
-    _show_missing(zip(names, evaluation.rows, strict=True), width)
+    _show_missing(zip(names, rows, strict=True), width)
 
 
 def _show_classes(evaluation: Evaluation) -> None:
@@ -194,11 +203,12 @@ def _draw(evaluation: Evaluation, path: Path) -> None:
     elif evaluation.task == "alpha":
         alphas = [float(row.at or 0.0) for row in evaluation.rows]
         axes = plots.plot_alpha(alphas, {"link prediction": _spread(evaluation.rows, "auroc")})
-    elif evaluation.task == "links":
+    elif evaluation.task in ("links", "patterns"):
         axes = plots.plot_roc(evaluation.curves["roc"])
     else:
         axes = plots.plot_precision_recall(evaluation.curves["precision_recall"])
-    plots.add_title(axes, TITLES[evaluation.task])
+    pattern = f": {evaluation.rows[0].pattern}" if evaluation.task == "patterns" else ""
+    plots.add_title(axes, TITLES[evaluation.task] + pattern)
     plots.save_picture(axes, path)
 
 

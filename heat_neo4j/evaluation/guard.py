@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.splits import EdgeSplit
 
 __all__ = ["LeakError", "check_method", "check_split", "untouched"]
@@ -55,12 +55,17 @@ def untouched(name: str, graph: Graph) -> Iterator[None]:
 
 
 def _count_edges(graph: Graph, pairs: NDArray[np.int64]) -> int:
-    """How many of the pairs are edges, in whichever direction an altered matrix may still have them."""
+    """How many of the pairs are edges or relationships, in whichever direction they may still be there."""
     if not len(pairs) or int(pairs.max()) >= graph.n_nodes:
         return 0
     u, v = pairs[:, 0], pairs[:, 1]
     links = graph.adjacency
-    return int(((np.asarray(links[u, v]) != 0) | (np.asarray(links[v, u]) != 0)).sum())
+    there = (np.asarray(links[u, v]) != 0) | (np.asarray(links[v, u]) != 0)
+    if graph.relationships is not None:
+        ends = np.column_stack((graph.relationships.source, graph.relationships.target)).astype(np.int64)
+        own, held_out = (np.sort(each, axis=1) @ (graph.n_nodes, 1) for each in (ends, pairs))
+        there |= np.isin(held_out, own)
+    return int(there.sum())
 
 
 def _graphs_within(value: object, depth: int, visited: set[int]) -> Iterator[Graph]:
@@ -104,6 +109,6 @@ def _arrays(value: Any) -> Iterator[NDArray[Any]]:
         yield from (value.indptr, value.indices, value.data)
     elif isinstance(value, np.ndarray):
         yield value
-    elif isinstance(value, dict):
-        for part in value.values():
+    elif isinstance(value, dict | Relationships):
+        for part in (value if isinstance(value, dict) else vars(value)).values():
             yield from _arrays(part)

@@ -38,7 +38,7 @@ from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 
-__all__ = ["Splitter", "evaluate_alpha", "evaluate_links", "evaluate_reconstruction"]
+__all__ = ["Splitter", "checked_split", "evaluate_alpha", "evaluate_links", "evaluate_reconstruction"]
 
 ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
 
@@ -122,7 +122,7 @@ def evaluate_links(
         return Evaluation("links", tuple(rows), seeds, sizes_of(graph), settings, tuple(notes), table.curves)
 
     for seed in seeds:
-        split = table.split(splitter, graph, share, seed)
+        split = checked_split(splitter, graph, share, seed, table.splits)
         own_rows.append(OwnRows(model, choose, choose_seconds, on_progress))
         scored = {**own_rows[-1].methods(combined=combined), **baselines}
         for done, (name, method) in enumerate(scored.items(), start=1):
@@ -189,7 +189,7 @@ def evaluate_alpha(
         raise EvaluationError("give each alpha once, and at least one")
     table = _Table(limits, on_progress)
     for seed in check_seeds(seeds):
-        split = table.split(splitter, graph, share, seed)
+        split = checked_split(splitter, graph, share, seed, table.splits)
         for alpha in alphas:
             method = _heat(clone(model).set_params(alpha=alpha), on_progress, f"alpha {alpha:g}")
             table.score_links(HEAT_ROW, method, split, seed, alpha)
@@ -200,6 +200,21 @@ def evaluate_alpha(
     note = f"best alpha by AUROC: {best.at:g} ({best.figures['auroc'].mean:.4f})"
     notes = (note, *table.notes(graph))
     return Evaluation("alpha", rows, tuple(seeds), sizes_of(graph), settings, notes, table.curves)
+
+
+def checked_split(
+    splitter: Splitter, graph: Graph, share: float, seed: int, noted: dict[str, list[Any]]
+) -> EdgeSplit:
+    """Return a checked split of the graph, and note its size and time."""
+    try:
+        split = splitter(graph, share, random_state=seed)
+    except ValueError as error:
+        raise EvaluationError(str(error)) from error
+    check_split(split)
+    noted.setdefault("test_edges", []).append(len(split.test_edges))
+    if split.since_text is not None:
+        noted.setdefault("since", []).append(split.since_text)
+    return split
 
 
 def _heat(model: HEAT, on_progress: Progress, name: str = HEAT_ROW) -> Method:
@@ -214,18 +229,6 @@ class _Table:
         self._limits, self._on_progress = limits, on_progress
         self.curves: dict[str, dict[str, Curve]] = {"roc": {}, "precision_recall": {}}
         self.splits: dict[str, list[Any]] = {}
-
-    def split(self, splitter: Splitter, graph: Graph, share: float, seed: int) -> EdgeSplit:
-        """Return a checked split of the graph, and note its size and time."""
-        try:
-            split = splitter(graph, share, random_state=seed)
-        except ValueError as error:
-            raise EvaluationError(str(error)) from error
-        check_split(split)
-        self.splits.setdefault("test_edges", []).append(len(split.test_edges))
-        if split.since_text is not None:
-            self.splits.setdefault("since", []).append(split.since_text)
-        return split
 
     def score_links(
         self, name: str, method: Method, split: EdgeSplit, seed: int, at: float | None = None

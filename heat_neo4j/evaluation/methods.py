@@ -25,24 +25,37 @@ from heat_neo4j.linkpred.baselines import (
 )
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without, link_probability
 from heat_neo4j.linkpred.combined_score import link_score
-from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
+from heat_neo4j.linkpred.pattern_baselines import (
+    directed_adamic_adar,
+    directed_paths_of_three,
+    items_alike,
+    pattern_svd,
+    popularity,
+)
+from heat_neo4j.linkpred.pattern_score import pattern_score
+from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, PairScorer
 from heat_neo4j.linkpred.tuning import Choice, choose_parameters
+from heat_neo4j.patterns import Pattern
 
 __all__ = [
     "COMBINED_ROW",
     "HEAT_ROW",
     "SEEDS",
+    "DirectedMethod",
     "EvaluationError",
     "Features",
     "Method",
     "OwnRows",
+    "PatternMethod",
     "ProbableScorer",
     "Unseeded",
     "check_seeds",
     "described",
     "feature_methods",
     "fit_heat",
+    "for_all_patterns",
     "link_methods",
+    "pattern_methods",
     "sizes_of",
 ]
 
@@ -60,6 +73,15 @@ Method = Callable[[Graph, int], PairScorer]
 """Called with the graph it may learn from and a seed; returns what scores its pairs of nodes.
 
 `BaselineUnavailableError` leaves the row empty but for its message.
+"""
+
+DirectedMethod = Callable[[Graph, int], DirectedScorer]
+"""A `Method` whose scorer tells the two ends of a pair apart, or can be asked of some pairs only."""
+
+PatternMethod = Callable[[Graph, int], Callable[[Pattern], DirectedScorer]]
+"""Called with the graph it may learn from and a seed; returns what gives the scorer of a pattern.
+
+`BaselineUnavailableError`, of either call, leaves the rows empty but for its message.
 """
 
 Features = Callable[[Graph, int], Array]
@@ -132,6 +154,39 @@ def link_methods(
     }
 
 
+def pattern_methods(
+    n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
+) -> dict[str, PatternMethod]:
+    """Return the baselines of links by pattern; parameters as for `link_methods`."""
+
+    def poincare(graph: Graph, seed: int) -> DirectedScorer:
+        return DistanceScorer(_poincare(graph, seed, n_components, on_progress))
+
+    own: dict[str, Callable[[Graph, Pattern], DirectedScorer]] = {
+        "popularity": popularity,
+        "directed Adamic-Adar": directed_adamic_adar,
+        "directed paths of three": directed_paths_of_three,
+        "SVD of the type": pattern_svd,
+        "item-based neighbours": items_alike,
+    }
+    methods: dict[str, PatternMethod] = {name: _of_pattern(score) for name, score in own.items()}
+    return methods | ({GENSIM_ROW: for_all_patterns(poincare)} if gensim else {})
+
+
+def for_all_patterns(method: DirectedMethod) -> PatternMethod:
+    """Return the method that scores pairs of every pattern alike."""
+
+    def scorers(graph: Graph, seed: int) -> Callable[[Pattern], DirectedScorer]:
+        scorer = method(graph, seed)
+        return lambda pattern: scorer
+
+    return scorers
+
+
+def _of_pattern(score: Callable[[Graph, Pattern], DirectedScorer]) -> PatternMethod:
+    return lambda graph, seed: partial(score, graph)
+
+
 def feature_methods(
     n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
 ) -> dict[str, Features]:
@@ -197,7 +252,19 @@ class OwnRows:
             return {HEAT_ROW: self._probable_distance, COMBINED_ROW: self._combined}
         return {HEAT_ROW: self._distance}
 
-    def _distance(self, graph: Graph, seed: int) -> PairScorer:
+    def of_patterns(self, *, combined: bool) -> dict[str, PatternMethod]:
+        """Return the rows of each pattern by name."""
+        rows: dict[str, PatternMethod] = {HEAT_ROW: for_all_patterns(self._distance)}
+        return rows | ({COMBINED_ROW: self._by_pattern} if combined else {})
+
+    def _by_pattern(self, graph: Graph, seed: int) -> Callable[[Pattern], DirectedScorer]:
+        try:
+            score = pattern_score([self._without(graph, seed)], graph)
+        except CalibrationError as error:
+            raise BaselineUnavailableError(str(error)) from error
+        return score.scorers(self._fit(graph, seed).embedding_, graph)
+
+    def _distance(self, graph: Graph, seed: int) -> DistanceScorer:
         return DistanceScorer(self._fit(graph, seed).embedding_)
 
     def _probable_distance(self, graph: Graph, seed: int) -> PairScorer:

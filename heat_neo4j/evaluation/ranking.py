@@ -34,6 +34,7 @@ __all__ = [
     "DEFAULT_LIMITS",
     "Limits",
     "PairFigures",
+    "finite",
     "link_auroc",
     "measure_links",
     "measure_reconstruction",
@@ -130,8 +131,8 @@ def measure_links(
     ValueError.
     """
     n = _checked_size(scorer, split.train)
-    edge_scores = _finite(scorer.pairs(split.test_edges))
-    other_scores = _finite(scorer.pairs(split.test_non_edges))
+    edge_scores = finite(scorer.pairs(split.test_edges))
+    other_scores = finite(scorer.pairs(split.test_non_edges))
     metrics = {
         "auroc": auroc(edge_scores, other_scores),
         "average_precision": average_precision(edge_scores, other_scores),
@@ -181,7 +182,7 @@ def measure_reconstruction(
     is_sampled = n > limits.exact_nodes
     if is_sampled and n_edges > limits.edges:
         edges = edges[np.sort(rng.choice(n_edges, limits.edges, replace=False))]
-    counter = ThresholdCounter(_finite(scorer.pairs(edges)))
+    counter = ThresholdCounter(finite(scorer.pairs(edges)))
     rankings, errors = sweep.rankings(None if is_sampled else counter)
     if is_sampled:
         _count_sample(scorer, graph, counter, limits.non_edges, rng)
@@ -219,7 +220,7 @@ class _Sweep:
         rows = max(_SCORES_PER_BLOCK // n, 1)
         for begin in range(0, n, rows):
             end = min(begin + rows, n)
-            block = _finite(self._scorer.rows(begin, end))
+            block = finite(self._scorer.rows(begin, end))
             others = []
             for u, scores in zip(range(begin, end), block, strict=True):
                 partners, is_open, is_other = self._candidates(u)
@@ -239,7 +240,7 @@ class _Sweep:
             chosen = np.sort(rng.choice(able, self._limits.nodes, replace=False))
         ranks = _Ranks()
         for u in chosen.tolist():
-            scores = _finite(self._scorer.rows(u, u + 1))[0]
+            scores = finite(self._scorer.rows(u, u + 1))[0]
             partners, _, is_other = self._candidates(u)
             ranks.add(scores[is_other], scores[partners])
         return ranks.means(), ranks.errors(able.size)
@@ -339,7 +340,7 @@ def _count_sample(
         codes = u * n + v
         positions = np.minimum(np.searchsorted(edges, codes), len(edges) - 1)
         drawn = np.flatnonzero((u != v) & (edges[positions] != codes))[:n_pairs]
-        counter.add(_finite(scorer.pairs(np.column_stack((u[drawn], v[drawn])))))
+        counter.add(finite(scorer.pairs(np.column_stack((u[drawn], v[drawn])))))
         n_pairs -= drawn.size
 
 
@@ -358,7 +359,8 @@ def _checked_size(scorer: PairScorer, graph: Graph) -> int:
     return graph.n_nodes
 
 
-def _finite(scores: Array) -> Array:
+def finite(scores: Array) -> Array:
+    """Return the scores; a ValueError if one is NaN or infinite."""
     if not np.isfinite(scores).all():
         raise ValueError("a scorer gave a score that is NaN or infinite")
     return scores

@@ -19,6 +19,9 @@ METRIC_NAMES: Mapping[str, str] = {
     "precision_at_10": "P@10",
     "precision_at_100": "P@100",
     "precision_at_1000": "P@1000",
+    "hits_at_10": "Hits@10",
+    "mean_reciprocal_rank": "MRR",
+    "direction_accuracy": "direction",
     "calibration_error": "ECE",
     "calibration_error_true_share": "ECE, true share",
     "f1_micro": "F1 micro",
@@ -66,11 +69,13 @@ class Row:
     at: float | None = None  # the share of the labels, or alpha
     is_ours: bool = False  # the estimator that is evaluated, or a variant; the others are baselines
     missing: str = ""  # why there are no figures
+    pattern: str = ""  # whose links are predicted, if the task goes by patterns
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         return {
             "method": self.method,
+            "pattern": self.pattern or None,
             "at": self.at,
             "is_ours": self.is_ours,
             "missing": self.missing,
@@ -88,10 +93,10 @@ class Trials:
     seconds: list[float] = field(default_factory=list)
     missing: str = ""
 
-    def row(self, method: str, at: float | None, *, is_ours: bool) -> Row:
+    def row(self, method: str, at: float | None, *, is_ours: bool, pattern: str = "") -> Row:
         """Return the row; a metric that a seed lacks is left out."""
         if self.missing:
-            return Row(method, at=at, is_ours=is_ours, missing=self.missing)
+            return Row(method, at=at, is_ours=is_ours, missing=self.missing, pattern=pattern)
         figures = {
             name: Figure(
                 tuple(metrics[name] for metrics in self.metrics),
@@ -100,12 +105,15 @@ class Trials:
             for name in self.metrics[0]
             if all(name in metrics for metrics in self.metrics)
         }
-        return Row(method, figures, tuple(self.seconds), at, is_ours)
+        return Row(method, figures, tuple(self.seconds), at, is_ours, pattern=pattern)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The table of one task: ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``."""
+    """The table of one task.
+
+    It is ``"links"``, ``"patterns"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
+    """
 
     task: str
     rows: tuple[Row, ...]
@@ -116,12 +124,12 @@ class Evaluation:
     # Of the first seed, by kind ("roc", "precision_recall") and method.
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
-    def row(self, method: str, at: float | None = None) -> Row:
+    def row(self, method: str, at: float | None = None, pattern: str = "") -> Row:
         """Return the row of a method; a KeyError if there is none."""
         for row in self.rows:
-            if (row.method, row.at) == (method, at):
+            if (row.method, row.at, row.pattern) == (method, at, pattern):
                 return row
-        raise KeyError(f"no row of {method!r} at {at}")
+        raise KeyError(f"no row of {method!r} at {at}" + (f" of {pattern}" if pattern else ""))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON can hold it, without the curves."""

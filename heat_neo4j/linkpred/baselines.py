@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 from sklearn.decomposition import TruncatedSVD
+from sklearn.utils.extmath import randomized_svd
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
@@ -23,11 +24,13 @@ __all__ = [
     "attribute_cosine",
     "attribute_svd",
     "degree_product",
+    "largest_singular",
     "paths_of_three",
     "poincare_embedding",
     "unit_rows",
 ]
 
+_POWER_ITERATIONS = 12
 _EPOCHS, _NEGATIVES = 50, 10  # of gensim's PoincareModel; Nickel and Kiela's 10 negatives
 
 
@@ -87,6 +90,18 @@ def adjacency_svd(graph: Graph, n_components: int) -> VectorScorer:
     start = np.linspace(1.0, 2.0, graph.n_nodes)
     values, vectors = eigsh(graph.adjacency, k=k, which="LM", v0=start)
     return VectorScorer(vectors, values)
+
+
+def largest_singular(
+    matrix: sparse.csr_array, rank: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return left vectors, the largest singular values, falling, and right vectors, as NumPy's SVD does.
+
+    By random projections with a fixed seed: Lanczos iterations fail where many values are equal, as they are
+    of a type that leads from each node to one other.
+    """
+    left, values, right = randomized_svd(matrix, rank, n_iter=_POWER_ITERATIONS, random_state=0)
+    return left, values, right
 
 
 def attribute_svd(graph: Graph, n_components: int, seed: int) -> NDArray[np.float64]:

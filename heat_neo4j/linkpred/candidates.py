@@ -79,6 +79,22 @@ class CandidatePairs:
         """Return which of `pairs`, shape (m, 2), are joined already."""
         return np.asarray(entries(self.joined, pairs) != 0.0)
 
+    def other_pairs(self, codes: NDArray[np.int64], wanted: int, generator: np.random.Generator) -> Rows:
+        """Draw so many pairs, none of them a node with itself or of `codes`, u N + v; they may come twice.
+
+        Where there are hardly any others, fewer.
+        """
+        found = np.empty((0, 2), dtype=np.int64)
+        for _ in range(20):
+            if len(found) >= wanted or not self.size:
+                break
+            drawn = np.column_stack(
+                [generator.choice(ends, size=wanted) for ends in (self.sources, self.targets)]
+            )
+            is_other = (drawn[:, 0] != drawn[:, 1]) & ~np.isin(drawn @ (len(self.is_source), 1), codes)
+            found = np.concatenate((found, drawn[is_other]))
+        return found[:wanted]
+
     def in_space(self, embedding: NDArray[np.float64]) -> Candidates:
         """Return the nodes with their points and roles, for a search of the nearest pairs."""
         spatial, time = columns_of(embedding, len(self.is_source))

@@ -8,12 +8,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import svds
 
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
+from heat_neo4j.linkpred.baselines import (
+    adamic_adar,
+    attribute_cosine,
+    largest_singular,
+    paths_of_three,
+    unit_rows,
+)
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
@@ -251,8 +256,9 @@ class PairFeatures:
         of_sources = _placed(unit_rows(scaled[sources]), sources, n)
         root = sparse.diags_array(1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1)))
         return {
+            # Of a source with a hub among its targets the sum of their rows is long: some are made at a time.
             "targets_related": Feature(
-                SparseProductScorer(sparse.csr_array(root @ out @ of_targets), of_targets)
+                SparseProductScorer(sparse.csr_array(root @ out), of_targets, middle=of_targets)
             ),
             "sources_related": Feature(
                 SparseProductScorer(of_sources, sparse.csr_array(out.T.tocsr() @ of_sources)), log=True
@@ -267,13 +273,10 @@ class PairFeatures:
             return {}
         root = [1.0 / np.sqrt(np.maximum(own.sum(axis=way), 1.0)) for way in (1, 0)]
         scaled = sparse.diags_array(root[0]) @ own @ sparse.diags_array(root[1])
-        start = np.linspace(1.0, 2.0, min(own.shape))
-        left, values, right = svds(sparse.csr_array(scaled), k=rank, v0=start)
-        falling = np.argsort(-values, kind="stable")
+        left, values, right = largest_singular(sparse.csr_array(scaled), rank)
         n = self._graph.n_nodes
         of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
-        of_source[sources] = (left * values)[:, falling]
-        of_target[targets] = right[falling].T
+        of_source[sources], of_target[targets] = left * values, right.T
         return {
             name: Feature(VectorScorer(of_source[:, low:high], other=of_target[:, low:high]))
             for name, low, high in _BANDS

@@ -382,9 +382,8 @@ def _sample(
         ends = np.sort(own, axis=1) @ (graph.n_nodes, 1)
         links = own[np.isin(ends, held)]
         links = links[:: max(-(-len(links) // FITTED_EDGES), 1)]
-        others = _other_pairs(
-            candidates.sources, candidates.targets, codes, graph.n_nodes, len(links), number
-        )
+        seed = [number, len(links), len(candidates.sources), len(candidates.targets)]
+        others = candidates.other_pairs(codes, _NEGATIVES * len(links), np.random.default_rng(seed))
         pairs = np.concatenate((links, others))
         of_link = features.of(pattern)
         values = [
@@ -412,25 +411,6 @@ def _sample(
         np.concatenate([each.one_way for each in parts]),
         np.concatenate([each.popularity for each in parts]),
     )
-
-
-def _other_pairs(
-    sources: Rows, targets: Rows, codes: NDArray[np.int64], n_nodes: int, n_links: int, number: int
-) -> Rows:
-    """Draw ten pairs of a pattern for each link, none of them a relationship of it or a node with itself.
-
-    Where there are hardly any others, fewer.
-    """
-    wanted = _NEGATIVES * n_links
-    generator = np.random.default_rng([number, n_links, len(sources), len(targets)])
-    found = np.empty((0, 2), dtype=np.int64)
-    for _ in range(20):
-        if len(found) >= wanted or not len(sources) or not len(targets):
-            break
-        drawn = np.column_stack([generator.choice(ends, size=wanted) for ends in (sources, targets)])
-        is_other = (drawn[:, 0] != drawn[:, 1]) & ~np.isin(drawn @ (n_nodes, 1), codes)
-        found = np.concatenate((found, drawn[is_other]))
-    return found[:wanted]
 
 
 def _direction_width(samples: Mapping[Pattern, _Sample]) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._kernels.sparse import sparse_products
+from heat_neo4j._kernels.sparse import path_products, sparse_products
 from heat_neo4j._kernels.sweeps import paired_excess
 from heat_neo4j.geometry.search import columns_of
 
@@ -25,8 +25,6 @@ __all__ = [
     "SparseProductScorer",
     "VectorScorer",
 ]
-
-_BLOCK_ROWS = 512  # of a product that are held at a time
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -137,16 +135,12 @@ class SparseProductScorer(DirectedScorer):
         """Return the scores of pairs, shape (m,)."""
         scores = np.empty(len(pairs))
         order = np.argsort(pairs[:, 0], kind="stable")
-        ends = pairs[order, 0]
-        starts = np.flatnonzero(np.diff(ends, prepend=-1))
-        nodes, starts = ends[starts], np.append(starts, len(order))
-        right = _parts(self._right)
-        for begin in range(0, len(nodes), _BLOCK_ROWS):
-            end = min(begin + _BLOCK_ROWS, len(nodes))
-            places = order[starts[begin] : starts[end]]
-            row = np.searchsorted(nodes[begin:end], pairs[places, 0])
-            left = _parts(self._rows(nodes[begin:end]))
-            scores[places] = sparse_products(*left, *right, row, pairs[places, 1])
+        u, v = (np.ascontiguousarray(ends) for ends in pairs[order].T)
+        left, right = _parts(self._left), _parts(self._right)
+        if self._middle is None:
+            scores[order] = sparse_products(*left, *right, u, v)
+        else:
+            scores[order] = path_products(*left, *_parts(self._middle), *right, self._right.shape[1], u, v)
         return scores
 
     def rows(self, begin: int, end: int) -> Array:
@@ -216,22 +210,31 @@ class VectorScorer(DirectedScorer):
         return type(self)(self._first[first], other=self._second[second])
 
 
-class EuclideanScorer(PairScorer):
-    """Minus the squared Euclidean distance of vectors of shape (N, K)."""
+class EuclideanScorer(DirectedScorer):
+    """Minus the squared Euclidean distance of vectors of shape (M, K) and (N, K), or the same ones."""
 
-    def __init__(self, vectors: Array) -> None:
-        self._vectors = np.asarray(vectors, dtype=np.float64)
-        self.n_nodes = len(self._vectors)
+    def __init__(self, vectors: Array, other: Array | None = None) -> None:
+        self._first = np.asarray(vectors, dtype=np.float64)
+        self._second = self._first if other is None else np.asarray(other, dtype=np.float64)
+        self.n_nodes = len(self._second)
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        difference = self._vectors[pairs[:, 0]] - self._vectors[pairs[:, 1]]
+        difference = self._first[pairs[:, 0]] - self._second[pairs[:, 1]]
         return np.asarray(-np.einsum("ij,ij->i", difference, difference))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
         total = np.zeros((end - begin, self.n_nodes))
-        for column in self._vectors.T:
-            difference = np.subtract.outer(column[begin:end], column)
+        for first, second in zip(self._first.T, self._second.T, strict=True):
+            difference = np.subtract.outer(first[begin:end], second)
             total -= difference * difference
         return total
+
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u)."""
+        return type(self)(self._second, self._first)
+
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        return type(self)(self._first[first], self._second[second])

@@ -60,6 +60,14 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),
     "trip": ("The whole trip, beside gensim", ((),)),
     "quality": ("AUROC on the three datasets", (("--live",),)),
+    "recommend": (
+        "Which movie a user rates next, which interface a class implements",
+        ((), ("--graph", "classes", "--seeds", "0", "--no-als")),
+    ),
+    "dirlink": (
+        "Directed links of Cora-ML and CiteSeer, and what each feature is good for",
+        ((), ("--protocol", "graph2gauss", "--splits", "3"), ("--splits", "3", "--times", "2", "--ablation")),
+    ),
 }
 """Module, title and the options of each of its runs."""
 

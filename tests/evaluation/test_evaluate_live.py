@@ -11,7 +11,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read import reader
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_links
+from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_patterns
 from heat_neo4j.graph import Graph
 from tests.support.commands import invoker
 from tests.support.live_graph import open_cypher, snapshot
@@ -51,9 +51,11 @@ def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(i
     document = json.loads(invoke("links", *NAMES, *QUICK, "--seeds", "2", "--no-baselines", "--json").stdout)
     assert snapshot(cypher) == before
     model = HEAT(2, walks_per_node=2, walk_length=8)
-    found = evaluate_links(store.read_graph(PROJECTION), model, seeds=(0, 1), methods={})
+    graph, pattern = store.read_graph(PROJECTION), f"{LABEL}-{TYPE}->{LABEL}"
+    found = evaluate_patterns(graph, model, seeds=(0, 1), methods={}, combined=False)
     row = document["methods"][0]
-    for name, figure in found.row("HEAT").figures.items():
+    assert row["pattern"] == pattern
+    for name, figure in found.row("HEAT", pattern=pattern).figures.items():
         assert row["metrics"][name]["values"] == list(figure.values)
 
 

@@ -50,15 +50,16 @@ def test_pairs_and_rows_are_what_they_are_by_hand(name: str) -> None:
 
 
 @pytest.mark.parametrize("middle", [None, STEPS])
-def test_blocks_of_rows_and_a_choice_of_nodes_score_the_same(
-    middle: sparse.csr_array | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pairs_rows_and_a_choice_of_nodes_score_the_same(middle: sparse.csr_array | None) -> None:
     pairs = RNG.integers(N, size=(300, 2))
     scorer = scorers.SparseProductScorer(STEPS, STEPS, middle)
     whole = scorer.pairs(pairs)
     np.testing.assert_array_equal(whole, scorer.rows(0, N)[pairs[:, 0], pairs[:, 1]])
-    monkeypatch.setattr(scorers, "_BLOCK_ROWS", 4)
-    np.testing.assert_array_equal(scorer.pairs(pairs), whole)
+    some = np.array([20, 3, 7, 11])
+    np.testing.assert_array_equal(
+        scorer.between(some, some[:3]).pairs(np.array([[0, 1], [3, 2]])),
+        scorer.pairs(np.array([[20, 3], [11, 7]])),
+    )
 
 
 @pytest.mark.parametrize(("short", "long"), [(0, 5), (1, 1), (1, 400), (3, 400), (30, 400), (400, 400)])
@@ -118,3 +119,12 @@ def test_a_choice_of_nodes_scores_as_all_do(kind: str, name: str) -> None:
     np.testing.assert_allclose(part.reversed().rows(0, len(second)), expected.T, atol=1e-7)
     u, v = np.divmod(np.arange(len(FIRST) * len(second)), len(second))
     np.testing.assert_allclose(part.pairs(np.column_stack((u, v))), expected.ravel(), atol=1e-7)
+
+
+def test_euclidean_scores_of_two_kinds_of_nodes_can_be_turned_round() -> None:
+    scorer = scorers.EuclideanScorer(VECTORS)
+    first, second = np.array([20, 3, 7]), np.array([5, 6])
+    part, expected = scorer.between(first, second), scorer.rows(0, N)[first][:, second]
+    np.testing.assert_array_equal(part.rows(0, 3), expected)
+    np.testing.assert_array_equal(part.reversed().rows(0, 2), expected.T)
+    np.testing.assert_allclose(part.pairs(np.array([[2, 1]])), expected[2, 1], atol=1e-12)

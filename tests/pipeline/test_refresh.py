@@ -415,8 +415,7 @@ def test_what_is_predicted_stays_so_over_refreshes_and_a_rollback(store, cypher,
 
     def check():
         rows = cypher(
-            "MATCH (a)-[p:FRESH_PREDICTED]->(b) "
-            "RETURN DISTINCT p.type AS type, a:RefreshAuthor AS by_author"
+            "MATCH (a)-[p:FRESH_PREDICTED]->(b) RETURN DISTINCT p.type AS type, a:RefreshAuthor AS by_author"
         )
         assert [dict(row) for row in rows] == [{"type": "REFRESH_WROTE", "by_author": True}]
 

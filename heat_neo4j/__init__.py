@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from heat_neo4j.local_server.server import LocalServer
     from heat_neo4j.pipeline.embed import embed, refresh
     from heat_neo4j.pipeline.job import Job, LinkOptions
+    from heat_neo4j.pipeline.link_questions import explain, recommend
 
 __version__ = "0.1.0"
 
@@ -40,9 +41,11 @@ _HOMES = {
     "WriteNames": "database.naming",
     "choose_parameters": "linkpred.tuning",
     "embed": "pipeline.embed",
+    "explain": "pipeline.link_questions",
     "fit_link_probability": "linkpred.calibration",
     "fit_link_score": "linkpred.pattern_score",
     "predict_links": "linkpred.prediction",
+    "recommend": "pipeline.link_questions",
     "refresh": "pipeline.embed",
 }
 
@@ -63,9 +66,11 @@ __all__ = [
     "__version__",
     "choose_parameters",
     "embed",
+    "explain",
     "fit_link_probability",
     "fit_link_score",
     "predict_links",
+    "recommend",
     "refresh",
 ]
 

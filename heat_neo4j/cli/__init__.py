@@ -20,6 +20,8 @@ COMMANDS = {
     "evaluate": "Measure an embedding on your graph, beside simpler methods.",
     "explore": "Make a web page of the disk to walk in.",
     "neighbours": "List the nodes nearest to one.",
+    "recommend": "List the likeliest links that one node lacks.",
+    "explain": "Say why one node would be linked to another.",
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Make, look at or drop the vector index of a published model.",
     "runs": "List the runs in the database, or show one.",

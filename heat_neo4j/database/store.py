@@ -288,6 +288,18 @@ class Neo4jStore:
             exact=exact,
         )
 
+    def find_node(self, node: str, *, model: str = "heat", labels: Sequence[str] | None = None) -> str:
+        """Return the element id of a node by the value of its key, as `neighbours` finds it.
+
+        Parameters are those of `neighbours`; an element id, there or not, is returned as it is.
+
+        Raises
+        ------
+        ProjectionError
+            If the model is not published, or there is not exactly one node of that key.
+        """
+        return find_node(self._connection, published_nodes(self._connection, model), node, labels)
+
     def index_status(self, model: str = "heat") -> IndexStatus:
         """Return what there is of the vector index of a model's published coordinates.
 

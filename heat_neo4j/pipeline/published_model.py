@@ -22,6 +22,7 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
+from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.splits import split_edges
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "read_links",
     "read_predicted",
     "read_published",
+    "read_score",
     "texts",
 ]
 
@@ -185,6 +187,24 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> N
     if links is None or not links.source.size:
         raise ProjectionError(f"model {published.run.model!r} has no predicted links: run `heat links`")
     return np.stack((links.source, links.target), axis=1)[:most]
+
+
+def read_score(store: Neo4jStore, published: PublishedModel) -> PatternScore | None:
+    """Return what gives links of a published model their probability; None if no run has fitted it.
+
+    It is that of the run whose links are published, if it predicted them from these coordinates. A run's node
+    that has been changed, and says what no run could have had, is a ProjectionError.
+    """
+    books, run = store.bookkeeping(), published.run
+    of_links = (books.published(run.model).get("linkRun"), run.run_id)
+    runs = (each for each in books.runs_of(run.model) if (each.run_id, each.previous_run) == of_links)
+    for each in (*runs, run):
+        if "link_score" in each.parameters:
+            try:
+                return PatternScore.from_dict(each.parameters["link_score"])
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise each.damage("parameters") from error
+    return None
 
 
 def embed_in_plane(

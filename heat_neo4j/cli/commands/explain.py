@@ -1,0 +1,148 @@
+"""``heat explain``: why two nodes would be linked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from heat_neo4j.cli.arguments import made
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import Decorator, model_options, option, setting_options, stack
+from heat_neo4j.cli.output import (
+    Reporter,
+    facts,
+    format_seconds,
+    headed,
+    plural,
+    print_line,
+    printed_as_json,
+    table,
+)
+
+if TYPE_CHECKING:
+    from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship
+    from heat_neo4j.linkpred.explanation import Way
+    from heat_neo4j.pipeline.link_questions import Explanation
+
+__all__ = ["explain"]
+
+EXAMPLE = """
+heat explain u5 m7
+heat explain Ann Alien --predict 'Person-ACTED_IN->Movie' --label Person --target-label Movie
+"""
+
+WHICH = "Which link"
+_SMALL = 0.01  # log odds; what adds less is put together
+which_options: Decorator[Any] = stack(
+    option("--predict", "pattern", heading=WHICH, metavar="PATTERN",
+           help="Its pattern, such as 'User-RATED->Movie'.  [default: the one that the labels allow]"),
+    option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
+           help="The nodes have this label; repeat for more.  [default: those of the run]"),
+    option("--target-label", "target_labels", heading=WHICH, multiple=True, metavar="LABEL",
+           help="TARGET has this label, and --label is for SOURCE."),
+    option("--counterfactual", heading=WHICH, is_flag=True,
+           help="Find the one or two relationships without which it is least likely: two trainings."),
+)  # fmt: skip
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@click.argument("source", metavar="SOURCE")
+@click.argument("target", metavar="TARGET")
+@which_options
+@setting_options("heat.n_threads")
+@model_options
+def explain(source: str, target: str, pattern: str | None, **options: Any) -> None:
+    """Say why one node would be linked to another.
+
+    What each part of the published model's score adds to the link's log odds, and what the two nodes share.
+    SOURCE and TARGET are element ids, or values of their keys, as for `heat neighbours`.
+    """
+    from heat_neo4j.patterns import check_pattern
+    from heat_neo4j.pipeline import link_questions
+
+    pattern = None if pattern is None else made(check_pattern, spec=pattern)
+    fields = {name: options[name] for name in ("counterfactual", "model", "n_threads")}
+    fields |= {name: list(options[name]) or None for name in ("labels", "target_labels")}
+    with open_store(options) as store, Reporter() as progress:
+        found = link_questions.explain(store, source, target, pattern=pattern, **fields, on_progress=progress)
+    if printed_as_json(found.to_dict()):
+        return
+    facts(_summary(found))
+    _print_contributions(found)
+    facts(_shared(found))
+    if found.counterfactual is not None:
+        facts(_without(found, found.counterfactual))
+    elif options["counterfactual"]:
+        facts([("Without", "the two have no other relationships")])
+    facts(("Note", note) for note in found.notes)
+
+
+def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
+    link, names = found.link, found.names
+    source, target = names[link.source], names[link.target]
+    chance = "" if link.probability is None else f": probability {link.probability:.4f}"
+    yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
+    yield from headed("Joined", (f"{source} {tie} {target}" for tie in link.joined))
+    if link.direction is not None:
+        yield "Direction", f"{link.direction:.0%} that a link of the two leads this way"
+    radii = f"{source} {link.source_radius:.3f}, {target} {link.target_radius:.3f}"
+    yield "Where", f"distance {link.distance:.3f}; from the centre: {radii}"
+
+
+def _print_contributions(found: Explanation) -> None:
+    from heat_neo4j.linkpred.explanation import MEANINGS
+
+    link = found.link
+    if link.log_odds is None:
+        return
+    large = [part for part in link.contributions if abs(part.log_odds) >= _SMALL]
+    rows = [(MEANINGS.get(part.feature, part.feature), part.log_odds) for part in large]
+    small = link.log_odds - sum(part.log_odds for part in large)
+    rows += [(f"all others ({len(link.contributions) - len(large)})", small), ("together", link.log_odds)]
+    print_line()
+    table(("LOG ODDS", "FOR"), [(f"{value:+8.3f}", name) for name, value in rows])
+    print_line()
+
+
+def _shared(found: Explanation) -> Iterator[tuple[str, str]]:
+    link = found.link
+    yield from headed("In common", _ways(found, link.shared, link.n_shared, "neighbour"))
+    yield from headed("Paths", _ways(found, link.paths, link.n_paths, "path"))
+    attributes = [f"{each.name} ({plural(each.nodes, 'node')})" for each in link.attributes]
+    if link.n_attributes > len(attributes):
+        attributes.append(f"and {link.n_attributes - len(attributes):,} more")
+    yield "Attributes", ", ".join(attributes) or "none alike"
+
+
+def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Iterator[str]:
+    names, link = found.names, found.link
+    for way in ways:
+        stops = (*way.nodes, link.target)
+        text = names[link.source]
+        for step, stop in zip(way.steps, stops, strict=True):
+            text += f" {' '.join(map(str, step))} {names[stop]}"
+        yield f"{text}  ({plural(way.degrees[0], 'neighbour')})" if len(way.nodes) == 1 else text
+    if count > len(ways):
+        yield f"and {plural(count - len(ways), f'more {noun}')}"
+    if not count:
+        yield f"no {noun}"
+
+
+def _without(found: Explanation, effect: Counterfactual) -> Iterator[tuple[str, str]]:
+    def named(each: Relationship) -> str:
+        return f"{found.names[each.source]} -{each.type}-> {found.names[each.target]}"
+
+    before = effect.placed_before
+    for place, each in enumerate(effect.placed):
+        change = f"probability {before:.4f} -> {each.probability:.4f}"
+        yield "" if place else "Without", f"{change}  {' and '.join(map(named, each.without))}"
+    looked_at = f"{effect.n_looked_at:,} of {plural(effect.n_relationships, 'relationship')}"
+    yield "", f"(the two placed anew; {looked_at} looked at)"
+    if effect.trained_before is None or effect.trained_after is None:
+        yield "Trained anew", "without it nothing is left to learn from"
+        return
+    change = f"probability {effect.trained_before:.4f} -> {effect.trained_after:.4f}"
+    yield "Trained anew", f"{change} without the first (two trainings, {format_seconds(effect.seconds)})"

@@ -1,0 +1,112 @@
+"""Recommendations: whom one node is likeliest to be linked with, of all that a pattern allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
+from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
+from heat_neo4j.patterns import Pattern
+
+__all__ = ["Recommended", "likeliest_partners", "patterns_at"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Recommended:
+    """The likeliest partners of a node in a pattern, the likeliest first.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        What would join them.
+    reverse : bool
+        Whether the partners are sources, and the node is the target.
+    partner : int64 array of shape (K,)
+        Rows of the graph.
+    distance : float64 array of shape (K,)
+        Hyperbolic distance; rising if there is no probability.
+    probability : float64 array of shape (K,), optional
+        Falling; None without a score.
+    n_candidates : int
+        Of how many they are the likeliest.
+    """
+
+    pattern: Pattern
+    reverse: bool
+    partner: Rows
+    distance: Array
+    probability: Array | None
+    n_candidates: int
+
+    def chance(self, place: int) -> float | None:
+        """Return the probability of one of them, None without a score."""
+        return None if self.probability is None else float(self.probability[place])
+
+
+def patterns_at(
+    graph: Graph, patterns: Sequence[Pattern], row: int, *, reverse: bool = False
+) -> tuple[Pattern, ...]:
+    """Return those of the patterns of which a node may be the source, or if `reverse` the target."""
+    return tuple(pattern for pattern in patterns if ends_of(graph, pattern)[int(reverse)][row])
+
+
+def _scorers(
+    score: PatternScore | None, embedding: Array, graph: Graph
+) -> Callable[[Pattern | None], DirectedScorer]:
+    """Return what gives the scorer of a pattern: of the score, or else minus the distance."""
+    if score is not None:
+        return score.scorers(embedding, graph)
+    by_distance = DistanceScorer(embedding)
+    return lambda pattern: by_distance
+
+
+@one_blas_thread()
+def likeliest_partners(
+    embedding: Array,
+    graph: Graph,
+    patterns: Sequence[Pattern],
+    row: int,
+    k: int = 10,
+    *,
+    reverse: bool = False,
+    score: PatternScore | None = None,
+) -> list[Recommended]:
+    """Return for each pattern the `k` likeliest partners of a node, of all that are not joined to it so yet.
+
+    `row` is a row of the graph and of `embedding`, points of the hyperboloid, shape (N, d + 1). Without a
+    score the nearest are the likeliest. With `reverse` the node is the target. Of equal ones the lower row
+    comes first.
+    """
+    check_integer("k", k, minimum=1)
+    scorers = _scorers(score, embedding, graph)
+    found = []
+    for pattern in patterns:
+        candidates = candidate_pairs(graph, pattern)
+        own, others = np.array([row]), candidates.sources if reverse else candidates.targets
+        others = others[candidates.allowed(own, others, reverse=reverse)[0]]
+        scorer = scorers(pattern).reversed() if reverse else scorers(pattern)
+        scores = scorer.between(own, others).rows(0, 1)[0]
+        best = np.argsort(-scores, kind="stable")[:k]
+        found.append(
+            Recommended(
+                pattern,
+                reverse,
+                others[best],
+                pair_distances(embedding, np.column_stack((np.full(len(best), row), others[best]))),
+                None if score is None else score.probability(scores[best]),
+                len(others),
+            )
+        )
+    return found

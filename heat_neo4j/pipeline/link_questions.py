@@ -1,0 +1,338 @@
+"""Questions about links of a published model: whom a node is likeliest linked with, and why two would be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship, find_counterfactual
+from heat_neo4j.linkpred.explanation import MEANINGS, LinkExplanation, Way, explain_pair
+from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
+from heat_neo4j.patterns import Pattern
+from heat_neo4j.pipeline.published_model import (
+    PublishedModel,
+    model_of,
+    node_names,
+    read_published,
+    read_score,
+)
+
+__all__ = ["Explanation", "Recommendations", "explain", "recommend"]
+
+_NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
+_NO_REASONS = "the model has no link probability, which could be explained: `heat links` fits one"
+_JOINED = "they are joined already, and the score sees that: it would be lower for two like them that are not"
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """The likeliest links of one node, by pattern."""
+
+    published: PublishedModel
+    names: Sequence[str]  # of all nodes of the graph
+    row: int  # of the node
+    reverse: bool  # whether the node is the target
+    patterns: tuple[Recommended, ...]
+    notes: tuple[str, ...]  # what differs from the published run, one line each
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recommendations as JSON data."""
+        return {
+            **_origin(self.published),
+            "node": _node(self, self.row),
+            "reverse": self.reverse,
+            "patterns": [
+                {
+                    "pattern": str(each.pattern),
+                    "candidates": each.n_candidates,
+                    "links": [
+                        {
+                            "rank": place + 1,
+                            **_node(self, row),
+                            "probability": each.chance(place),
+                            "distance": float(each.distance[place]),
+                        }
+                        for place, row in enumerate(each.partner.tolist())
+                    ],
+                }
+                for each in self.patterns
+            ],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a link has its probability."""
+
+    published: PublishedModel
+    names: Sequence[str]  # of all nodes of the graph
+    link: LinkExplanation
+    counterfactual: Counterfactual | None  # None if it was not asked for, or the two have no relationships
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON data."""
+        link, names = self.link, self.names
+
+        def way(each: Way) -> dict[str, Any]:
+            return {
+                "nodes": [names[row] for row in each.nodes],
+                "steps": [[str(tie) for tie in step] for step in each.steps],
+                "degrees": list(each.degrees),
+            }
+
+        return {
+            **_origin(self.published),
+            "pattern": str(link.pattern),
+            "source": {**_node(self, link.source), "radius": link.source_radius},
+            "target": {**_node(self, link.target), "radius": link.target_radius},
+            "distance": link.distance,
+            "probability": link.probability,
+            "log_odds": link.log_odds,
+            "contributions": [
+                {**part._asdict(), "meaning": MEANINGS.get(part.feature, part.feature)}
+                for part in link.contributions
+            ],
+            "direction": link.direction,
+            "joined": [str(tie) for tie in link.joined],
+            "shared_neighbours": {"count": link.n_shared, "first": list(map(way, link.shared))},
+            "paths_of_three": {"count": link.n_paths, "first": list(map(way, link.paths))},
+            "shared_attributes": {
+                "count": link.n_attributes,
+                "first": [each._asdict() for each in link.attributes],
+            },
+            "counterfactual": None if self.counterfactual is None else self._without(self.counterfactual),
+            "notes": list(self.notes),
+        }
+
+    def _without(self, found: Counterfactual) -> dict[str, Any]:
+        def relationship(each: Relationship) -> dict[str, Any]:
+            ends = {"source": self.names[each.source], "target": self.names[each.target]}
+            return {"type": each.type, **ends}
+
+        return {
+            "relationships": found.n_relationships,
+            "looked_at": found.n_looked_at,
+            "placed_before": found.placed_before,
+            "placed": [
+                {"without": list(map(relationship, each.without)), "probability": each.probability}
+                for each in found.placed
+            ],
+            "trained_before": found.trained_before,
+            "trained_after": found.trained_after,
+            "seconds": found.seconds,
+        }
+
+
+def recommend(
+    store: Neo4jStore,
+    node: str,
+    k: int = 10,
+    *,
+    patterns: Sequence[str | Sequence[str]] = (),
+    reverse: bool = False,
+    model: str = "heat",
+    labels: Sequence[str] | None = None,
+    on_progress: Progress = no_progress,
+) -> Recommendations:
+    """Return the likeliest links of one node by the published score, of all that the graph lacks.
+
+    Not only the links that are written: every pair that a pattern allows is looked at.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    node : str
+        Element id of the node, or the value of its key.
+    k : int
+        How many of each pattern, 1 or more.
+    patterns : sequence of str or of (source label, type, target label), optional
+        What to predict, such as ``"User-RATED->Movie"``; all that the node's labels allow if not given.
+    reverse : bool
+        Whether the node is the target: who would link to it?
+    model : str
+        Name of the published model.
+    labels : sequence of str, optional
+        Labels that a node found by its key may have; those of the run if not given.
+    on_progress : callable
+        Told about the stages of reading.
+
+    Returns
+    -------
+    Recommendations
+        A model without a link probability gives the nearest, and a note.
+
+    Raises
+    ------
+    ValueError
+        If `k` is below 1.
+    ProjectionError
+        If the model is not published; the node is not there, not the only one or without coordinates; or a
+        pattern is not in the graph, or none that the node's labels allow.
+    """
+    published, score = _read(store, model, on_progress)
+    row = _row_of(store, published, node, labels)
+    chosen = _patterns(published.graph, patterns)
+    allowed = patterns_at(published.graph, chosen, row, reverse=reverse)
+    if not allowed:
+        raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
+    found = likeliest_partners(
+        published.embedding, published.graph, allowed, row, k, reverse=reverse, score=score
+    )
+    notes = published.notes if score is not None else (*published.notes, _NO_SCORE)
+    return Recommendations(published, node_names(store, published), row, reverse, tuple(found), notes)
+
+
+def explain(
+    store: Neo4jStore,
+    source: str,
+    target: str,
+    *,
+    pattern: str | Sequence[str] | None = None,
+    counterfactual: bool = False,
+    model: str = "heat",
+    labels: Sequence[str] | None = None,
+    target_labels: Sequence[str] | None = None,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> Explanation:
+    """Explain a link by the published score: what each feature adds, and what the two nodes share.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    source, target : str
+        Element ids of the nodes, or the values of their keys. They may be joined already.
+    pattern : str or (source label, type, target label), optional
+        Of the link, such as ``"User-RATED->Movie"``; needed where the nodes' labels allow several.
+    counterfactual : bool
+        Whether to find which one or two relationships of the two, taken away, lower the probability most. It
+        takes two trainings.
+    model : str
+        Name of the published model.
+    labels, target_labels : sequence of str, optional
+        Labels that the source, or the target, may have if found by its key; those of the run if not given.
+    n_threads : int, optional
+        Threads of the trainings; all cores when None.
+    on_progress : callable
+        Told about the stages of reading and of the counterfactual.
+
+    Returns
+    -------
+    Explanation
+
+    Raises
+    ------
+    ProjectionError
+        If the model is not published or, for a counterfactual, has no link probability; a node is not there,
+        not the only one or without coordinates; both are the same; or the pattern is not in the graph, or not
+        exactly one is left that the nodes' labels allow.
+    """
+    published, score = _read(store, model, on_progress)
+    graph = published.graph
+    pair = (
+        _row_of(store, published, source, labels),
+        _row_of(store, published, target, labels if target_labels is None else target_labels),
+    )
+    if pair[0] == pair[1]:
+        raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
+    chosen = _the_pattern(graph, pattern, source, target, pair)
+    link = explain_pair(published.embedding, graph, chosen, pair, score)
+    notes = published.notes if score is not None else (*published.notes, _NO_REASONS)
+    if link.joined:
+        notes = (*notes, _JOINED)
+    found = None
+    if counterfactual:
+        if score is None:
+            raise ProjectionError(f"no counterfactual: {_NO_REASONS}")
+        trainer = model_of(published.run).set_params(n_threads=n_threads)
+        found = find_counterfactual(
+            trainer, published.embedding, graph, score, chosen, pair, on_progress=on_progress
+        )
+    return Explanation(published, node_names(store, published), link, found, notes)
+
+
+def _read(store: Neo4jStore, model: str, on_progress: Progress) -> tuple[PublishedModel, PatternScore | None]:
+    published = read_published(store, model, on_progress=on_progress)
+    return published, read_score(store, published)
+
+
+def _row_of(store: Neo4jStore, published: PublishedModel, node: str, labels: Sequence[str] | None) -> int:
+    element_id = store.find_node(node, model=published.run.model, labels=labels)
+    try:
+        return published.graph.node_ids.index(element_id)
+    except ValueError:
+        raise ProjectionError(
+            f"node {node!r} has no coordinates of model {published.run.model!r}: it is newer than the run, "
+            "not of its projection, or not there; `heat refresh` places new nodes"
+        ) from None
+
+
+def _patterns(graph: Graph, specs: Sequence[str | Sequence[str]]) -> tuple[Pattern, ...]:
+    try:
+        return patterns_of(graph, specs)
+    except ValueError as error:
+        raise ProjectionError(str(error)) from error
+
+
+def _the_pattern(
+    graph: Graph, spec: str | Sequence[str] | None, source: str, target: str, pair: tuple[int, int]
+) -> Pattern:
+    """Return the one pattern that the labels of two nodes allow."""
+    specs = () if spec is None else (spec,)
+    chosen = _patterns(graph, specs)
+    allowed = patterns_at(graph, patterns_at(graph, chosen, pair[0]), pair[1], reverse=True)
+    if len(allowed) == 1:
+        return allowed[0]
+    if not allowed:
+        raise _no_pattern(graph, source, pair[0], chosen, specs, to=(target, pair[1]))
+    several = ", ".join(map(str, allowed))
+    raise ProjectionError(f"a link from {source!r} to {target!r} may be of {several}: name one (--predict)")
+
+
+def _no_pattern(
+    graph: Graph,
+    node: str,
+    row: int,
+    chosen: Sequence[Pattern],
+    specs: Sequence[Any],
+    *,
+    reverse: bool = False,
+    to: tuple[str, int] | None = None,
+) -> ProjectionError:
+    """Return the error for nodes that can have no link of the patterns."""
+    which = " or ".join(map(str, chosen)) if specs else "any pattern of the model"
+    if to is not None:
+        ends = f"{node!r} ({_labels(graph, row)}) to {to[0]!r} ({_labels(graph, to[1])})"
+        return ProjectionError(f"no link of {which} leads from {ends}: give the nodes the other way round?")
+    role, advice = ("target", "without --to") if reverse else ("source", "with --to")
+    return ProjectionError(
+        f"{node!r} ({_labels(graph, row)}) is no {role} of {which}: ask {advice} for the other direction"
+    )
+
+
+def _labels(graph: Graph, row: int) -> str:
+    return ", ".join(label for label, carries in graph.labels.items() if carries[row]) or "without a label"
+
+
+def _origin(published: PublishedModel) -> dict[str, Any]:
+    return {"model": published.run.model, "run": published.run.run_id}
+
+
+def _node(answer: Recommendations | Explanation, row: int) -> dict[str, Any]:
+    graph = answer.published.graph
+    return {
+        "element_id": graph.node_ids[row],
+        "labels": [label for label, carries in graph.labels.items() if carries[row]],
+        "name": answer.names[row],
+    }

@@ -1,0 +1,320 @@
+"""Recommendations, explanations and counterfactuals of links, beside what slow Python makes of them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.geometry.hyperboloid import pair_distances, radius
+from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.linkpred.calibration import embed_without
+from heat_neo4j.linkpred.counterfactual import Relationship, find_counterfactual, without
+from heat_neo4j.linkpred.explanation import MEANINGS, explain_pair
+from heat_neo4j.linkpred.features import FEATURES
+from heat_neo4j.linkpred.pattern_score import pattern_score
+from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
+from heat_neo4j.patterns import Pattern
+from heat_neo4j.pipeline import link_questions
+from heat_neo4j.pipeline.published_model import read_score
+
+RATED, FOLLOWS = Pattern("User", "RATED", "Movie"), Pattern("User", "FOLLOWS", "User")
+USERS, MOVIES = 24, 16
+N = USERS + MOVIES
+
+
+@pytest.fixture(scope="module")
+def graph():
+    """Users of two tastes, who rate movies and follow each other; movies have a genre."""
+    draw = np.random.default_rng(3)
+    taste = draw.integers(0, 2, N)
+    chance = np.where(taste[:, None] == taste, 0.5, 0.08)
+    yes = draw.random((N, N)) < chance
+    np.fill_diagonal(yes, False)
+    rated, follows = np.zeros((N, N), bool), np.zeros((N, N), bool)
+    rated[:USERS, USERS:] = yes[:USERS, USERS:]
+    follows[:USERS, :USERS] = yes[:USERS, :USERS] & (draw.random((USERS, USERS)) < 0.4)
+    is_movie = np.arange(N) >= USERS
+    genres = np.column_stack((is_movie & (taste == 0), is_movie & (taste == 1), is_movie * 2.5))
+    return Graph(
+        sparse.csr_array((rated | follows).astype(float) + follows),  # what two follow weighs 2
+        attributes=genres.astype(float),
+        attribute_names=("genre=a", "genre=b", "long"),
+        labels={"User": ~is_movie, "Movie": is_movie},
+        relationships=Relationships.from_pairs({"RATED": rated.nonzero(), "FOLLOWS": follows.nonzero()}),
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HEAT(n_components=3, walks_per_node=4, walk_length=20, random_state=0, n_threads=1)
+
+
+@pytest.fixture(scope="module")
+def points(model, graph):
+    return model.fit(graph).embedding_
+
+
+@pytest.fixture(scope="module")
+def score(model, graph):
+    return pattern_score([embed_without(model, graph)], graph)
+
+
+def joined(graph, kind, a, b):
+    source, target = graph.relationships.of(kind)
+    return bool(((source == a) & (target == b)).any())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "row", "reverse"), [(RATED, 2, False), (RATED, 30, True), (FOLLOWS, 5, True)]
+)
+@pytest.mark.parametrize("scored", [True, False])
+def test_the_likeliest_partners_are_the_best_of_all_that_are_not_joined(
+    graph, points, score, pattern, row, reverse, scored
+):
+    (found,) = likeliest_partners(
+        points, graph, [pattern], row, 6, reverse=reverse, score=score if scored else None
+    )
+    others = range(USERS) if reverse or pattern is FOLLOWS else range(USERS, N)
+    pairs = [(other, row) if reverse else (row, other) for other in others]
+    pairs = np.array(
+        [
+            (a, b)
+            for a, b in pairs
+            if a != b and not joined(graph, pattern.type, a, b) and not joined(graph, pattern.type, b, a)
+        ]
+    )
+    distance = pair_distances(points, pairs)
+    odds = score.scorers(points, graph)(pattern).pairs(pairs) if scored else -distance
+    best = np.argsort(-odds, kind="stable")[:6]
+    assert found.n_candidates == len(pairs) > 6
+    assert found.partner.tolist() == pairs[best, 0 if reverse else 1].tolist()
+    np.testing.assert_allclose(found.distance, distance[best])
+    if scored:
+        np.testing.assert_allclose(found.probability, score.probability(odds[best]), rtol=1e-9)
+    else:
+        assert found.probability is None
+        assert found.chance(0) is None
+
+
+def test_a_node_that_is_linked_with_all_has_no_recommendation(points, score, graph):
+    every = np.arange(USERS, N)
+    full = Relationships.from_pairs({"RATED": (np.zeros(MOVIES, int), every)})
+    adjacency = sparse.csr_array((np.ones(MOVIES), (full.source, full.target)), shape=(N, N))
+    (found,) = likeliest_partners(
+        points, Graph(adjacency, labels=graph.labels, relationships=full), [RATED], 0, score=score
+    )
+    assert (len(found.partner), found.n_candidates, len(found.probability)) == (0, 0, 0)
+
+
+def test_labels_say_which_patterns_a_node_allows(graph):
+    assert patterns_at(graph, (RATED, FOLLOWS), 0) == (RATED, FOLLOWS)
+    assert patterns_at(graph, (RATED, FOLLOWS), 0, reverse=True) == (FOLLOWS,)
+    assert patterns_at(graph, (RATED, FOLLOWS), 30) == ()
+
+
+@pytest.mark.parametrize("pattern", [RATED, FOLLOWS])
+def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
+    pair = (2, 30 if pattern is RATED else 7)
+    link = explain_pair(points, graph, pattern, pair, score)
+    base, *others = link.contributions
+    assert base.feature == "base"
+    sizes = [abs(part.log_odds) for part in others]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(part.log_odds for part in link.contributions) == pytest.approx(link.log_odds, abs=1e-12)
+    assert link.probability == pytest.approx(1 / (1 + np.exp(-link.log_odds)))
+    assert (link.direction is None) == (pattern is RATED)
+    if link.direction is not None:
+        back = explain_pair(points, graph, pattern, pair[::-1], score)
+        assert link.direction + back.direction == pytest.approx(1)
+    assert [link.source_radius, link.target_radius] == radius(points[list(pair)]).tolist()
+    assert set(MEANINGS) == {"base", *FEATURES, "direction"}
+
+
+def arrows(graph, a, b, kinds=("FOLLOWS", "RATED")):
+    ways = [(kind, f"-{kind}->", a, b) for kind in kinds] + [(kind, f"<-{kind}-", b, a) for kind in kinds]
+    return {text for kind, text, first, second in ways if joined(graph, kind, first, second)}
+
+
+def test_what_two_nodes_share_is_found_the_rarest_first(graph, points):
+    n_shared = n_paths = 0
+    for pair in ((2, 30), (0, 25), (7, 3), (5, 30)):
+        pattern = RATED if pair[1] >= USERS else FOLLOWS
+        link = explain_pair(points, graph, pattern, pair)
+        assert (link.probability, link.log_odds, link.contributions) == (None, None, ())
+        near = [set(np.flatnonzero(graph.adjacency[[row]].toarray()[0])) for row in pair]
+        common = sorted(near[0] & near[1], key=lambda row: (graph.degrees[row], row))
+        assert [way.nodes for way in link.shared] == [(row,) for row in common[:10]]
+        assert link.n_shared == len(common)
+        assert {str(tie) for tie in link.joined} == arrows(graph, *pair)
+        kinds = [pattern.type]
+        degree = [
+            sum(bool(arrows(graph, row, other, kinds)) for other in range(N) if other != row)
+            for row in range(N)
+        ]
+        paths = [
+            (degree[a] * degree[b], a, b)
+            for a in range(N)
+            for b in range(N)
+            if len({*pair, a, b}) == 4
+            and all(arrows(graph, *step, kinds) for step in ((pair[0], a), (a, b), (b, pair[1])))
+        ]
+        assert [way.nodes for way in link.paths] == [tuple(path[1:]) for path in sorted(paths)[:10]]
+        assert link.n_paths == len(paths)
+        n_shared, n_paths = n_shared + len(common), n_paths + len(paths)
+        for ways, names in ((link.shared, ("FOLLOWS", "RATED")), (link.paths, kinds)):
+            for way in ways:
+                stops = (pair[0], *way.nodes, pair[1])
+                for step, a, b in zip(way.steps, stops[:-1], stops[1:], strict=True):
+                    assert {str(tie) for tie in step} == arrows(graph, a, b, names)
+    assert min(n_shared, n_paths) > 3
+
+
+def test_shared_attributes_are_those_with_the_same_value(graph, points):
+    values = np.asarray(graph.attributes)
+    one, other = (int(row) for row in np.flatnonzero(values[:, 0])[:2])
+    link = explain_pair(points, graph, FOLLOWS, (one, other))
+    counts = np.count_nonzero(values, axis=0)
+    assert link.attributes == (("genre=a", counts[0]), ("long", MOVIES))
+    assert explain_pair(points, graph, RATED, (0, one)).attributes == ()
+
+
+def test_a_relationship_goes_with_its_part_of_the_weight(graph):
+    kinds = {"A": ([0, 1], [1, 2]), "B": ([1], [0])}
+    small = Graph(
+        sparse.csr_array(np.array([[0, 6.0, 0], [6.0, 0, 2.0], [0, 2.0, 0]])),
+        relationships=Relationships.from_pairs(
+            {name: tuple(map(np.array, ends)) for name, ends in kinds.items()}
+        ),
+    )
+    one, both, last = Relationship(0, "A", 1), Relationship(1, "B", 0), Relationship(1, "A", 2)
+    assert without(small, [one]).adjacency.toarray()[0].tolist() == [0, 3.0, 0]
+    assert without(small, [one, both]).adjacency.nnz == 2
+    left = without(small, [last])
+    assert left.adjacency.nnz == 2
+    assert {name: list(map(len, left.relationships.of(name))) for name in "AB"} == {"A": [1, 1], "B": [1, 1]}
+    assert len(without(small, [one, both, last]).relationships) == 0
+    assert small.adjacency[0, 1] == 6.0
+
+
+def test_a_counterfactual_lowers_the_probability_and_is_confirmed_by_training(model, graph, points, score):
+    pair = (2, 30)
+    said = []
+    found = find_counterfactual(
+        model, points, graph, score, RATED, pair, on_progress=lambda stage, done, total: said.append(stage)
+    )
+    at_ends = [
+        (int(a), name, int(b))
+        for name in graph.relationships.types
+        for a, b in zip(*graph.relationships.of(name), strict=True)
+        if len({int(a), int(b)} & set(pair)) == 1
+    ]
+    assert found.n_relationships == found.n_looked_at == len(at_ends)
+    assert len(found.placed) == 6
+    chances = [each.probability for each in found.placed]
+    assert chances == sorted(chances)
+    assert chances[0] < found.placed_before
+    assert sum(len(each.without) == 2 for each in found.placed) == 1
+    assert all(tuple(one) in at_ends for each in found.placed for one in each.without)
+
+    def trained(given):
+        scorer = score.scorers(HEAT(**model.get_params()).fit(given).embedding_, given)(RATED)
+        return float(score.probability(scorer.pairs(np.array([pair])))[0])
+
+    assert found.trained_before == pytest.approx(trained(graph))
+    assert found.trained_after == pytest.approx(trained(without(graph, found.placed[0].without)))
+    assert found.trained_after < found.trained_before
+    assert list(dict.fromkeys(said))[:3] == ["take one away", "take two away", "place anew"]
+
+
+def test_two_nodes_without_other_relationships_have_no_counterfactual(model, graph, points, score):
+    one = Relationships.from_pairs({"RATED": (np.array([2]), np.array([30]))})
+    adjacency = sparse.csr_array((np.ones(1), ([2], [30])), shape=(N, N))
+    alone = Graph(adjacency, labels=graph.labels, relationships=one)
+    assert find_counterfactual(model, points, alone, score, RATED, (2, 30)) is None
+
+
+def books(linked, *runs):
+    return SimpleNamespace(
+        bookkeeping=lambda: SimpleNamespace(published=lambda model: linked, runs_of=lambda model: runs)
+    )
+
+
+def run(run_id, previous=None, **parameters):
+    return SimpleNamespace(
+        run_id=run_id, previous_run=previous, parameters=parameters, model="m",
+        damage=lambda name: ProjectionError(f"damaged {name}"),
+    )  # fmt: skip
+
+
+def test_the_score_is_that_of_the_links_if_they_are_of_the_same_coordinates(score):
+    known, other = score.to_dict(), {**score.to_dict(), "n_edges": -1}
+    first = run("r1", link_score=known)
+    published = SimpleNamespace(run=first)
+    later = run("r2", previous="r1", link_score=other)
+    assert read_score(books({"linkRun": "r1"}, first), published) == score
+    assert read_score(books({"linkRun": "r2"}, later, first), published).n_edges == -1
+    stale = run("r0", previous="r9", link_score=other)
+    assert read_score(books({"linkRun": "r0"}, first, stale), published) == score
+    assert read_score(books({}, first), SimpleNamespace(run=run("r1"))) is None
+    for damaged in (3, {}, {**known, "figures": {"a": 3}}):
+        with pytest.raises(ProjectionError, match="damaged parameters"):
+            read_score(books({}, first), SimpleNamespace(run=run("r1", link_score=damaged)))
+
+
+@pytest.fixture
+def ask(monkeypatch, graph, points, score):
+    """A store whose nodes are found by the number of their row; and what is asked of it."""
+    ids = [f"4:a:{row}" for row in range(N)]
+    named = Graph(graph.adjacency, labels=graph.labels, relationships=graph.relationships, node_ids=ids)
+    published = SimpleNamespace(
+        run=SimpleNamespace(run_id="r", model="m", parameters=HEAT().get_params(), seed=0),
+        graph=named, embedding=points, notes=("older",),
+    )  # fmt: skip
+    monkeypatch.setattr(link_questions, "read_published", lambda store, model, **_: published)
+    monkeypatch.setattr(link_questions, "read_score", lambda store, published: score)
+    monkeypatch.setattr(link_questions, "node_names", lambda store, published: [f"n{i}" for i in range(N)])
+    return SimpleNamespace(find_node=lambda node, **_: f"4:a:{node}")
+
+
+def test_a_question_needs_a_pattern_that_the_labels_allow(ask):
+    recommend, explain = link_questions.recommend, link_questions.explain
+    both = recommend(ask, "0").to_dict()
+    assert [each["pattern"] for each in both["patterns"]] == [str(FOLLOWS), str(RATED)]
+    assert both["notes"] == ["older"]
+    assert [each["pattern"] for each in recommend(ask, "30", reverse=True).to_dict()["patterns"]] == [
+        str(RATED)
+    ]
+    assert explain(ask, "0", "30").to_dict()["pattern"] == str(RATED)
+    for question, message in (
+        (
+            lambda: recommend(ask, "30"),
+            r"'30' \(Movie\) is no source of any pattern of the model: ask with --to",
+        ),
+        (lambda: recommend(ask, "0", patterns=[RATED], reverse=True), "is no target of User-RATED->Movie"),
+        (lambda: recommend(ask, "0", patterns=["User-RATES->Movie"]), "did you mean 'RATED'"),
+        (lambda: recommend(ask, "99"), "node '99' has no coordinates of model 'm'"),
+        (lambda: explain(ask, "30", "0"), r"leads from '30' \(Movie\) to '0' \(User\)"),
+        (lambda: explain(ask, "0", "0"), "are the same node"),
+    ):
+        with pytest.raises(ProjectionError, match=message):
+            question()
+
+
+def test_several_patterns_between_two_nodes_are_named(ask, monkeypatch):
+    other = Pattern("User", "LIKES", "Movie")
+    monkeypatch.setattr(link_questions, "patterns_of", lambda graph, specs: (RATED, other))
+    with pytest.raises(ProjectionError, match=r"may be of User-RATED->Movie, User-LIKES->Movie: name one"):
+        link_questions.explain(ask, "0", "30")
+
+
+def test_a_model_without_probability_says_so(ask, monkeypatch):
+    monkeypatch.setattr(link_questions, "read_score", lambda store, published: None)
+    found = link_questions.recommend(ask, "0").to_dict()
+    assert "the nearest come first" in found["notes"][-1]
+    assert found["patterns"][0]["links"][0]["probability"] is None
+    assert link_questions.explain(ask, "0", "30").to_dict()["contributions"] == []
+    with pytest.raises(ProjectionError, match="no counterfactual"):
+        link_questions.explain(ask, "0", "30", counterfactual=True)

@@ -239,12 +239,3 @@ def test_too_few_relationships_are_said_so() -> None:
     few = held_out._replace(split=type(split)(split.train, split.test_edges[:4], split.test_non_edges))
     with pytest.raises(CalibrationError, match="takes 10 relationships of patterns"):
         pattern_score([few], graph)
-
-
-def test_other_pairs_are_of_the_pattern_and_no_relationships_of_it() -> None:
-    codes = np.sort([0 * 9 + 5, 1 * 9 + 6, 2 * 9 + 2])
-    found = module._other_pairs(np.array([0, 1, 2, 5]), np.array([2, 5, 6]), codes, 9, 40, 0)
-    assert len(found) == 400
-    pairs = set(map(tuple, found.tolist()))
-    assert pairs == {(0, 2), (0, 6), (1, 2), (1, 5), (2, 5), (2, 6), (5, 2), (5, 6)}
-    assert len(module._other_pairs(np.array([3]), np.array([3]), codes, 9, 5, 0)) == 0

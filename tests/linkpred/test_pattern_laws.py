@@ -238,3 +238,18 @@ def test_by_distance_nodes_that_are_both_have_their_k_nearest_of_either_side(see
     first = predict_links(points, graph, None, top=9, patterns=["A-R->B"])
     different = {frozenset(pair): away for pair, away in near.items()}
     np.testing.assert_allclose(first.distance, sorted(-away for away in different.values())[:9], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["distance", "everything"])
+def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicted(kind: str) -> None:
+    points, graph = directed()
+    follows = Pattern("A", "R", "A")
+    score = a_score((follows,), 1, KINDS[kind])
+    weights = (0.0,) * len(score.features) + (3.0,)
+    known = {"weights": {str(follows): weights}, "directions": {str(follows): (1.0, 0.5) + (0.0,) * 10}}
+    score = PatternScore.from_dict(score.to_dict() | known)
+    links = predict_links(points, graph, 3, score=score, patterns=[str(follows)])
+    scorer, pairs = score.scorers(points, graph)(follows), np.column_stack((links.source, links.target))
+    assert len(pairs) > 50
+    assert (scorer.pairs(pairs) >= scorer.pairs(pairs[:, ::-1])).all()
+    assert (scorer.pairs(pairs) > scorer.pairs(pairs[:, ::-1])).any()

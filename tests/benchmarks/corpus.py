@@ -165,7 +165,7 @@ def trip(settings: Settings, options: Sequence[str]) -> float:
     print(
         f"peak memory {memory / 2**30:.2f} GiB, estimated {needed['peak_memory'] / 2**30:.2f} GiB; "
         f"{report['links_written']:,} predicted links; loss {report['final_loss']:.3f}; "
-        f"AUROC of the run's own held-out edges {report['calibration']['auroc']:.4f}",
+        f"AUROC of the run's own held-out edges {report['link_score']['distance_auroc']:.4f}",
         flush=True,
     )
     return ratio

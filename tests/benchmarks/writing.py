@@ -67,8 +67,9 @@ def made_links(nodes: int, links: int, version: int, shared: float) -> SimpleNam
         target=pairs[:, 1],
         distance=np.sort(rng.random(len(pairs))),
         probability=None,
+        types=[""] * len(pairs),
         rank=np.arange(1, len(pairs) + 1),
-        calibration=None,
+        pattern_rank=np.arange(1, len(pairs) + 1),
     )
 
 

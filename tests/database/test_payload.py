@@ -130,6 +130,11 @@ def test_links_lead_either_way_and_two_nodes_may_be_joined_by_several_types():
         ({"source": np.array([3, -1, 0])}, ValueError, "rows 0 to 9"),
         ({"source": np.array([4, 0, 0])}, ValueError, "joins a row to itself"),
         ({"target": np.array([4, 1, 1]), "types": ["A", "B", "B"]}, ValueError, "a pair twice with the same"),
+        (
+            {"source": np.zeros(3, int), "target": np.ones(3, int), "types": ["A", "B", "A"]},
+            ValueError,
+            "a pair twice with the same",
+        ),
         ({"types": ["A", "B"]}, ValueError, "differ in shape"),
         ({"types": ["A", "B", 3]}, ValueError, "must be texts"),
         ({"pattern_rank": np.array([1, 2])}, ValueError, "differ in shape"),

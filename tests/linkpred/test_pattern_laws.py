@@ -222,3 +222,34 @@ def test_small_blocks_find_the_same_by_pattern(monkeypatch: pytest.MonkeyPatch) 
     parts = predict_links(points, graph, 3, score=score)
     assert triples(parts) == triples(whole)
     np.testing.assert_array_equal(parts.probability, whole.probability)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_by_distance_nodes_that_are_both_have_their_k_nearest_of_either_side(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = [{"A"}] * 6 + [{"A", "B"}] * 5 + [{"B"}] * 6
+    found = [(u, "R", v) for u, v in rng.integers((0, 6), (11, 17), (12, 2)).tolist()]
+    points, graph = lift(rng.normal(size=(17, 2))), made_of(17, labels, found, seed)
+    links = predict_links(points, graph, 2, patterns=["A-R->B"])
+    pairs = sorted(naive_links.candidate_pairs(graph, links.patterns[0]))
+    near = {(u, v): -float(distance(points[u], points[v])) for u, v in pairs}
+    sure, possible = naive_links.best_of_each_end(near, 2)
+    assert sure <= set(map(frozenset, ends_of(links))) <= possible
+    first = predict_links(points, graph, None, top=9, patterns=["A-R->B"])
+    different = {frozenset(pair): away for pair, away in near.items()}
+    np.testing.assert_allclose(first.distance, sorted(-away for away in different.values())[:9], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["distance", "everything"])
+def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicted(kind: str) -> None:
+    points, graph = directed()
+    follows = Pattern("A", "R", "A")
+    score = a_score((follows,), 1, KINDS[kind])
+    weights = (0.0,) * len(score.features) + (3.0,)
+    known = {"weights": {str(follows): weights}, "directions": {str(follows): (1.0, 0.5) + (0.0,) * 10}}
+    score = PatternScore.from_dict(score.to_dict() | known)
+    links = predict_links(points, graph, 3, score=score, patterns=[str(follows)])
+    scorer, pairs = score.scorers(points, graph)(follows), np.column_stack((links.source, links.target))
+    assert len(pairs) > 50
+    assert (scorer.pairs(pairs) >= scorer.pairs(pairs[:, ::-1])).all()
+    assert (scorer.pairs(pairs) > scorer.pairs(pairs[:, ::-1])).any()

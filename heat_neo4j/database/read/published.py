@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,8 @@ def _matrix(lists: list[list[float]], version: Version) -> NDArray[np.float64]:
     return matrix
 
 
-class StoredLinks(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class StoredLinks:
     """L predicted links between rows of a graph, by rank; columns of shape (L,)."""
 
     source: NDArray[np.int64]
@@ -139,6 +140,9 @@ class StoredLinks(NamedTuple):
     types: list[str]
     distance: NDArray[np.float64]
     probability: NDArray[np.float64] | None  # None if the run gave none
+
+    def __len__(self) -> int:
+        return len(self.source)
 
 
 def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks | None:

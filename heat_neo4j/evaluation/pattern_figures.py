@@ -47,7 +47,9 @@ class HeldOutLinks:
 def held_out_links(
     graph: Graph, split: EdgeSplit, pattern: Pattern, seed: int, limits: Limits = DEFAULT_LIMITS
 ) -> HeldOutLinks | None:
-    """Return the relationships of a pattern in a graph that a split of it holds out; None if there is none.
+    """Return the relationships of a pattern in a graph that a split of it holds out.
+
+    None if there is none, or no other pair.
 
     As many other pairs are drawn. With more than `limits.exact_nodes` sources or targets, `limits.nodes` of
     the sources with a held-out relationship are drawn to rank targets.
@@ -58,10 +60,10 @@ def held_out_links(
     codes = own @ (n, 1)
     held = np.isin(np.sort(own, axis=1) @ (n, 1), split.test_edges @ (n, 1))
     links = own[held]
-    if not len(links):
+    others = candidates.other_pairs(codes, len(links), np.random.default_rng([seed, 2]))
+    if not len(others):
         return None
     joined = graph.relationships.matrix(pattern.type, n)
-    others = candidates.other_pairs(codes, len(links), np.random.default_rng([seed, 2]))
     sources = np.unique(links[:, 0])
     asked = sources
     if max(len(candidates.sources), len(candidates.targets)) > limits.exact_nodes:

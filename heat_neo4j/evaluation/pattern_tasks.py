@@ -108,7 +108,7 @@ def evaluate_patterns(
         ]
     rows = table.rows()
     if not rows:
-        raise EvaluationError(f"no relationship of {', '.join(map(str, wanted))} can be held out")
+        raise EvaluationError("; ".join(map(_nothing, wanted)))
     notes = tuple(table.notes(rows, limits))
     return Evaluation("patterns", rows, seeds, sizes_of(graph), settings, notes, table.curves)
 
@@ -175,7 +175,7 @@ class _Table:
         for pattern in self._patterns:
             own = [row for row in rows if row.pattern == str(pattern)]
             if not own:
-                yield f"{pattern}: no relationship is held out"
+                yield _nothing(pattern)
                 continue
             ours = [row for row in own if row.is_ours and row.figures][-1:]
             baselines = [row for row in own if not row.is_ours]
@@ -185,3 +185,7 @@ class _Table:
                 f"more than {limits.exact_nodes:,} sources or targets: {limits.nodes:,} of the sources, "
                 "drawn by the seed, rank the targets (se: standard error of one seed's figure, by sampling)"
             )
+
+
+def _nothing(pattern: Pattern) -> str:
+    return f"{pattern}: no relationship is held out, or there is no other pair"

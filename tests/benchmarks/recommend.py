@@ -238,14 +238,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = [
         measure(options.graph, seed, with_als=with_als, ablation=options.ablation) for seed in options.seeds
     ]
-    print(f"{PATTERNS[options.graph]} of {options.graph}, seeds {options.seeds}: mean and standard deviation")
+    print(f"{PATTERNS[options.graph]} of {options.graph}, seeds {options.seeds}, mean and standard deviation")
     print(f"{'':27}" + "".join(f"{head:>17}" for head in FIGURES.values()) + f"{'CPU s':>8}")
     means = {}
     for method in found[0]:
         figures = np.array([each[method][0] for each in found])
         means[method] = dict(zip(FIGURES, figures.mean(axis=0), strict=True))
-        spread = figures.std(axis=0, ddof=1) if len(found) > 1 else np.zeros(len(FIGURES))
-        cells = (f"{mean:.4f} ± {sd:.4f}" for mean, sd in zip(figures.mean(axis=0), spread, strict=True))
+        cells = [f"{mean:.4f}" for mean in figures.mean(axis=0)]
+        if len(found) > 1:
+            cells = [
+                f"{cell} ± {sd:.4f}" for cell, sd in zip(cells, figures.std(axis=0, ddof=1), strict=True)
+            ]
         seconds = np.mean([each[method][1] for each in found])
         print(f"{method:27}" + "".join(f"{cell:>17}" for cell in cells) + f"{seconds:8.1f}")
     names, others = BARS[options.graph]

@@ -181,6 +181,27 @@ def test_what_cannot_be_evaluated_is_said() -> None:
         evaluate_patterns(replace(GRAPH, relationships=None), MODEL)
 
 
+def test_a_pattern_without_other_pairs_costs_a_note_and_not_the_table() -> None:
+    both = np.nonzero(np.ones((USERS, 2)))
+    assert GRAPH.relationships is not None
+    pairs = {kind: GRAPH.relationships.of(kind) for kind in GRAPH.relationships.types}
+    pairs |= {"MADE": (both[0], both[1] + 20 + USERS)}
+    u, v = (np.concatenate(ends) for ends in zip(*pairs.values(), strict=True))
+    n = USERS + MOVIES + 2
+    labels = {label: np.append(mask, [False] * 2) for label, mask in GRAPH.labels.items()}
+    graph = Graph(
+        sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n)),
+        labels={**labels, "Studio": np.arange(n) >= USERS + MOVIES},
+        relationships=Relationships.from_pairs(pairs),
+    )
+    found = evaluate_patterns(graph, MODEL, seeds=(0,), methods={}, combined=False)
+    assert [row.pattern for row in found.rows] == [str(KNOWS), str(RATED)]
+    note = "User-MADE->Studio: no relationship is held out, or there is no other pair"
+    assert note in found.notes
+    with pytest.raises(EvaluationError, match=note):
+        evaluate_patterns(graph, MODEL, ["User-MADE->Studio"], seeds=(0,), methods={}, combined=False)
+
+
 def test_a_decomposition_is_close_to_the_best_and_never_fails() -> None:
     rng = np.random.default_rng(0)
     matrix = sparse.random_array((150, 90), density=0.1, rng=rng, format="csr")

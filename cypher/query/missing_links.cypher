@@ -1,7 +1,7 @@
 // The likeliest missing relationships, with what both ends already share: neighbours and attributes.
 //
 // Shared neighbours are shown rarest first: to have a hub in common says little. Values of a list are shared
-// one by one. Three of each are shown.
+// one by one. Three of each are shown. A link leads from the node to the other; the two may be joined by another type.
 //
 // Put the property to show in the place of `name`.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
@@ -14,7 +14,7 @@ WITH predicted, a, p, b
 ORDER BY p.rank
 LIMIT $k
 WITH a, p, b, COLLECT {
-  MATCH (a)-[r]-(c)-[s]-(b) WHERE NOT type(r) IN predicted AND NOT type(s) IN predicted
+  MATCH (a)-[r]-(c)-[s]-(b) WHERE NOT type(r) IN predicted AND NOT type(s) IN predicted AND c <> a AND c <> b
   WITH DISTINCT predicted, c
   WITH c, COUNT { (c)-[t]-() WHERE NOT type(t) IN predicted } AS degree
   ORDER BY degree, c.`name`
@@ -34,6 +34,6 @@ WITH a, p, b, COLLECT {
          + reduce(text = '', entry IN entries[1..3] | text + ', ' + entry)
          + CASE WHEN size(entries) > 3 THEN ', ...' ELSE '' END
 } AS shared
-RETURN p.rank AS rank, a.`name` AS node, b.`name` AS other, p.probability AS probability,
+RETURN p.rank AS rank, a.`name` AS node, p.type AS type, b.`name` AS other, p.probability AS probability,
        p.distance AS distance, size(common) AS common, common[..3] AS through, shared
 ORDER BY rank

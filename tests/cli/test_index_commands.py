@@ -211,6 +211,58 @@ def test_neighbours_that_cannot_be_had(invoke, arguments, code, message):
     assert message in error_of(invoke("neighbours", *MODEL, *arguments, code=code))
 
 
+# --- heat recommend, heat explain --------------------------------------------------------------------------
+
+
+def test_without_a_probability_the_nearest_are_recommended(invoke):
+    near = document(invoke("neighbours", "c3", *MODEL, "--k", "39", "--json"))["nodes"]
+    joined = {f"c{(3 + step) % 40}" for step in (1, 3, -1, -3)}
+    free = [each["name"] for each in near if each["name"] not in joined]
+    for to, arrow in (((), "c3 -CLI_NEXT-> ?"), (("--to",), "? -CLI_NEXT-> c3")):
+        result = invoke("recommend", "c3", *MODEL, "-k", "4", *to)
+        title, header, *rows, note = result.stdout.splitlines()
+        assert title == f"{arrow}  (CliNear-CLI_NEXT->CliNear, of 35 possible CliNears)"
+        assert header.split() == ["RANK", "NAME", "PROBABILITY", "DISTANCE"]
+        assert [row.split()[:3] for row in rows] == [
+            [str(rank), name, "-"] for rank, name in enumerate(free[:4], start=1)
+        ]
+        assert note.startswith("Note          the model has no link probability: the nearest come first")
+    shown = invoke("explain", "c3", "c4", *MODEL).stdout
+    assert re.search(r"^Link +c3 -CLI_NEXT-> c4\nJoined +c3 -CLI_NEXT-> c4\nWhere +distance", shown)
+    assert re.search(r"^Paths +c3 <?-CLI_NEXT->? c\d+ <?-", shown, re.MULTILINE)
+    assert "they are joined already" in shown
+    shown = document(invoke("explain", "c3", "c5", *MODEL, "--json"))
+    assert shown["joined"] == []
+    ways = [(way["nodes"], way["steps"]) for way in shown["shared_neighbours"]["first"]]
+    assert (["c4"], [["-CLI_NEXT->"], ["-CLI_NEXT->"]]) in ways
+    assert (["c2"], [["<-CLI_NEXT-"], ["-CLI_NEXT->"]]) in ways
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["recommend", "c999"], 4, "there is no CliNear with code 'c999' in database"),
+        (["recommend", "4:x:99"], 4, "node '4:x:99' has no coordinates of model 'cli near'"),
+        (["recommend", "c3", "--predict", "CliNear"], 2, "'CliNear' is no pattern: write User-RATED->Movie"),
+        (["recommend", "c3", "--predict", "CliNear-CLI_NXET->*"], 4, "did you mean 'CLI_NEXT'"),
+        (["recommend", "c3", "--model", "nosuch"], 4, "model 'nosuch' has no published coordinates"),
+        (["recommend", "c3", "-k", "0"], 2, "'--k'"),
+        (["explain", "c3", "c3"], 4, "are the same node"),
+        (["explain", "c3", "c999"], 4, "there is no CliNear with code 'c999'"),
+        (
+            ["explain", "c3", "c5", "--counterfactual"],
+            4,
+            "no counterfactual: the model has no link probability",
+        ),
+        (["explain", "c3"], 2, "Missing argument 'TARGET'"),
+    ],
+)
+def test_links_that_cannot_be_asked_about(invoke, arguments, code, message):
+    result = invoke(*arguments[:1], *MODEL, *arguments[1:], code=code)
+    assert result.stdout == ""
+    assert message in result.stderr.splitlines()[-1]
+
+
 # --- heat cypher -------------------------------------------------------------------------------------------
 
 

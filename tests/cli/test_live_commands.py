@@ -82,8 +82,17 @@ def test_the_query_to_try_returns_how_strong_a_link_is(invoke, cypher, options, 
         "CREATE (a)-[:CLI_CITES]->(b)"
     )
     rows = cypher(invoke(*EMBED, *options).stdout.split("Try ")[1])
-    assert [list(row.keys()) for row in rows] == [["a", "b", column]] * 10
+    assert [list(row.keys()) for row in rows] == [["a", "p.type", "b", column]] * 10
     assert all(row[column] is not None for row in rows)
+    source, target = rows[0]["a"].element_id, rows[0]["b"].element_id
+    (found,) = documents(invoke("recommend", source, "--model", "cli", "--json"))["patterns"]
+    first = found["links"][0]
+    assert (first["element_id"], first["rank"]) == (target, 1)
+    why = documents(invoke("explain", source, target, "--model", "cli", "--json"))
+    for each in (first, why):
+        assert each[column.removeprefix("p.")] == pytest.approx(rows[0][column])
+    if why["probability"] is not None:
+        assert sum(part["log_odds"] for part in why["contributions"]) == pytest.approx(why["log_odds"])
 
 
 def test_json_is_one_document_and_nothing_else(invoke, cypher):

@@ -22,6 +22,7 @@ from scipy import sparse
 from heat_neo4j import Graph, plots
 from heat_neo4j._utils.display import display_text, printable, printable_json
 from heat_neo4j.cli import heat
+from heat_neo4j.cli.commands import explain, recommend
 from heat_neo4j.cli.commands import neighbours as neighbours_module
 from heat_neo4j.cli.commands.serve import _print_dated
 from heat_neo4j.cli.group import Failure, HeatCommand, HeatGroup
@@ -32,6 +33,10 @@ from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import HeatError
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import from_poincare
+from heat_neo4j.linkpred.counterfactual import Counterfactual, Effect, Relationship
+from heat_neo4j.linkpred.explanation import LinkExplanation, SharedAttribute, Tie, Way
+from heat_neo4j.linkpred.recommendation import Recommended
+from heat_neo4j.patterns import Pattern
 
 PACKAGE = Path(__file__).parents[2] / "heat_neo4j"
 JOINERS = "\u200c\u200d"
@@ -191,7 +196,24 @@ def log(text):
         ours.propagate = True
 
 
+def links_of(text):
+    """Links recommended and explained, where each name and type is hostile."""
+    pattern, tie, names = Pattern(text, text, text), Tie(text, True), [text] * 3
+    found = Recommended(pattern, False, np.array([1]), np.ones(1), np.ones(1), 3)
+    recommend._print(SimpleNamespace(names=names, row=0), found)
+    ways = [Way((2,), ((tie,), (tie,)), (3,))]
+    link = LinkExplanation(
+        pattern, 0, 1, 0.5, 0.0, (), 0.5, 1.0, 1.0, 1.0, (tie,), ways, 2, (), 0, [SharedAttribute(text, 2)], 1
+    )
+    each = Effect((Relationship(0, text, 1),), 0.5)
+    explained = SimpleNamespace(names=names, link=link)
+    for part in (explain._summary, explain._shared):
+        facts(part(explained))
+    facts(explain._without(explained, Counterfactual(1, 1, 0.5, (each,), 0.5, 0.5, 1.0)))
+
+
 PRINTERS = {
+    "links": (links_of, None),
     "line": (print_line, 1), "error line": (lambda text: print_line(text, err=True), 1),
     "facts": (lambda text: facts([(text, text)]), 1), "table": (tables, 3), "progress": (progress, 1),
     "json": (lambda text: print_json({text: [text, {"x": text}]}), None), "log": (log, 1),

@@ -140,7 +140,8 @@ def arrows(graph, a, b, kinds=("FOLLOWS", "RATED")):
 
 def test_what_two_nodes_share_is_found_the_rarest_first(graph, points):
     n_shared = n_paths = 0
-    for pair in ((2, 30), (0, 25), (7, 3), (5, 30)):
+    rated = tuple(int(ends[0]) for ends in graph.relationships.of("RATED"))
+    for pair in ((2, 30), (0, 25), (7, 3), (5, 30), rated):
         pattern = RATED if pair[1] >= USERS else FOLLOWS
         link = explain_pair(points, graph, pattern, pair)
         assert (link.probability, link.log_odds, link.contributions) == (None, None, ())

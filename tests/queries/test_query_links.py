@@ -24,12 +24,12 @@ def shared_attributes(toy, a, b):
 
 def test_missing_links_are_explained_by_what_both_ends_share(store, toy):
     expected = []
-    for rank, (a, b, d) in enumerate(toy.links, start=1):
-        shared = toy.neighbours(a) & toy.neighbours(b)
+    for rank, (a, kind, b, d) in enumerate(toy.links, start=1):
+        shared = toy.neighbours(a) & toy.neighbours(b) - {a, b}
         rarest = sorted(shared, key=lambda name: (toy.degree(name), name))
-        expected.append((rank, a, b, None, d, len(shared), rarest[:3], shared_attributes(toy, a, b)))
-    assert any(row[5] for row in expected[:5])
-    texts = [text for row in expected for text in row[7]]
+        expected.append((rank, a, kind, b, None, d, len(shared), rarest[:3], shared_attributes(toy, a, b)))
+    assert any(row[6] for row in expected[:5])
+    texts = [text for row in expected for text in row[8]]
     assert any(text.startswith("year=") for text in texts)
     assert any(text.endswith(", ...") for text in texts)
     assert any(text.startswith("words") and not text.endswith("...") for text in texts)
@@ -56,27 +56,89 @@ def test_attributes_of_unlike_kinds_or_none_are_not_shared(store, server):
 
 def test_links_of_a_node(store, toy):
     expected = [
-        (b if a == "n03" else a, None, d, rank)
-        for rank, (a, b, d) in enumerate(toy.links, start=1)
+        (b if a == "n03" else a, kind, "out" if a == "n03" else "in", None, d, rank)
+        for rank, (a, kind, b, d) in enumerate(toy.links, start=1)
         if "n03" in (a, b)
     ]
-    assert expected
+    assert {row[2] for row in expected} == {"in", "out"}
     same(ask(store, "links_of", toy.values(k=100)), expected)
 
 
+@pytest.mark.parametrize(("query", "end"), [("recommend", 0), ("who_would_link", 2)])
+def test_links_from_a_node_and_to_it_by_type(store, toy, query, end):
+    rows = [
+        (toy.pattern_rank(place), place, link[2 - end], link[1], link[3])
+        for place, link in enumerate(toy.links)
+        if link[end] == "n03"
+    ]
+    expected = [(other, kind, rank, None, d) for rank, _, other, kind, d in sorted(rows)]
+    assert len({row[1] for row in expected}) == 2
+    same(ask(store, query, toy.values(k=100)), expected)
+    same(ask(store, query, toy.values(k=1)), expected[:1])
+    of_one = [row for row in expected if row[1] == toy.later]
+    same(ask(store, query, toy.values(k=100, kind=toy.later)), of_one)
+
+
+def test_the_likeliest_links_of_each_type(store, toy):
+    rows = [(kind, toy.pattern_rank(place), a, b, None, d) for place, (a, kind, b, d) in enumerate(toy.links)]
+    expected = sorted(row for row in rows if row[1] <= 3)
+    assert len(expected) == 6
+    same(ask(store, "likeliest", toy.values(k=3)), expected)
+
+
+def test_a_link_is_explained_by_what_its_nodes_share(store, toy):
+    places = [
+        next(p for p, link in enumerate(toy.links) if toy.arrows(link[0], link[2])),
+        4,
+        len(toy.links) - 1,
+    ]
+    pairs = [(toy.links[place][0], toy.links[place][2]) for place in places] + [
+        ("n03", "n05"),
+        toy.ties[0][::2],
+    ]
+    some_shared = 0
+    for a, b in pairs:
+        ways = [
+            (toy.degree(c), c, there, further)
+            for c in toy.neighbours(a) & toy.neighbours(b) - {a, b}
+            for there in toy.arrows(a, c)
+            for further in toy.arrows(c, b)
+        ]
+        through = [f"{there} {c} {further}" for _, c, there, further in sorted(ways)]
+        i, j = toy.names.index(a), toy.names.index(b)
+        words = [word for word in WORDS if word in toy.words.get(a, []) and word in toy.words.get(b, [])]
+        shared = [f"year={toy.year[a]}"] * (toy.year[a] == toy.year[b]) + [f"words={word}" for word in words]
+        where = (toy.distance(i, j), toy.radius(i), toy.radius(j), toy.arrows(a, b))
+        links = [(p, link[1]) for p, link in enumerate(toy.links) if (link[0], link[2]) == (a, b)]
+        found = [(kind, toy.pattern_rank(place)) for place, kind in links] or [(None, None)]
+        expected = [
+            (a, kind, b, None, rank, *where, len(through), through[:3], shared) for kind, rank in found
+        ]
+        same(ask(store, "explain_link", toy.values(value=a, other=b, k=3)), expected)
+        some_shared += len(through) > 0
+    assert some_shared > 2
+    assert ask(store, "explain_link", toy.values(value="n03", other="n03")) == []
+
+
 @pytest.mark.parametrize("k", [2, 6, 100])
-def test_links_that_have_come_true(store, toy, k):
-    joined = {frozenset((a, b)): kind for a, kind, b in toy.ties}
-    expected, hits = [], 0
-    for rank, (a, b, _) in enumerate(toy.links[:k], start=1):
-        came_true = frozenset((a, b)) in joined
-        hits += came_true
-        expected.append((rank, a, b, None, came_true, hits / rank))
-    assert 0 < hits < len(expected)
-    same(ask(store, "links_come_true", toy.values(k=k)), expected)
-    same(ask(store, "links_come_true", toy.values(k=k, types=[toy.type, toy.later])), expected)
-    none = [(*row[:4], False, 0.0) for row in expected]
-    same(ask(store, "links_come_true", toy.values(k=k, types=[toy.type])), none)
+def test_links_that_have_come_true_are_joined_by_their_type_in_their_direction(store, toy, k):
+    def expected_of(links):
+        hits = 0
+        for shown, (rank, a, kind, b, came_true) in enumerate(links[:k], start=1):
+            hits += came_true
+            yield rank, a, kind, b, None, came_true, hits / shown
+
+    links = [
+        (rank, a, kind, b, (a, kind, b) in toy.ties)
+        for rank, (a, kind, b, _) in enumerate(toy.links, start=1)
+    ]
+    joined = {frozenset((a, b)) for a, _, b in toy.ties}
+    otherwise = [link for link in links if frozenset(link[1::2][:2]) in joined and not link[4]]
+    assert {link[2] for link in otherwise} == {toy.type, toy.later}
+    assert 0 < sum(link[4] for link in links) < len(links)
+    same(ask(store, "links_come_true", toy.values(k=k)), list(expected_of(links)))
+    later = [link for link in links if link[2] == toy.later]
+    same(ask(store, "links_come_true", toy.values(k=k, kind=toy.later)), list(expected_of(later)))
 
 
 def test_outliers(store, toy):

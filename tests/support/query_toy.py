@@ -19,6 +19,7 @@ from heat_neo4j.database.query_files import load_query
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.graph import Graph, Provenance
 from heat_neo4j.linkpred.prediction import PredictedLinks
+from heat_neo4j.patterns import Pattern
 from tests.support.live_graph import open_cypher
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
@@ -59,9 +60,19 @@ class Toy:
         self._create(cypher)
         if n:
             self._publish(
-                cypher, store, [pair[::-1] for pair, yes in zip(pairs, chosen, strict=True) if not yes]
+                cypher,
+                store,
+                [
+                    pair[:: 1 if sum(pair) % 3 == 0 else -1]
+                    for pair, yes in zip(pairs, chosen, strict=True)
+                    if not yes
+                ],
             )
-        younger = [(b, self.later, a) for a, b, _ in self.links[1:9:3]] + self.ties[:1]
+        # Some links have come true; beside others there is one of another type, or the other way round.
+        younger = [(a, self.later, b) for a, kind, b, _ in self.links[1:4:2] if kind == self.later]
+        younger += [(a, self.later, b) for a, kind, b, _ in self.links[:1] if kind == self.type]
+        younger += [(b, self.later, a) for a, kind, b, _ in self.links[10:11] if kind == self.later]
+        younger += self.ties[:1]
         self._tie(cypher, younger)
         self.ties += younger
 
@@ -113,10 +124,17 @@ class Toy:
         graph, names = self.graph(cypher), WriteNames(model=self.model)
         store.write_embedding(graph, self.points, names=names)
         found = sorted((self.distance(i, j), i, j) for i, j in absent[: 3 * N])
-        self.links = [(self.names[i], self.names[j], d) for d, i, j in found]
+        kinds = [self.later if place % 4 else self.type for place in range(len(found))]
+        self.links = [
+            (self.names[i], kind, self.names[j], d) for (d, i, j), kind in zip(found, kinds, strict=True)
+        ]
         columns = [np.array(column) for column in zip(*found, strict=True)] or [np.empty(0)] * 3
         d, i, j = columns
-        store.write_links(graph, PredictedLinks(i.astype(np.int64), j.astype(np.int64), d), names=names)
+        i, j = i.astype(np.int64), j.astype(np.int64)
+        patterns = tuple(Pattern(self.label, kind, self.label) for kind in (self.type, self.later))
+        place = np.array([kind == self.later for kind in kinds], dtype=np.int64)
+        links = PredictedLinks(i, j, d, patterns=patterns, pattern=place)
+        store.write_links(graph, links, names=names)
         i, j = np.triu_indices(len(self.names), 1)
         store.write_links(graph, PredictedLinks(i[::2], j[::2], np.ones(len(i[::2]))), names=self.others)
 
@@ -162,6 +180,17 @@ class Toy:
     def neighbours(self, name):
         return {b if a == name else a for a, _, b in self.ties if name in (a, b)}
 
+    def pattern_rank(self, place):
+        """Return the rank of a link among those of its type."""
+        return sum(link[1] == self.links[place][1] for link in self.links[: place + 1])
+
+    def arrows(self, a, b):
+        """Return what joins two nodes, in the order of the texts."""
+        there = {f"-{kind}->" for first, kind, second in self.ties if (first, second) == (a, b)}
+        return sorted(
+            there | {f"<-{kind}-" for first, kind, second in self.ties if (first, second) == (b, a)}
+        )
+
     def degree(self, name):
         return sum(name in (a, b) for a, _, b in self.ties)
 
@@ -170,7 +199,7 @@ class Toy:
             "model": self.model, "label": self.label, "property": "name", "value": "n03", "other": "n05",
             "group": "group", "minDegree": 2, "k": 5, "margin": 0.25, "widest": 180.0, "hops": 6,
             "attributes": ["year", "words"], "types": [], "fetch": 60, "values": ["n03", "n05"],
-            "among": None, "filter": None, "equals": None,
+            "among": None, "filter": None, "equals": None, "kind": None,
         }  # fmt: skip
         return usual | changes
 

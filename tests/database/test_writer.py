@@ -136,7 +136,10 @@ def test_links_are_one_relationship_per_pair(store, cypher, graph):
         type=NAMES.link_type,
     )
     expected = {
-        (int(a), int(b)): {"distance": d, "probability": q, "rank": r, "run": record.run_id}
+        (int(a), int(b)): {
+            **{"distance": d, "probability": q, "rank": r, "patternRank": r, "type": ""},
+            "run": record.run_id,
+        }
         for a, b, d, q, r in zip(
             links.source,
             links.target,

@@ -231,13 +231,18 @@ def test_a_graph_of_which_no_node_is_known_is_a_full_run():
         (job(Projection(["Paper"], ["CITES"], weight="w")), "weight was off and is w"),
         (job(Projection(["Paper", "Book"], ["CITES"])), "labels was ['Paper'] and is ['Paper', 'Book']"),
         (job(Projection(["Paper"], ["CITES"], key={"Paper": "id"})), "key was off and is {'Paper': 'id'}"),
-        (job(links=LinkOptions(k=3)), "links was off and is on"),
         (job(coordinates="klein"), "coordinates was poincare and is klein"),
     ],
 )
 def test_other_settings_are_a_full_run_that_says_which(asked, reason):
     decision = decided(some_graph(), some_graph(), asked=asked)[1]
     assert (decision.mode, decision.reason) == ("full", reason)
+
+
+def test_other_links_of_the_same_graph_need_no_training():
+    decision = decided(some_graph(), some_graph(), asked=job(links=LinkOptions(k=3)))[1]
+    assert (decision.mode, decision.reason) == ("links", "no links are published")
+    assert list(decision.stages) == ["read", "compare", "coordinates", "calibrate", "links", "publish"]
 
 
 def test_threads_seed_and_time_are_no_settings():

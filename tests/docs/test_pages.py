@@ -133,7 +133,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     (worker,) = reader.take_commands("docs/refresh.md")
     (request,) = reader.take("docs/refresh.md", "cypher")
     ask_the_worker(reader, cypher, worker, request)
-    assert len(store.runs("heat")) == 6
+    assert len(store.runs("heat")) == 7
     operate(reader, cypher, store)
 
     said = reader.run_commands("docs/safety.md")

@@ -197,6 +197,7 @@ def test_alpha(files):
         (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
         (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file in the place of --attribute"),
         (("links", "--label", "A"), 2, "with --edges, give --class-file in the place of --label"),
+        (("links", "--predict", "A-R->B"), 2, "--predict: edges of a file have no types"),
         (("links", "--attribute-file", "none.csv"), 2, "'--attribute-file': File 'none.csv' does not exist"),
         (("classes",), 2, "with --edges, name the file of classes with --class-file"),
         (("classes", "--classes", "x"), 2, "with --edges, classes are in the --class-file"),

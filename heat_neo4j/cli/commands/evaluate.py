@@ -181,6 +181,9 @@ def links(
     """
     model = heat_from(options)
     check_choose_seconds(options)
+    given = click.get_current_context().get_parameter_source("patterns")
+    if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--predict: edges of a file have no types: heat load puts them into Neo4j")
     with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_links, evaluate_patterns
 

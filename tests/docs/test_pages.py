@@ -138,7 +138,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
 
     said = reader.run_commands("docs/safety.md")
     first, second = said.values()
-    assert first.startswith("would remove 6 runs, coordinates of 120 nodes, ")  # of two versions
+    assert first.startswith("would remove 7 runs, coordinates of 120 nodes, ")  # of two versions
     assert second == first.replace("would remove", "removed")
     assert cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []

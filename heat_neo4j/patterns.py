@@ -16,7 +16,7 @@ from typing import NamedTuple
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.graph import Triple
 
-__all__ = ["NO_LABEL", "Pattern", "check_pattern", "chosen_patterns", "observed_patterns"]
+__all__ = ["NO_LABEL", "Pattern", "check_pattern", "chosen_patterns", "observed_patterns", "shared_limits"]
 
 NO_LABEL = ""
 """The label of nodes without any."""
@@ -112,6 +112,15 @@ class _Name(NamedTuple):
 
     def matches(self, name: str) -> bool:
         return name == self.text if self.is_literal else fnmatchcase(name, self.text)
+
+
+def shared_limits(k: int, patterns: Sequence[Pattern]) -> list[int]:
+    """Return how many of `k` links a node gets of each pattern: an even share, one at least.
+
+    A pattern shares with those of its source label, or with those of its target label if these are fewer.
+    """
+    sources, targets = (Counter(pattern[end] for pattern in patterns) for end in (0, 2))
+    return [-(-k // min(sources[pattern.source], targets[pattern.target])) for pattern in patterns]
 
 
 def check_pattern(spec: str | Sequence[str]) -> str:

@@ -31,7 +31,7 @@ from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patt
 from heat_neo4j.linkpred.combined_score import LinkScore
 from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
-from heat_neo4j.patterns import Pattern
+from heat_neo4j.patterns import Pattern, shared_limits
 
 __all__ = ["BLOCK_ENTRIES", "BLOCK_ROWS", "EACH", "SCORED_PAIRS", "PredictedLinks", "predict_links"]
 
@@ -142,8 +142,9 @@ def predict_links(
         The graph whose relationships are to be left out. If it knows no directions, all pairs that no edge
         joins are one pattern.
     k : int, optional
-        Links per node and pattern: one is kept if it is among the k best of its source, or of its target.
-        None sets no limit per node; `top` must then be given.
+        Links per node, which patterns of one label share evenly, see `patterns.shared_limits`: a link is kept
+        if it is among the best of its source, or of its target. None sets no limit per node; `top` must then
+        be given.
     top : int, optional
         Keep only so many of each pattern.
     patterns : sequence of str or of (source label, type, target label), optional
@@ -187,28 +188,29 @@ def predict_links(
         wanted: tuple[Pattern | None, ...] = (None,)
     else:
         wanted = patterns_of(graph, patterns)
+    known = [pattern for pattern in wanted if pattern is not None]
+    limits = [k] * len(wanted) if k is None or not known else shared_limits(k, known)
     scorers = None if score is None else score.scorers(model, graph)
     found: list[_Found] = []
     shortlisted = False
     with WorkerThreads(threads) as team:
-        for pattern in wanted:
+        for pattern, most in zip(wanted, limits, strict=True):
             candidates = candidate_pairs(graph, pattern, min_degree=min_degree, max_degree=max_degree)
             progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
             if scorers is None or score is None or score.by_distance:
                 scorer = None if scorers is None else scorers(pattern)
-                near = _nearest(model, candidates, k, top, team, progress)
+                near = _nearest(model, candidates, most, top, team, progress)
                 found.append(_of_distance(*near, candidates, scorer, probability))
                 continue
             scorer = scorers(pattern)
             if candidates.size > SCORED_PAIRS:
                 shortlisted = True
                 common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
-                codes = _shortlisted(scorer, common, model, candidates, k or top or 0, team, progress)
+                codes = _shortlisted(scorer, common, model, candidates, most or top or 0, team, progress)
             else:
-                codes = _best_of_each(scorer, candidates, k or top or 0, progress)
+                codes = _best_of_each(scorer, candidates, most or top or 0, progress)
             pairs, scores = _ranked(scorer, candidates, codes, top)
             found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores), -scores))
-    known = [pattern for pattern in wanted if pattern is not None]
     return _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
 
 

@@ -25,7 +25,7 @@ from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
 from heat_neo4j.linkpred.prediction import BLOCK_ENTRIES, BLOCK_ROWS, EACH, SCORED_PAIRS
-from heat_neo4j.patterns import chosen_patterns, observed_patterns
+from heat_neo4j.patterns import chosen_patterns, observed_patterns, shared_limits
 from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [
@@ -148,6 +148,7 @@ class RunSize:
     threads: int = 1
     links_per_node: int = 10  # 0 for none
     pattern_ends: tuple[tuple[int, int], ...] = ()  # sources and targets of each pattern; all nodes if empty
+    pattern_limits: tuple[int, ...] = ()  # of `links_per_node`, how many are of each pattern
     top: int | None = None  # most links of each pattern; no limit if None
     probability: bool = True  # whether a second training fits their probability
     combined: bool = True  # whether the combined score ranks them
@@ -184,14 +185,15 @@ class RunSize:
     def links(self) -> int:
         """Predicted links, at most."""
         total = 0
-        for sources, targets in self.ends:
+        limits = self.pattern_limits or (self.links_per_node,) * len(self.ends)
+        for (sources, targets), most in zip(self.ends, limits, strict=True):
             pairs = sources * targets
             if sources == targets == self.nodes:  # of two nodes one way only
                 pairs = sources * (sources - 1) // 2
             if len(self.ends) == 1:
                 pairs = max(0, pairs - self.relationships)
             nodes = sources + targets if self.combined else min(sources + targets, self.nodes)
-            asked = nodes * self.links_per_node
+            asked = nodes * min(most, self.links_per_node)
             total += min(asked, pairs if self.top is None else min(self.top, pairs))
         return total
 
@@ -417,6 +419,7 @@ def run_size(
     With the `name` of the model its published version is counted, which is kept.
     """
     counts = store.count(projection)
+    ends, limits = ((), ()) if links is None else _pattern_ends(store, projection, links)
     parameters = {name: value for name, value in model.get_params().items() if hasattr(RunSize, name)}
     return RunSize(
         nodes=counts.nodes,
@@ -427,7 +430,8 @@ def run_size(
         hub_share=counts.hub_share,
         threads=resolve_threads(model.n_threads),
         links_per_node=0 if links is None else links.k or first_partners(links.top or 0, counts.nodes),
-        pattern_ends=() if links is None else _pattern_ends(store, projection, links),
+        pattern_ends=ends,
+        pattern_limits=limits,
         top=None if links is None else links.top,
         probability=links is not None and links.probability,
         combined=links is not None and links.ranked_by == "combined",
@@ -438,8 +442,8 @@ def run_size(
 
 def _pattern_ends(
     store: Neo4jStore, projection: Projection, links: LinkOptions
-) -> tuple[tuple[int, int], ...]:
-    """Return how many nodes may be source, and target, of each pattern."""
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """Return how many nodes may be source, and target, of each pattern, and how many links each has of it."""
     schema, carriers = store.sample_schema(projection)
     try:
         patterns = (
@@ -449,7 +453,8 @@ def _pattern_ends(
         )
     except ValueError as error:
         raise ProjectionError(str(error)) from error
-    return tuple((carriers.get(each.source, 1), carriers.get(each.target, 1)) for each in patterns)
+    ends = tuple((carriers.get(each.source, 1), carriers.get(each.target, 1)) for each in patterns)
+    return ends, () if links.k is None else tuple(shared_limits(links.k, list(patterns)))
 
 
 def check_memory(size: RunSize, limit: int) -> None:

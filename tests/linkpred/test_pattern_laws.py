@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,10 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
         near = -distance(points[array[:, 0]], points[array[:, 1]])
         odds = near if score is None else score.scorers(points, graph)(pattern).pairs(array)
         nearness, log_odds = dict(zip(pairs, near, strict=True)), dict(zip(pairs, odds, strict=True))
-        sure, possible = naive_links.best_of_each_end(log_odds if kind == "everything" else nearness, k)
+        of_source = sum(other.source == pattern.source for other in patterns)
+        of_target = sum(other.target == pattern.target for other in patterns)
+        most = math.ceil(k / min(of_source, of_target))
+        sure, possible = naive_links.best_of_each_end(log_odds if kind == "everything" else nearness, most)
         assert {(ends, pattern.type) for ends in sure} <= found
         possible_links[pattern] = possible
         odds_of[pattern] = log_odds

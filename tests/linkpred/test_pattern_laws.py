@@ -121,9 +121,10 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
         of_source = sum(other.source == pattern.source for other in patterns)
         of_target = sum(other.target == pattern.target for other in patterns)
         most = math.ceil(k / min(of_source, of_target))
-        sure, possible = naive_links.best_of_each_end(log_odds if kind == "everything" else nearness, most)
+        leading = log_odds if kind == "everything" else nearness
+        sure, _ = naive_links.best_of_each_end(leading, most)
         assert {(ends, pattern.type) for ends in sure} <= found
-        possible_links[pattern] = possible
+        possible_links[pattern] = naive_links.best_of_each_end(leading, k)[1]  # where it shares with no other
         odds_of[pattern] = log_odds
     if not patterns:
         return

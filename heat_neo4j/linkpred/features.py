@@ -61,7 +61,6 @@ DIRECTION = (
 _BANDS = (("taste_8", 1, 8), ("taste_16", 8, 16), ("taste_32", 16, 32))
 _FILLED = 0.25  # share of nodes from which on a column of attributes counts from its mean
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
-_OTHER = {"o": "i", "i": "o"}
 
 
 @dataclass(frozen=True)
@@ -105,6 +104,10 @@ class PairFeatures:
 
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self._embedding, self._graph = embedding, graph
+
+    def distance(self) -> dict[str, Feature]:
+        """Return the distance, which takes no look at the graph, as the one feature of any pattern."""
+        return {"distance": Feature(DistanceScorer(self._embedding))}
 
     def of(self, pattern: Pattern) -> dict[str, Feature]:
         """Return the features of a link of a pattern; those of attributes only if the graph has some."""
@@ -152,7 +155,7 @@ class PairFeatures:
         """Features that are the same for all types."""
         graph, around = self._graph, self._around
         features = {
-            "distance": Feature(DistanceScorer(self._embedding)),
+            **self.distance(),
             "neighbourhood_distance": Feature(DistanceScorer(centroids(around, self._embedding))),
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),

@@ -125,8 +125,8 @@ class PatternScore:
         return scorer
 
     def _scorer(self, features: PairFeatures, pattern: Pattern) -> PatternScorer:
-        names = set(self.features)
-        own = {name: each for name, each in features.of(pattern).items() if name in names}
+        every = features.distance() if self.by_distance else features.of(pattern)
+        own = {name: each for name, each in every.items() if name in self.features}
         direction = None
         if str(pattern) in self.directions:
             of_pair, weights = features.of_direction(pattern), self.directions[str(pattern)]

@@ -192,7 +192,7 @@ def predict_links(
     limits = [k] * len(wanted) if k is None or not known else shared_limits(k, known)
     scorers = None if score is None else score.scorers(model, graph)
     found: list[_Found] = []
-    shortlisted = False
+    shortlisted, common = False, None
     with WorkerThreads(threads) as team:
         for pattern, most in zip(wanted, limits, strict=True):
             candidates = candidate_pairs(graph, pattern, min_degree=min_degree, max_degree=max_degree)
@@ -205,7 +205,8 @@ def predict_links(
             scorer = scorers(pattern)
             if candidates.size > SCORED_PAIRS:
                 shortlisted = True
-                common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
+                if common is None:
+                    common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
                 codes = _shortlisted(scorer, common, model, candidates, most or top or 0, team, progress)
             else:
                 codes = _best_of_each(scorer, candidates, most or top or 0, progress)

@@ -19,7 +19,7 @@ from heat_neo4j.linkpred.metrics import (
     roc_curve,
 )
 from heat_neo4j.linkpred.scorers import DirectedScorer
-from heat_neo4j.linkpred.splits import EdgeSplit
+from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
 from heat_neo4j.patterns import Pattern
 
 __all__ = ["HeldOutLinks", "held_out_links", "measure_pattern"]
@@ -58,8 +58,7 @@ def held_out_links(
     n, candidates = graph.n_nodes, candidate_pairs(graph, pattern)
     own = np.column_stack(relationships_of(graph, pattern))
     codes = own @ (n, 1)
-    held = np.isin(np.sort(own, axis=1) @ (n, 1), split.test_edges @ (n, 1))
-    links = own[held]
+    links = own[joins_held_out(split, own)]
     others = candidates.other_pairs(codes, len(links), np.random.default_rng([seed, 2]))
     if not len(others):
         return None

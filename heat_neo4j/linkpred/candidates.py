@@ -123,8 +123,8 @@ class CandidatePairs:
         closed = sparse.csr_array(self.joined + sparse.eye_array(len(self.is_source)))
         u, v = closed[self.sources][:, self.targets].nonzero()
         v = v + len(self.sources)
-        entries = (np.ones(2 * len(u)), (np.append(u, v), np.append(v, u)))
-        joined = sparse.csr_array(entries, shape=(len(ends), len(ends)))
+        both_ways = (np.ones(2 * len(u)), (np.append(u, v), np.append(v, u)))
+        joined = sparse.csr_array(both_ways, shape=(len(ends), len(ends)))
         roles = np.repeat((IS_SOURCE, IS_TARGET), (len(self.sources), len(self.targets)))
         return _in_space(spatial[:, ends], time[ends], joined, roles.astype(np.uint8))
 

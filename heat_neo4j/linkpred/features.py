@@ -29,7 +29,7 @@ from heat_neo4j.linkpred.scorers import (
 )
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["DIRECTION", "FEATURES", "Feature", "PairFeatures"]
+__all__ = ["DIRECTION", "FEATURES", "Feature", "PairFeatures", "PatternFeatures"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -103,60 +103,24 @@ class PairFeatures:
     """The features of pairs of one graph and its embedding, points of the hyperboloid, shape (N, d + 1)."""
 
     def __init__(self, embedding: Array, graph: Graph) -> None:
-        self._embedding, self._graph = embedding, graph
+        self.embedding, self.graph = embedding, graph
+
+    def of(self, pattern: Pattern) -> PatternFeatures:
+        """Return the features of a pattern."""
+        return PatternFeatures(self, pattern)
 
     def distance(self) -> dict[str, Feature]:
         """Return the distance, which takes no look at the graph, as the one feature of any pattern."""
-        return {"distance": Feature(DistanceScorer(self._embedding))}
-
-    def of(self, pattern: Pattern) -> dict[str, Feature]:
-        """Return the features of a link of a pattern; those of attributes only if the graph has some."""
-        out, back = self._steps(pattern.type)
-        degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
-        nothing = np.zeros(self._graph.n_nodes)
-        sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
-        features = {
-            **self._shared,
-            **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
-            **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
-            "chain": self._wedge(out, out),
-            "shared_target": self._wedge(out, back),
-            "shared_source": self._wedge(back, out),
-            "return_chain": self._wedge(back, back),
-            **self._tastes(sources, targets, out),
-            **self._alike(sources, targets, out, back),
-            **self._related(pattern.type, sources, targets, out),
-        }
-        return {name: features[name] for name in FEATURES if name in features}
-
-    def of_direction(self, pattern: Pattern) -> dict[str, Feature]:
-        """Return the features of a direction, of the same type."""
-        out, back = self._steps(pattern.type)
-        n_out, n_in = np.diff(out.indptr).astype(np.float64), np.diff(back.indptr).astype(np.float64)
-        of_nodes = {
-            "ratio": np.log((n_out + 0.5) / (n_in + 0.5)),
-            "out": np.log1p(n_out),
-            "in": np.log1p(n_in),
-            "degree": np.log1p(self._graph.degrees.astype(np.float64)),
-            "radius": radius(self._embedding),
-        }
-        steps = {"o": out, "i": back}
-        paths = {name: self._path(*(steps[way] for way in ways)) for name, ways in _STEPS.items()}
-        sources, targets = (np.flatnonzero(ends) for ends in ends_of(self._graph, pattern))
-        alike = self._alike(sources, targets, out, back)
-        of_pairs = {"chain": self._wedge(out, out), **paths, **alike}
-        return {
-            **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
-            **{name: _odd(feature) for name, feature in of_pairs.items() if name in DIRECTION},
-        }
+        return {"distance": Feature(DistanceScorer(self.embedding))}
 
     @cached_property
-    def _shared(self) -> dict[str, Feature]:
+    def of_any_pattern(self) -> dict[str, Feature]:
         """Features that are the same for all types."""
-        graph, around = self._graph, self._around
+        graph = self.graph
+        around = with_neighbours(graph, 1.0)
         features = {
             **self.distance(),
-            "neighbourhood_distance": Feature(DistanceScorer(centroids(around, self._embedding))),
+            "neighbourhood_distance": Feature(DistanceScorer(centroids(around, self.embedding))),
             "common_neighbours": Feature(adamic_adar(graph), log=True),
             "paths_of_three": Feature(paths_of_three(graph), log=True),
         }
@@ -166,43 +130,89 @@ class PairFeatures:
         return features
 
     @cached_property
-    def _around(self) -> sparse.csr_array:
-        return with_neighbours(self._graph, 1.0)
+    def damping(self) -> Array:
+        """One over the neighbours of each node."""
+        return np.asarray(1.0 / np.maximum(self.graph.degrees, 1))
+
+
+class PatternFeatures:
+    """The features of pairs of a pattern; those of attributes only if the graph has some."""
+
+    def __init__(self, shared: PairFeatures, pattern: Pattern) -> None:
+        graph = shared.graph
+        assert graph.relationships is not None
+        self._shared, self._graph, self._type = shared, graph, pattern.type
+        self._out = graph.relationships.matrix(pattern.type, graph.n_nodes)
+        self._back = sparse.csr_array(self._out.T.tocsr())
+        self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(graph, pattern))
 
     @cached_property
-    def _damping(self) -> Array:
-        """One over the neighbours of each node."""
-        return np.asarray(1.0 / np.maximum(self._graph.degrees, 1))
+    def link(self) -> dict[str, Feature]:
+        """Those of a link."""
+        out, back = self._out, self._back
+        degrees = {"out": np.log1p(np.diff(out.indptr)), "in": np.log1p(np.diff(back.indptr))}
+        nothing = np.zeros(self._graph.n_nodes)
+        features = {
+            **self._shared.of_any_pattern,
+            **{f"source_{way}": _of_source(values, nothing) for way, values in degrees.items()},
+            **{f"target_{way}": _of_target(values, nothing) for way, values in degrees.items()},
+            "chain": self._chain,
+            "shared_target": self._wedge(out, back),
+            "shared_source": self._wedge(back, out),
+            "return_chain": self._wedge(back, back),
+            **self._tastes(),
+            **self._alike,
+            **self._related(),
+        }
+        return {name: features[name] for name in FEATURES if name in features}
 
-    def _steps(self, name: str) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """Return the steps along relationships of a type, and back."""
-        assert self._graph.relationships is not None
-        out = self._graph.relationships.matrix(name, self._graph.n_nodes)
-        return out, sparse.csr_array(out.T.tocsr())
+    @cached_property
+    def direction(self) -> dict[str, Feature]:
+        """Those of a direction."""
+        out, back = self._out, self._back
+        n_out, n_in = np.diff(out.indptr).astype(np.float64), np.diff(back.indptr).astype(np.float64)
+        of_nodes = {
+            "ratio": np.log((n_out + 0.5) / (n_in + 0.5)),
+            "out": np.log1p(n_out),
+            "in": np.log1p(n_in),
+            "degree": np.log1p(self._graph.degrees.astype(np.float64)),
+            "radius": radius(self._shared.embedding),
+        }
+        steps = {"o": out, "i": back}
+        paths = {name: self._path(*(steps[way] for way in ways)) for name, ways in _STEPS.items()}
+        of_pairs = {"chain": self._chain, **paths, **self._alike}
+        return {
+            **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
+            **{name: _odd(feature) for name, feature in of_pairs.items() if name in DIRECTION},
+        }
+
+    @cached_property
+    def _chain(self) -> Feature:
+        return self._wedge(self._out, self._out)
 
     def _wedge(self, first: sparse.csr_array, second: sparse.csr_array) -> Feature:
         """Return what the nodes between two steps count, each one over its neighbours.
 
         T. Zhou, L. Lue and Y.-C. Zhang, "Predicting missing links via local information", EPJ B 71 (2009).
         """
-        left = sparse.csr_array(first @ sparse.diags_array(self._damping))
+        left = sparse.csr_array(first @ sparse.diags_array(self._shared.damping))
         return Feature(SparseProductScorer(left, sparse.csr_array(second.T.tocsr())), log=True)
 
     def _path(self, first: sparse.csr_array, second: sparse.csr_array, third: sparse.csr_array) -> Feature:
         """Return what paths of three steps count, each node on it one over the root of its neighbours."""
-        damping = sparse.diags_array(np.sqrt(self._damping))
+        damping = sparse.diags_array(np.sqrt(self._shared.damping))
         left, middle = sparse.csr_array(first @ damping), sparse.csr_array(second @ damping)
         return Feature(SparseProductScorer(left, sparse.csr_array(third.T.tocsr()), middle), log=True)
 
-    def _alike(
-        self, sources: Rows, targets: Rows, out: sparse.csr_array, back: sparse.csr_array
-    ) -> dict[str, Feature]:
+    @cached_property
+    def _alike(self) -> dict[str, Feature]:
         """Return the features of attributes, each scaled among the nodes that it compares.
 
         Among all nodes a column that all of one label share would hide all others.
         """
         if self._graph.attributes is None or not self._graph.n_attributes:
             return {}
+        sources, targets, out, back = self._sources, self._targets, self._out, self._back
         of_ends = self._scaled(np.union1d(sources, targets))
         of_targets, of_sources = self._scaled(targets), self._scaled(sources)
         ahead, behind = unit_rows(out @ of_targets), unit_rows(back @ of_sources)
@@ -243,11 +253,12 @@ class PairFeatures:
         )
         return _placed(unit_rows(sparse.csr_array(scaled)), nodes, self._graph.n_nodes)
 
-    def _related(self, kind: str, sources: Rows, targets: Rows, out: sparse.csr_array) -> dict[str, Feature]:
+    def _related(self) -> dict[str, Feature]:
         """Return how alike targets, or sources, are by what relationships of other types join them to."""
         relationships, n = self._graph.relationships, self._graph.n_nodes
+        sources, targets, out = self._sources, self._targets, self._out
         assert relationships is not None
-        others = [relationships.matrix(name, n) for name in relationships.types if name != kind]
+        others = [relationships.matrix(name, n) for name in relationships.types if name != self._type]
         joined = [sparse.csr_array(each + each.T) for each in others]
         if not joined:
             return {}
@@ -268,9 +279,10 @@ class PairFeatures:
             ),
         }
 
-    def _tastes(self, sources: Rows, targets: Rows, out: sparse.csr_array) -> dict[str, Feature]:
+    def _tastes(self) -> dict[str, Feature]:
         """Return parts of the best approximation of the relationships, over the root of both degrees."""
-        own = sparse.csr_array(out[sources][:, targets])
+        sources, targets = self._sources, self._targets
+        own = sparse.csr_array(self._out[sources][:, targets])
         rank = min(_BANDS[-1][2], min(own.shape) - 1)
         if rank < 2 or own.nnz == 0:
             return {}

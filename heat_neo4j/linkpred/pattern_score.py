@@ -26,7 +26,7 @@ from heat_neo4j.linkpred.combined_score import FITTED_EDGES, LinkScore, link_sco
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.scorers import DirectedScorer
-from heat_neo4j.linkpred.splits import EdgeSplit
+from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
 from heat_neo4j.patterns import Pattern
 
 __all__ = [
@@ -125,11 +125,12 @@ class PatternScore:
         return scorer
 
     def _scorer(self, features: PairFeatures, pattern: Pattern) -> PatternScorer:
-        every = features.distance() if self.by_distance else features.of(pattern)
+        of_pattern = features.of(pattern)
+        every = features.distance() if self.by_distance else of_pattern.link
         own = {name: each for name, each in every.items() if name in self.features}
         direction = None
         if str(pattern) in self.directions:
-            of_pair, weights = features.of_direction(pattern), self.directions[str(pattern)]
+            of_pair, weights = of_pattern.direction, self.directions[str(pattern)]
             scaled = zip(self.direction_features, weights, self.direction_width, strict=True)
             chosen = [(of_pair[name], weight / width) for name, weight, width in scaled if name in of_pair]
             direction = _Direction(tuple(chosen))
@@ -378,21 +379,20 @@ def _sample(
     codes = np.sort(own @ (graph.n_nodes, 1))
     parts: list[_Sample] = []
     for number, (split, features) in enumerate(zip(splits, of_pairs, strict=True)):
-        held = np.sort(split.test_edges @ (graph.n_nodes, 1))
-        ends = np.sort(own, axis=1) @ (graph.n_nodes, 1)
-        links = own[np.isin(ends, held)]
+        links = own[joins_held_out(split, own)]
         links = links[:: max(-(-len(links) // FITTED_EDGES), 1)]
         seed = [number, len(links), len(candidates.sources), len(candidates.targets)]
         others = candidates.other_pairs(codes, _NEGATIVES * len(links), np.random.default_rng(seed))
         pairs = np.concatenate((links, others))
-        of_link = features.of(pattern)
+        of_pattern = features.of(pattern)
+        of_link = of_pattern.link
         values = [
             of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
         ]
         is_link = np.arange(len(pairs)) < len(links)
         direction = None
         if candidates.has_either_way:
-            of_direction = features.of_direction(pattern)
+            of_direction = of_pattern.direction
             direction = np.column_stack(
                 [
                     of_direction[name].pairs(pairs) if name in of_direction else np.zeros(len(pairs))

@@ -13,7 +13,7 @@ from scipy import sparse
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.graph import Graph
 
-__all__ = ["EdgeSplit", "split_edges", "split_edges_by_time", "split_edges_of"]
+__all__ = ["EdgeSplit", "joins_held_out", "split_edges", "split_edges_by_time", "split_edges_of"]
 
 _DAY = 86_400  # seconds
 _NON_EDGES_OF_NODES = 5  # for each held-out edge of some nodes
@@ -35,6 +35,12 @@ class EdgeSplit:
             return None if self.since is None else f"{self.since:.15g}"
         moment = np.datetime64(math.floor(self.since), "s")
         return f"{moment}Z" if self.since % _DAY else str(np.datetime_as_string(moment, unit="D"))
+
+
+def joins_held_out(split: EdgeSplit, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of `pairs`, shape (m, 2), are held-out edges, whichever way round."""
+    n = split.train.n_nodes
+    return np.isin(np.sort(pairs, axis=1) @ (n, 1), split.test_edges @ (n, 1))
 
 
 def split_edges(

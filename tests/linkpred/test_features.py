@@ -196,7 +196,7 @@ def assert_is(feature, expected: Array, tolerance: float = 1e-9) -> None:
 @pytest.mark.parametrize("pattern", [RATED, FOLLOWS], ids=str)
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_feature_of_links_is_what_the_twin_says(name: str, pattern: Pattern) -> None:
-    features = PairFeatures(*made()).of(pattern)
+    features = PairFeatures(*made()).of(pattern).link
     assert list(features) == list(FEATURES)
     assert_is(features[name], twins(pattern)[name], 1e-7)
     assert np.ptp(twins(pattern)[name]) > 0.01
@@ -207,7 +207,7 @@ def test_a_feature_of_links_is_what_the_twin_says(name: str, pattern: Pattern) -
 def test_a_feature_of_directions_is_what_the_twin_says_and_changes_its_sign(
     name: str, pattern: Pattern
 ) -> None:
-    features = PairFeatures(*made()).of_direction(pattern)
+    features = PairFeatures(*made()).of(pattern).direction
     assert set(features) == set(DIRECTION)
     assert_is(features[name], direction_twins(pattern)[name], 1e-7)
     there, back = features[name].pairs(PAIRS), features[name].pairs(PAIRS[:, ::-1])
@@ -224,11 +224,11 @@ def test_a_graph_without_attributes_or_other_types_has_no_features_of_these() ->
         labels=dict(graph.labels),
         relationships=Relationships.from_pairs({"F": (source, target)}),
     )
-    features = PairFeatures(points, plain).of(FOLLOWS)
+    features = PairFeatures(points, plain).of(FOLLOWS).link
     gone = {name for name in FEATURES if "alike" in name or "related" in name or "like" in name}
     gone |= {"attributes", "scaled_attributes"}
     assert set(features) == set(FEATURES) - gone
-    assert set(PairFeatures(points, plain).of_direction(FOLLOWS)) == set(DIRECTION) - gone
+    assert set(PairFeatures(points, plain).of(FOLLOWS).direction) == set(DIRECTION) - gone
 
 
 def test_sparse_attributes_give_the_same_features() -> None:
@@ -236,5 +236,7 @@ def test_sparse_attributes_give_the_same_features() -> None:
     parts = {name: getattr(graph, name) for name in ("adjacency", "labels", "relationships")}
     other = Graph(attributes=sparse.csr_array(graph.attributes), **parts)
     for name in ("attributes", "scaled_attributes", "targets_alike", "ends_alike"):
-        whole, same = (PairFeatures(points, each).of(RATED)[name].pairs(PAIRS) for each in (graph, other))
+        whole, same = (
+            PairFeatures(points, each).of(RATED).link[name].pairs(PAIRS) for each in (graph, other)
+        )
         np.testing.assert_allclose(same, whole, atol=1e-12)

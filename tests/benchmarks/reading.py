@@ -3,16 +3,29 @@
 ::
 
     python -m tests.benchmarks.reading [--nodes 200000] [--relationships 2000000] [--pure] [--version 5.26]
+    python -m tests.benchmarks.reading --before COMMIT
 
 Both ways end in the same `Graph`, which is checked. The transport alone is as many numbers, in lists as long,
 that the server makes up. ``--pure`` hides neo4j-rust-ext from the driver. The exit code is 1 if we are not 3
 times as fast as the plain way. The graph is made first, which takes longer than reading it.
+
+``--before`` reads the same graph, whose relationships are of two types, with the code of a commit as well, in
+processes that take turns. The exit code is 1 if ours reads fewer than .8 of its rows per second, or takes
+more than 1.25 times its memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +38,25 @@ if TYPE_CHECKING:
 
     from heat_neo4j.graph import Graph
 
-LABEL, TYPE, FEATURES = "BenchNode", "BENCH_LINK", 50
+LABEL, TYPES, FEATURES = "BenchNode", ("BENCH_LINK", "BENCH_TIE"), 50
+ROOT = Path(__file__).resolve().parents[2]
 BAR = 3.0
+LEAST_RATE, MOST_MEMORY = 0.8, 1.25
+TURNS = 3
 
 MAKE = (
     f"CREATE CONSTRAINT bench_node IF NOT EXISTS FOR (n:{LABEL}) REQUIRE n.key IS UNIQUE",
     f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{"
     f" CREATE (:{LABEL} {{key: k, features: [i IN range(1, {FEATURES}) | sin(k * i)]}})"
     " } IN TRANSACTIONS OF 10000 ROWS",
-    f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{ MATCH (a:{LABEL} {{key: k}})"
-    f" UNWIND range(1, $degree) AS i MATCH (b:{LABEL} {{key: (k * 7919 + i * i * 104729 + i * k) % $nodes}})"
-    f" CREATE (a)-[:{TYPE} {{weight: 1.0 + i / 16.0}}]->(b)"
-    " } IN TRANSACTIONS OF 10000 ROWS",
+    *(
+        f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{ MATCH (a:{LABEL} {{key: k}})"
+        f" UNWIND range({1 + place}, $degree, {len(TYPES)}) AS i"
+        f" MATCH (b:{LABEL} {{key: (k * 7919 + i * i * 104729 + i * k) % $nodes}})"
+        f" CREATE (a)-[:{name} {{weight: 1.0 + i / 16.0}}]->(b)"
+        " } IN TRANSACTIONS OF 10000 ROWS"
+        for place, name in enumerate(TYPES)
+    ),
 )
 TRANSPORT = {
     "relationships": (
@@ -45,6 +65,21 @@ TRANSPORT = {
     ),
     "features": (10_000, f"RETURN [i IN range(1, $rows) | [j IN range(1, {FEATURES}) | 0.5 * j]] AS columns"),
 }
+READ = f"""
+import resource, sys
+from time import perf_counter
+from heat_neo4j import Neo4jStore
+from heat_neo4j.database.projection import Projection
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+projection = Projection(["{LABEL}"], {list(TYPES)}, weight="weight")
+with Neo4jStore.connect(sys.argv[1], auth=(sys.argv[2], sys.stdin.read())) as store:
+    before, start = peak(), perf_counter()
+    graph = store.read_graph(projection)
+    print(perf_counter() - start, peak() - before)
+"""
 CLEAR = f"MATCH (n:{LABEL}) CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 10000 ROWS"
 
 
@@ -61,7 +96,7 @@ def plain(driver: neo4j.Driver) -> tuple[sparse.csr_array, NDArray[np.float64], 
         middle = perf_counter()
         rows, columns, weights = [], [], []
         for record in session.run(
-            f"MATCH (a:{LABEL})-[r:{TYPE}]->(b:{LABEL}) "
+            f"MATCH (a:{LABEL})-[r:{'|'.join(TYPES)}]->(b:{LABEL}) "
             "RETURN elementId(a) AS a, elementId(b) AS b, r.weight AS weight"
         ):
             rows.append(row_of[record["a"]])
@@ -83,7 +118,7 @@ def ours(driver: neo4j.Driver) -> tuple[Graph, dict[str, float]]:
         started.setdefault(stage, perf_counter())
         ended[stage] = perf_counter()
 
-    projection = Projection([LABEL], [TYPE], weight="weight", attributes=["features"])
+    projection = Projection([LABEL], TYPES, weight="weight", attributes=["features"])
     begin = perf_counter()
     graph = Neo4jStore(driver).read_graph(projection, on_progress=watch)
     seconds = {stage.removeprefix("reading "): ended[stage] - started[stage] for stage in started}
@@ -99,11 +134,50 @@ def transport(driver: neo4j.Driver, what: str, total: int) -> float:
     return perf_counter() - begin
 
 
-def run(driver: neo4j.Driver, nodes: int, relationships: int) -> float:
-    """Make the graph, read it both ways, print the rates; return how many times faster ours is."""
+def make(driver: neo4j.Driver, nodes: int, relationships: int) -> None:
+    """Make the graph."""
     with driver.session() as session:
         for statement in MAKE:
             session.run(statement, nodes=nodes, degree=relationships // nodes).consume()
+
+
+def beside(commit: str, settings: tuple[str, str, str], rows: int) -> bool:
+    """Print what a commit and this code take to read the graph; return whether ours keeps to the bars."""
+    uri, user, password = settings
+    with code_of(commit) as before:
+        found: dict[str, list[list[float]]] = {commit: [], "this code": []}
+        for _ in range(TURNS):
+            for name, folder in ((commit, before), ("this code", ROOT)):
+                done = subprocess.run(
+                    [sys.executable, "-c", READ, uri, user],
+                    input=password,
+                    stdout=subprocess.PIPE,
+                    env={**os.environ, "PYTHONPATH": str(folder)},
+                    cwd=folder,
+                    text=True,
+                    check=True,
+                )
+                found[name].append([float(word) for word in done.stdout.split()])
+    (old_seconds, old_kib), (seconds, kib) = (np.median(each, axis=0) for each in found.values())
+    print(f"rows/s, median of {TURNS}: {commit} {rows / old_seconds:,.0f}, this code {rows / seconds:,.0f}")
+    print(f"{old_seconds / seconds:.2f} of its rows/s (bar: {LEAST_RATE:g})")
+    print(f"{kib / old_kib:.2f} times its memory, {kib / 1024:,.0f} MiB (bar: {MOST_MEMORY:g})")
+    return bool(old_seconds / seconds >= LEAST_RATE and kib / old_kib <= MOST_MEMORY)
+
+
+@contextmanager
+def code_of(commit: str) -> Iterator[Path]:
+    """Yield a folder with the code of a commit."""
+    with tempfile.TemporaryDirectory() as folder:
+        packed = subprocess.run(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        with tarfile.open(fileobj=BytesIO(packed.stdout)) as archive:
+            archive.extractall(folder, filter="data")
+        yield Path(folder)
+
+
+def run(driver: neo4j.Driver, nodes: int, relationships: int) -> float:
+    """Make the graph, read it both ways, print the rates; return how many times faster ours is."""
+    make(driver, nodes, relationships)
     ours(driver)  # warms the server's page cache and plans
     cpu = process_time()
     graph, seconds = ours(driver)
@@ -154,6 +228,7 @@ def main() -> int:
     parser.add_argument("--relationships", type=int, default=2_000_000)
     parser.add_argument("--pure", action="store_true")
     parser.add_argument("--version", default="5.26")
+    parser.add_argument("--before", metavar="COMMIT")
     options = parser.parse_args()
     if options.pure:
         sys.modules["neo4j._rust"] = None  # type: ignore[assignment]
@@ -162,10 +237,14 @@ def main() -> int:
     from tests.benchmarks.live import server_settings
 
     with (
-        server_settings(options.version) as (uri, user, password),
-        neo4j.GraphDatabase.driver(uri, auth=(user, password)) as driver,
+        server_settings(options.version) as settings,
+        neo4j.GraphDatabase.driver(settings[0], auth=settings[1:]) as driver,
     ):
         try:
+            if options.before is not None:
+                make(driver, options.nodes, options.relationships)
+                rows = options.nodes + options.relationships
+                return int(not beside(options.before, settings, rows))
             times = run(driver, options.nodes, options.relationships)
         finally:
             with driver.session() as session:

@@ -1,5 +1,7 @@
 """RESULTS.md: what is planned, and what the document says of figures."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +9,8 @@ from scipy import sparse
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.graph import Graph
+from tests.benchmarks import dirlink
+from tests.benchmarks.results import __main__ as results
 from tests.benchmarks.results import document
 from tests.benchmarks.results.jobs import BASELINES, NO_FEATURES, Job, run_job
 from tests.benchmarks.results.plan import SEEDS, all_jobs, seeds_of
@@ -48,16 +52,25 @@ def figures_of(job):
     one = {"auroc": 0.9, "ece": 0.01, "mean_rank": 10.0, "mean_average_precision": 0.5}
     one |= {"precision_at_100": 0.5, "calibration_error": 0.01, "calibration_error_true_share": 0.0001}
     better = dict(job.settings).get("method") == "SVD of the attributes"
+    directed = {title: dict.fromkeys(dirlink.FIGURES, 0.9) for title in dirlink.variants(ablation=True)}
     averages = {"micro": [0.6 if better else 0.5] * 5, "macro": [0.4] * 5}
-    return {"seconds": 1.0, "distance": one, "combined": {**one, "auroc": 0.95}, **one, **averages}
+    return {
+        "seconds": 1.0,
+        "distance": one,
+        "combined": {**one, "auroc": 0.95},
+        **one,
+        **averages,
+        **directed,
+    }
 
 
 def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path, monkeypatch):
     monkeypatch.setattr(document, "ROOT", tmp_path)
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{document.BEGIN}\nold\n{document.END}\nafter\n")
-    document.write_document({job.key: figures_of(job) for job in all_jobs()})
+    document.write_document({job.key: figures_of(job) for job in all_jobs()}, n_earlier=7)
     text = (tmp_path / "RESULTS.md").read_text()
+    assert " jobs measured, 7 of them before the last change of the code's figures." in text
     measured, seconds = text.split("## Seconds")
     assert "| - |" not in measured, "nothing is missing"
     assert "| classes: HEAT | 1.0 | - | 1.0 |" in seconds, "Citeseer's nodes are not classified"
@@ -74,6 +87,22 @@ def test_the_document_has_every_table_and_the_readme_the_digest(tmp_path, monkey
     assert digest.endswith(f"{document.END}\nafter\n")
     assert "old" not in digest
     assert "0.9500 ± 0.0000" in digest
+
+
+def test_figures_of_an_earlier_code_stay_until_they_are_measured_again(tmp_path, monkeypatch):
+    jobs = [["links", "ppi", seed, {}] for seed in (0, 1)]
+    lines = [("old", jobs[0], 0.1), ("old", jobs[1], 0.2), ("new", jobs[0], 0.3)]
+    monkeypatch.setattr(results, "STORE", tmp_path / "results.jsonl")
+    assert results.read_store("new") == ({}, set())
+    results.STORE.write_text(
+        "".join(
+            f"{json.dumps({'code': code, 'job': job, 'figures': {'auroc': figure}})}\n"
+            for code, job, figure in lines
+        )
+    )
+    known, earlier = results.read_store("new")
+    assert known == {json.dumps(jobs[0]): {"auroc": 0.3}, json.dumps(jobs[1]): {"auroc": 0.2}}
+    assert earlier == {json.dumps(jobs[1])}
 
 
 def test_gensim_is_run_with_the_seeds_that_there_is_time_for():

@@ -1,7 +1,8 @@
 """Measure what is not measured yet and write RESULTS.md: ``python -m tests.benchmarks.results``.
 
 Two jobs at a time, each on one thread. Results are kept in docs/results.jsonl with the fingerprint of the
-code that they are of; where that has changed, a job is done again. Interrupted, it goes on where it was.
+code that they are of; where that has changed, a job is done again, and until then RESULTS.md shows what the
+earlier code gave, and says so. Interrupted, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     ends = time.monotonic() + 60 * chosen.minutes
     code = fingerprint()
-    known = read_store(code)
-    jobs = [job for job in all_jobs() if job.key not in known]
+    known, earlier = read_store(code)
+    jobs = [job for job in all_jobs() if job.key not in known or job.key in earlier]
     if chosen.kinds:
         jobs = [job for job in jobs if job.kind in chosen.kinds]
     STORE.parent.mkdir(exist_ok=True)
@@ -54,22 +55,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for job, answer in finished:
                 figures = answer.get()
                 known[job.key] = figures
+                earlier.discard(job.key)
                 line = {"code": code, "job": json.loads(job.key), "figures": figures}
                 print(json.dumps(line), file=store, flush=True)
                 done += 1
                 print(f"{done} of {len(jobs)}: {job.key} {figures['seconds']:.0f} s", file=sys.stderr)
                 running.remove((job, answer))
             time.sleep(0.05)
-    write_document(known)
+    planned = {job.key: known[job.key] for job in all_jobs() if job.key in known}
+    write_document(planned, len(earlier & planned.keys()))
     return 0
 
 
-def read_store(code: str) -> dict[str, dict[str, object]]:
-    """Return the kept results of this code, by key of the job."""
-    if not STORE.exists():
-        return {}
-    lines = map(json.loads, STORE.read_text().splitlines())
-    return {json.dumps(line["job"]): line["figures"] for line in lines if line["code"] == code}
+def read_store(code: str) -> tuple[dict[str, dict[str, object]], set[str]]:
+    """Return the last results of each job by its key, and which of them are of an earlier code."""
+    known: dict[str, dict[str, object]] = {}
+    code_of: dict[str, str] = {}
+    for line in map(json.loads, STORE.read_text().splitlines() if STORE.exists() else ()):
+        key = json.dumps(line["job"])
+        known[key], code_of[key] = line["figures"], line["code"]
+    return known, {key for key, its_code in code_of.items() if its_code != code}
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tests.benchmarks import dirlink
 from tests.benchmarks.results.graphs import GRAPHS
 from tests.benchmarks.results.jobs import BASELINES, CHOOSE, LABEL_SHARES, Job
-from tests.benchmarks.results.plan import ABLATION, ALPHAS, CLASSIFIERS, SEEDS, seeds_of
+from tests.benchmarks.results.plan import ABLATION, ALPHAS, CLASSIFIERS, DIRECTED, SEEDS, TIMES, seeds_of
 from tests.benchmarks.results.variants import VARIANTS
 from tests.support.datasets import DATASETS
 
@@ -83,13 +84,16 @@ class Tables:
         return text if len(values) == len(jobs) else f"{text} ({len(values)} of {len(jobs)} seeds)"
 
 
-def write_document(figures: Figures) -> None:
-    """Write RESULTS.md, and the digest into README.md if that has a place for it."""
+def write_document(figures: Figures, n_earlier: int = 0) -> None:
+    """Write RESULTS.md, and the digest into README.md if that has a place for it.
+
+    `n_earlier` of the figures are those of an earlier code.
+    """
     tables = Tables(figures)
     sections = (
-        _head(figures), _paper(tables), _past(tables), _rankings(tables), _others(tables),
-        _baselines(tables), _classes(tables), _alphas(tables), _ablation(tables), _variants(tables),
-        _seconds(figures),
+        _head(figures, n_earlier), _paper(tables), _past(tables), _rankings(tables), _others(tables),
+        _directed(tables), _baselines(tables), _classes(tables), _alphas(tables), _ablation(tables),
+        _variants(tables), _seconds(figures),
     )  # fmt: skip
     lines = [line for section in sections for line in (*section, "")]
     (ROOT / "RESULTS.md").write_text("\n".join(lines).rstrip() + "\n")
@@ -111,7 +115,7 @@ def _by_seed(kind: str, dataset: str, **settings: Any) -> list[Job]:
     return [Job.of(kind, dataset, seed, **settings) for seed in SEEDS]
 
 
-def _head(figures: Figures) -> Iterator[str]:
+def _head(figures: Figures, n_earlier: int) -> Iterator[str]:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scipy", "scikit-learn"))
     yield "# Results"
     yield ""
@@ -125,7 +129,8 @@ def _head(figures: Figures) -> Iterator[str]:
     yield ""
     yield (
         f"heat_neo4j {version('heat-neo4j')}, Python {platform.python_version()}, {libraries}; "
-        f"{os.cpu_count()} cores ({platform.machine()}), one thread a job. {len(figures)} jobs measured."
+        f"{os.cpu_count()} cores ({platform.machine()}), one thread a job. {len(figures)} jobs measured"
+        + (f", {n_earlier:,} of them before the last change of the code's figures." if n_earlier else ".")
     )
 
 
@@ -238,6 +243,29 @@ def _others(tables: Tables) -> Iterator[str]:
             ]
         )
     yield from _table(["graph", "distance", "combined score", "best baseline"], rows)
+
+
+def _directed(tables: Tables) -> Iterator[str]:
+    yield "## Directed links"
+    yield ""
+    yield (
+        "DirLinkBench's first five splits, dimension 10, default parameters, the score by pattern: with all "
+        "its features, and without each group of them (tests/benchmarks/dirlink.py). Hits@k: share of test "
+        "edges above the k-th best other pair. Direction: share of one-way test edges whose likelier way is "
+        "theirs."
+    )
+    yield ""
+    header = [f"{TITLES[dataset]}, {figure}" for dataset in DIRECTED for figure in dirlink.FIGURES]
+    rows = [
+        [title]
+        + [
+            tables.cell(f"{title}.{figure}", _by_seed("directed", dataset, times=TIMES))
+            for dataset in DIRECTED
+            for figure in dirlink.FIGURES
+        ]
+        for title in dirlink.variants(ablation=True)
+    ]
+    yield from _table(["", *header], rows)
 
 
 def _baselines(tables: Tables) -> Iterator[str]:

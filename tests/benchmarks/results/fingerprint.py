@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,9 @@ from scipy import sparse
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.node_classes import class_scores
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.linkpred.calibration import embed_without
+from heat_neo4j.linkpred.pattern_score import pattern_score
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.linkpred.tuning import choose_parameters
 from tests.benchmarks.results.jobs import BASELINES, FEATURES, chosen_figures
@@ -40,6 +43,8 @@ def fingerprint() -> str:
 
 def _parts() -> Iterator[str]:
     graph, classes = _graph()
+    ends = graph.edges.row, graph.edges.col
+    directed = replace(graph, relationships=Relationships.from_pairs({"LEADS": ends}))
     split = split_edges(graph, 0.15, random_state=1)
     yield _text(split.test_edges.tolist(), split.test_non_edges.tolist())
     for alpha in (0.0, 0.2):
@@ -48,6 +53,7 @@ def _parts() -> Iterator[str]:
         yield _text(link_auroc(model.embedding_, split), reconstruction_auroc(model.embedding_, graph))
     model = HEAT(3, walks_per_node=2, n_threads=1, random_state=1)
     yield _text(choose_parameters(model, split.train).parameters, chosen_figures(model, split, ["alpha"], 1))
+    yield _text(pattern_score([embed_without(model, directed)], directed).to_dict())
     for name, method in BASELINES.items():
         if _SLOW not in name:
             yield _text(method(split.train, 1).pairs(split.test_edges).tolist())

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from time import perf_counter
 from typing import Any
 from unittest import mock
@@ -38,6 +39,7 @@ from heat_neo4j.linkpred.baselines import BaselineUnavailableError, paths_of_thr
 from heat_neo4j.linkpred.metrics import auroc, average_precision, expected_calibration_error
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
+from tests.benchmarks import dirlink
 from tests.benchmarks.results import graphs, variants
 from tests.support import datasets
 
@@ -152,6 +154,17 @@ def _ranking(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, 
     }
 
 
+def _directed(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of one of DirLinkBench's splits: with all features, then without each group."""
+    case = next(islice(dirlink.dirlink_cases(dataset, seed + 1), seed, None))
+    features = dirlink.variants(ablation=True)
+    rows, _ = dirlink.measure(case, settings["times"], seed, features)
+    return {
+        name: dict(zip(dirlink.FIGURES, row.tolist(), strict=True))
+        for name, row in zip(features, rows, strict=True)
+    }
+
+
 def _baseline(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
     try:
@@ -215,6 +228,7 @@ _KINDS = {
     "reconstruction": _reconstruction,
     "chosen": _chosen,
     "ranking": _ranking,
+    "directed": _directed,
     "baseline": _baseline,
     "classes": _classes,
 }

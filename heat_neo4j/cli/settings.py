@@ -143,6 +143,10 @@ SETTINGS = (
     _number("heat.n_components", _COUNT, "common", "Dimension of the space.", 10),
     _number("heat.alpha", OrAuto(_SHARE), "common",
             "Share of steps that follow attributes; 0 is topology only.", 0.2),
+    _number("heat.forward", _SHARE, "file",
+            "Weight of a step along a relationship, where one back along it weighs 1 - forward.", 0.5),
+    _number("heat.type_balance", _SHARE, "file",
+            "0: steps take relationships by weight; 1: first a type, all alike; or between.", 0.0),
     _number("heat.attribute_neighbours", _COUNT, "more",
             "Teleport only to so many most similar nodes (beyond 6,000 nodes: about those, by pynndescent).  "
             "[default: to all, exactly]"),

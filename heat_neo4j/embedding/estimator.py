@@ -44,6 +44,13 @@ class HEAT(BaseEstimator):
         Dimension d of hyperbolic space, at least 1 (2 for a picture).
     alpha : float, default 0.2
         Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
+    forward : float, default 0.5
+        Weight of a step along a relationship, [0, 1], where one back along it weighs 1 - `forward`: 0.5
+        follows either way alike, 1 only the direction. Other values need a graph that knows directions.
+    type_balance : float, default 0.0
+        How much types of relationships count alike, [0, 1]: at 0 a step takes each relationship by its
+        weight, at 1 it takes first a type, all at its node being equally likely. Above 0 it needs a graph
+        that knows types.
     attribute_neighbours : int, optional
         Teleport only to so many most similar nodes of each; beyond 6,000 nodes pynndescent finds them
         approximately (extra ``approximate``). None samples HEAT's own distribution exactly, at any size: see
@@ -113,6 +120,8 @@ class HEAT(BaseEstimator):
         n_components: int = 10,
         *,
         alpha: float = 0.2,
+        forward: float = 0.5,
+        type_balance: float = 0.0,
         attribute_neighbours: int | None = None,
         sigma: float = 1.0,
         walks_per_node: int = 10,
@@ -130,6 +139,8 @@ class HEAT(BaseEstimator):
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
+        self.forward = forward
+        self.type_balance = type_balance
         self.attribute_neighbours = attribute_neighbours
         self.sigma = sigma
         self.walks_per_node = walks_per_node
@@ -180,7 +191,8 @@ class HEAT(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If a parameter is out of range, or `start` is no N points of the hyperboloid.
+            If a parameter is out of range, asks for directions or types that the graph does not know, or
+            `start` is no N points of the hyperboloid.
         NothingToLearnError
             If the graph offers no pair to learn from; a ValueError too.
         """
@@ -228,6 +240,8 @@ class HEAT(BaseEstimator):
             alpha=self.alpha,
             walk_length=self.walk_length,
             key=keys.walks,
+            forward=self.forward,
+            type_balance=self.type_balance,
             similarity=similarity,
             team=team,
         )
@@ -277,6 +291,8 @@ class HEAT(BaseEstimator):
         """Return what is to be trained, and the number of threads; errors are those of `fit`."""
         check_integer("n_components", self.n_components, minimum=1)
         check_probability("alpha", self.alpha)
+        check_probability("forward", self.forward)
+        check_probability("type_balance", self.type_balance)
         if self.attribute_neighbours is not None:
             check_integer("attribute_neighbours", self.attribute_neighbours, minimum=1)
         check_integer("walk_length", self.walk_length, minimum=2)

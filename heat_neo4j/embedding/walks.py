@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.walks import Walker, draw_block
@@ -12,7 +13,7 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.graph import Graph
 
-__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks", "walks_from"]
+__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks", "step_weights", "walks_from"]
 
 WALKS_PER_BLOCK = 16384  # walks that are drawn, and held, at a time
 
@@ -41,29 +42,61 @@ def make_walks(
     alpha: float,
     walk_length: int,
     key: np.uint64,
+    forward: float = 0.5,
+    type_balance: float = 0.0,
     similarity: Similarity | None = None,
     team: WorkerThreads = ALONE,
 ) -> Walks:
     """Prepare the walks of a graph; attribute steps follow its own attributes if no `similarity` is given.
 
     A step follows attribute similarity with probability `alpha`. (The paper prints the rule the other way
-    round; its tables, its text and the authors' program have it so.)
+    round; its tables, its text and the authors' program have it so.) Other steps go by `step_weights`.
     """
+    steps = step_weights(graph, forward, type_balance)
+    indptr = steps.indptr.astype(np.int64)
     if similarity is None:
-        # Without teleports only a node that has no neighbours asks for a similar one.
-        needed = alpha > 0 or bool((graph.degrees == 0).any())
+        # Without teleports only a node that has nowhere to go asks for a similar one.
+        needed = alpha > 0 or bool((np.diff(indptr) == 0).any())
         similarity = make_similarity(graph, team=team) if needed else no_similarity()
-    adjacency = graph.adjacency
-    indptr = adjacency.indptr.astype(np.int64)
     walker = Walker(
         indptr=indptr,
-        indices=adjacency.indices.astype(np.int32),
-        cumulative=_row_cumulative(adjacency.data, indptr),
+        indices=steps.indices.astype(np.int32),
+        cumulative=_row_cumulative(steps.data, indptr),
         alpha=float(alpha),
         length=int(walk_length),
         key=key,
     )
     return Walks(walker, similarity)
+
+
+def step_weights(graph: Graph, forward: float = 0.5, type_balance: float = 0.0) -> sparse.csr_array:
+    """Return the weights by which a walk steps from each node (row) to its neighbours, shape (N, N).
+
+    A relationship counts `forward` from its source and 1 - `forward` from its target; those that join one
+    pair share its weight evenly. The weights of each type at a node are then divided by their sum there to
+    the power `type_balance`, so that at 1 all types are equally likely. A ValueError if the graph does not
+    know directions and types, and they are asked for.
+    """
+    if forward == 0.5 and type_balance == 0.0:
+        return graph.adjacency
+    if graph.relationships is None:
+        raise ValueError("forward and type_balance need a graph that knows directions and types")
+    n = graph.n_nodes
+    ahead = [graph.relationships.matrix(name, n) for name in graph.relationships.types]
+    back = [sparse.csr_array(way.T) for way in ahead]
+    nothing = sparse.csr_array((n, n))
+    share = sparse.csr_array(sum((*ahead, *back), start=nothing))
+    share.data = 1.0 / share.data
+    each = sparse.csr_array(graph.adjacency * share)
+    steps = nothing
+    for way, way_back in zip(ahead, back, strict=True):
+        own = sparse.csr_array(each * (forward * way + (1.0 - forward) * way_back))
+        total = np.asarray(own.sum(axis=1))
+        total[total == 0.0] = 1.0
+        steps = steps + sparse.diags_array(total**-type_balance) @ own
+    steps = sparse.csr_array(steps)
+    steps.sort_indices()
+    return steps
 
 
 def walks_from(nodes: NDArray[np.int64], walks_per_node: int, n_nodes: int) -> NDArray[np.int64]:

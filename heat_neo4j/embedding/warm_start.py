@@ -162,7 +162,14 @@ def fit_local(
         similarity = make_similarity(graph, table_limit=0, team=team)
         length = schedule.window_size + 1
         walks = make_walks(
-            graph, alpha=model.alpha, walk_length=length, key=keys.walks, similarity=similarity, team=team
+            graph,
+            alpha=model.alpha,
+            walk_length=length,
+            key=keys.walks,
+            forward=model.forward,
+            type_balance=model.type_balance,
+            similarity=similarity,
+            team=team,
         )
         raw = unrefined_radii(points, graph) if model.refine else points
         if new.any():

@@ -197,7 +197,7 @@ def test_alpha(files):
         (("links", "--picture", "/no/such/x.png"), 2, "--picture: there is no folder '/no/such'"),
         (("links", "--attribute", "a"), 2, "with --edges, give --attribute-file in the place of --attribute"),
         (("links", "--label", "A"), 2, "with --edges, give --class-file in the place of --label"),
-        (("links", "--predict", "A-R->B"), 2, "--predict: edges of a file have no types"),
+        (("links", "--predict", "A-R->B"), 2, "--predict: edges of a file have no directions and types"),
         (("links", "--attribute-file", "none.csv"), 2, "'--attribute-file': File 'none.csv' does not exist"),
         (("classes",), 2, "with --edges, name the file of classes with --class-file"),
         (("classes", "--classes", "x"), 2, "with --edges, classes are in the --class-file"),
@@ -208,6 +208,13 @@ def test_what_contradicts_itself_is_refused_at_once(files, arguments, code, word
     result = run(*arguments, *named(files, "edges"), *QUICK, code=code)
     assert words in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_walks_by_direction_are_refused_for_edges_that_have_none(files, tmp_path, monkeypatch):
+    (tmp_path / "heat.toml").write_text("[heat]\nforward = 0.9\n")
+    monkeypatch.chdir(tmp_path)
+    result = run("links", *named(files, "edges"), *QUICK, code=2)
+    assert "forward and type_balance of heat.toml: edges of a file have no directions" in result.stderr
 
 
 def test_without_files_it_asks_for_classes_and_a_server(files):

@@ -1,5 +1,7 @@
 """New and changed nodes among the others: where they begin and end, and that nothing else moves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,6 +12,7 @@ from heat_neo4j.embedding.training import START_WIDTH
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm, with_new_nodes
 from heat_neo4j.geometry.hyperboloid import check_points, distance, lift, radius
+from heat_neo4j.graph import Relationships
 
 SMALL = {"n_components": 3, "walks_per_node": 4, "walk_length": 20, "random_state": 4, "n_threads": 1}
 GROUPS, SIZE = 4, 40
@@ -85,6 +88,16 @@ def test_a_node_of_which_nothing_is_known_stays_near_the_origin(graph, points):
 def test_threads_change_no_bit(graph, points, placed, n_threads):
     other = fit_local(HEAT(**{**SMALL, "n_threads": n_threads}), graph, points, NEW)
     assert other.embedding_.tobytes() == placed.tobytes()
+
+
+def test_new_nodes_walk_by_directions_as_the_model_does(graph, points):
+    ends = graph.edges.row, graph.edges.col
+    directed = replace(graph, relationships=Relationships.from_pairs({"A": ends}))
+    default, forward = (
+        fit_local(HEAT(**SMALL, **options), directed, points, NEW).embedding_
+        for options in ({}, {"forward": 0.9})
+    )
+    assert not np.array_equal(default, forward)
 
 
 def test_what_stood_in_the_rows_of_new_nodes_does_not_matter(graph, points, placed):

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
+NO_TYPES = "edges of a file have no directions and types: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words
 heat evaluate classes --label Paper --relationship CITES --classes field
@@ -183,7 +184,7 @@ def links(
     check_choose_seconds(options)
     given = click.get_current_context().get_parameter_source("patterns")
     if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
-        raise click.UsageError("--predict: edges of a file have no types: heat load puts them into Neo4j")
+        raise click.UsageError(f"--predict: {NO_TYPES}")
     with _working() as progress, _opened(options, progress) as source:
         from heat_neo4j.evaluation import evaluate_links, evaluate_patterns
 
@@ -331,6 +332,8 @@ def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[_Source]
         for name, flag, of_files in FILES_IN_PLACE:
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 raise click.UsageError(f"with --edges, give {of_files} in the place of {flag}")
+        if (options["forward"], options["type_balance"]) != (0.5, 0.0):
+            raise click.UsageError(f"forward and type_balance of heat.toml: {NO_TYPES}")
         from heat_neo4j.files import read_graph_files
 
         files = read_graph_files(options["edges"], options["attribute_file"], options["class_file"])

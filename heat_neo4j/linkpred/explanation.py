@@ -228,8 +228,27 @@ def _attributes(graph: Graph, pair: tuple[int, int]) -> Iterator[SharedAttribute
     """Yield the columns of attributes in which both nodes have the same value, but 0."""
     if graph.attributes is None or not graph.n_attributes:
         return
-    columns = sparse.csc_array(graph.attributes)
+    columns = _known_values(graph)
     first, second = columns[list(pair)].toarray()
     for column in np.flatnonzero((first != 0.0) & (first == second)).tolist():
         name = graph.attribute_names[column] if graph.attribute_names else f"column {column}"
         yield SharedAttribute(name, int(np.diff(columns.indptr[column : column + 2])[0]))
+
+
+def _known_values(graph: Graph) -> sparse.csc_array:
+    """Return the attributes without the means that stand for missing numbers, and without their marks."""
+    assert graph.attributes is not None
+    columns = sparse.csc_array(graph.attributes)
+    blocks, start = [], 0
+    for entry in graph.provenance.attribute_recipe:
+        block = columns[:, start : start + len(entry["columns"])]
+        start += block.shape[1]
+        knows = graph.labels.get(entry.get("label", ""), np.ones(graph.n_nodes, dtype=np.bool_))
+        counts = np.ones(block.shape[1])
+        if entry.get("missing"):
+            knows = knows & (block[:, [-1]].toarray().ravel() == 0.0)
+            counts[-1] = 0.0
+        blocks.append(sparse.diags_array(knows.astype(np.float64)) @ block @ sparse.diags_array(counts))
+    known = sparse.csc_array(sparse.hstack(blocks)) if blocks else columns
+    known.eliminate_zeros()
+    return known

@@ -1,15 +1,17 @@
 """Recommendations, explanations and counterfactuals of links, beside what slow Python makes of them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
-from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.counterfactual import Relationship, find_counterfactual, without
 from heat_neo4j.linkpred.explanation import MEANINGS, explain_pair
@@ -180,6 +182,34 @@ def test_shared_attributes_are_those_with_the_same_value(graph, points):
     counts = np.count_nonzero(values, axis=0)
     assert link.attributes == (("genre=a", counts[0]), ("long", MOVIES))
     assert explain_pair(points, graph, RATED, (0, one)).attributes == ()
+
+
+def test_values_that_two_nodes_lack_are_not_shared(graph, points):
+    is_user = graph.labels["User"]
+    attributes = [Attribute("age"), Attribute("born", "User"), Attribute("city")]
+    table = AttributeTable(attributes, N, max_categories=9, labels=graph.labels)
+    ages = np.where(np.arange(N) < 5, 30.0, 40.0)
+    values = {
+        "age": [age if row < 9 else None for row, age in enumerate(ages.tolist())],
+        "born": [1980.0 if user else None for user in is_user],
+        "city": [None] * (N - 9) + ["Graz"] * 9,
+    }
+    table.add(np.arange(N), values)
+    encoded = table.finish(np.arange(N))
+    told = replace(
+        graph,
+        attributes=encoded.matrix,
+        attribute_names=encoded.names,
+        provenance=Provenance(attribute_recipe=encoded.recipe),
+    )
+
+    def shared(pattern, *pair):
+        return explain_pair(points, told, pattern, pair).attributes
+
+    assert shared(FOLLOWS, 0, 1) == (("age", 9), ("User.born", USERS))
+    assert shared(FOLLOWS, 0, 8) == (("User.born", USERS),)
+    assert shared(FOLLOWS, 10, 11) == (("User.born", USERS),)
+    assert shared(RATED, 10, USERS) == ()
 
 
 def test_a_relationship_goes_with_its_part_of_the_weight(graph):

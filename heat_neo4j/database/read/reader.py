@@ -189,8 +189,8 @@ def read_relationships(
         name = "read/relationships"
     statement = load_statement(name, **scope.relationships())
     table = RelationshipTable(scope.projection, nodes.element_id)
-    done, total = 0, int(nodes.degrees.sum())
-    on_progress("reading relationships", done, total)
+    read, most = 0, int(nodes.degrees.sum())
+    on_progress("reading relationships", read, most)
 
     def fetch(positions: Positions) -> list[neo4j.Record]:
         parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
@@ -205,8 +205,9 @@ def read_relationships(
                 None if weight is None else record["weights"],
                 None if time is None else (record["seconds"], record["others"]),
             )
-        done += int(nodes.degrees[positions].sum())
-        on_progress("reading relationships", done, total)
+        read = table.counts["relationships"]
+        on_progress("reading relationships", read, max(most, read + 1))
+    on_progress("reading relationships", read, read)
     return table
 
 

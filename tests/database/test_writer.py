@@ -730,6 +730,8 @@ def test_names_of_another_model_are_taken(store, cypher, graph, names, what):
     [
         ({"attributes": ["writerTestEmbedding"]}, ["embedding"]),
         ({"attributes": ["writerTestRunStaged"]}, ["embedding"]),
+        ({"text": ["writerTestRadius"]}, ["embedding"]),
+        ({"label_attributes": {LABEL: ["writerTestEmbedding"]}}, ["embedding"]),
         ({"key": "writerTestRadiusPrevious"}, ["embedding"]),
         ({"key": {"Any": "id", "Other": "writerTestRadius"}}, ["embedding"]),
         ({"relationships": ["NEXT", "WRITER_TEST_PREDICTED"]}, ["links"]),

@@ -1,6 +1,7 @@
 """What writing must not touch: a `WriteRefused` before the first value is sent."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import NodeKeys
@@ -17,7 +18,9 @@ def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) ->
     """Refuse to write to what `graph` was read from: the next run would read its own output."""
     projection = graph.provenance.projection
     if EMBEDDING in parts:
-        read = {*NodeKeys.of(projection.get("key")).properties, *projection.get("attributes", ())}
+        of_labels = chain.from_iterable(projection.get("label_attributes", {}).values())
+        attributes = (*projection.get("attributes", ()), *projection.get("text", ()), *of_labels)
+        read = {*NodeKeys.of(projection.get("key")).properties, *attributes}
         for name in names.properties:
             if name in read:
                 raise WriteRefused(

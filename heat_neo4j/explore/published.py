@@ -11,6 +11,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.explore.colour_scale import ColourScale, colour_scale
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
 from heat_neo4j.pipeline import published_model
@@ -32,6 +33,7 @@ class PageData:
     links: StoredLinks | None
     names: Sequence[str]
     groups: Sequence[str | None]
+    scale: ColourScale | None  # in place of groups
     properties: Mapping[str, Sequence[Any]]
 
     @property
@@ -58,6 +60,7 @@ class PageData:
             self.model.graph,
             names=self.names,
             groups=self.groups,
+            scale=self.scale,
             properties=self.properties,
             neighbours=self.neighbours,
             predicted=self.links,
@@ -78,8 +81,9 @@ def read_page_data(
 ) -> PageData:
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
-    `caption` is the property that names the nodes, as of `node_names`; the values of `color_by` make the
-    groups, by default the labels. Errors are those of `read_published`, `node_names` and `Neo4jStore`.
+    `caption` is the property that names the nodes, as of `node_names`; the values of `color_by` make a scale,
+    as of `colour_scale`, or else the groups, which by default are the labels. Errors are those of
+    `read_published`, `node_names` and `Neo4jStore`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
@@ -93,9 +97,11 @@ def read_page_data(
         published.embedding, N_NEIGHBOURS, n_threads=n_threads, on_progress=on_progress
     )
     flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
+    scale = None if color_by is None else colour_scale(color_by, columns[color_by])
+    groups: list[str | None] = []
     if color_by is None:
         groups = published_model.label_groups(published.graph)
-    else:
+    elif scale is None:
         groups = published_model.texts(columns[color_by], _LONGEST_TEXT)
     return PageData(
         model=published,
@@ -104,5 +110,6 @@ def read_page_data(
         links=links,
         names=names,
         groups=groups,
+        scale=scale,
         properties=columns,
     )

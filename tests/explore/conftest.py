@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import time
@@ -9,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -75,6 +78,13 @@ class Walk:
             assert time.monotonic() < end, f"waited in vain; the page says {self.state}"
             self.page.wait_for_timeout(30)
 
+    def screen(self) -> NDArray[np.int64]:
+        """Return the page's pixels, shape (height, width, 3)."""
+        from matplotlib.image import imread
+
+        picture = imread(io.BytesIO(self.page.screenshot()), format="png")
+        return np.round(255 * picture[..., :3]).astype(np.int64)
+
     def still(self) -> None:
         """Wait until all is drawn and nothing moves."""
         self.until(lambda: self.state["still"])
@@ -84,19 +94,23 @@ class Walk:
         self.still()
 
 
+def opened_page(browser: Browser, path: Path, html: str, painter: str = "", **settings: Any) -> Walk:
+    """Open a page's HTML from a file at `path` and wait until it stands still."""
+    path.write_text(html, encoding="utf-8")
+    walk = Walk(browser.new_page(viewport=SIZE, **settings))
+    walk.page.goto(f"{path.as_uri()}{painter and f'#{painter}'}")
+    walk.until(lambda: walk.ask("() => Boolean(window.heat && heat.state().still)"))
+    return walk
+
+
 @pytest.fixture
 def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Walk]]:
     """Give a function that opens a page's HTML and waits until it stands still."""
-    opened = []
+    opened: list[Walk] = []
 
     def open_it(html: str, painter: str = "", **settings: Any) -> Walk:
-        path = tmp_path / f"page{len(opened)}.html"
-        path.write_text(html, encoding="utf-8")
-        walk = Walk(browser.new_page(viewport=SIZE, **settings))
-        opened.append(walk)
-        walk.page.goto(f"{path.as_uri()}{painter and f'#{painter}'}")
-        walk.until(lambda: walk.ask("() => Boolean(window.heat && heat.state().still)"))
-        return walk
+        opened.append(opened_page(browser, tmp_path / f"page{len(opened)}.html", html, painter, **settings))
+        return opened[-1]
 
     yield open_it
     for walk in opened:

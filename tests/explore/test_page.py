@@ -13,7 +13,7 @@ from heat_neo4j._utils.display import printable
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import distance, lift, to_poincare
 from heat_neo4j.geometry.search import nearest_neighbours
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import LinkProbability, predict_links
 
 N = 60
@@ -429,14 +429,17 @@ def test_the_policy_stops_scripts_and_requests(walk):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_painters_draw_nodes_and_edges_in_their_colours(open_page, painter, scheme):
     # Two nodes of one group and their geodesic, which bends towards the centre; a third alone in its group.
+    # A single type has no colour of its own.
     points = lift(np.array([[1.5, 0.3], [0.3, 1.5], [-1.0, -1.0]]))
-    graph = Graph(sparse.csr_array((np.ones(1), ([0], [1])), shape=(3, 3)))
+    joins = Relationships.from_pairs({"JOINS": (np.array([0, 1]), np.array([1, 0]))})
+    relationships = joins if scheme == "dark" else None
+    graph = Graph(sparse.csr_array((np.ones(1), ([0], [1])), shape=(3, 3)), relationships=relationships)
     html = build_page(points, graph, names=["", "", ""], groups=["pair", "pair", "one"])
     walk = open_page(html, painter, color_scheme=scheme)
     assert walk.state["painter"] == painter
     assert walk.complaints == []
     palette = {"light": ((53, 103, 176), (224, 128, 44)), "dark": ((108, 158, 232), (240, 154, 78))}[scheme]
-    pixels = screen(walk)
+    pixels = walk.screen()
     for row, colour in ((0, palette[0]), (1, palette[0]), (2, palette[1])):
         node = walk.node(row)
         assert np.abs(pixels[round(node["y"]), round(node["x"])] - colour).max() < 24
@@ -445,26 +448,20 @@ def test_both_painters_draw_nodes_and_edges_in_their_colours(open_page, painter,
     half = cmath.rect(np.tanh(np.arctanh(abs(step)) / 2), cmath.phase(step))
     on_arc = (half + start) / (1 + start.conjugate() * half)
     background = pixels[400, 470]
-    assert strongest(walk, pixels, on_arc, background) > 25
-    assert strongest(walk, pixels, (start + end) / 2, background) < 12  # not the chord
+    painted, wanted = strongest(walk, pixels, on_arc) - background, palette[0] - background
+    assert np.abs(painted).max() > 25
+    assert painted @ wanted > 0.97 * np.linalg.norm(painted) * np.linalg.norm(wanted)
+    assert np.abs(strongest(walk, pixels, (start + end) / 2) - background).max() < 12  # not the chord
+    assert walk.page.is_visible("#types") == (scheme == "dark")
 
 
-def screen(walk):
-    """Return the page's pixels as an int array (height, width, 3)."""
-    import io
-
-    from matplotlib.image import imread
-
-    picture = imread(io.BytesIO(walk.page.screenshot()), format="png")
-    return np.round(255 * picture[..., :3]).astype(int)
-
-
-def strongest(walk, pixels, z, background):
-    """Return how much the pixels around a place of the disk differ from the background."""
+def strongest(walk, pixels, z):
+    """Return that pixel around a place of the disk which differs most from the background."""
     state, size = walk.state, walk.page.viewport_size
     x = round(size["width"] / 2 + state["radius"] * z.real)
     y = round(size["height"] / 2 - state["radius"] * z.imag)
-    return int(np.abs(pixels[y - 2 : y + 3, x - 2 : x + 3] - background).max())
+    near = pixels[y - 2 : y + 3, x - 2 : x + 3].reshape(-1, 3)
+    return near[np.abs(near - pixels[400, 470]).max(axis=1).argmax()]
 
 
 def test_fifty_thousand_nodes_load_and_drag(open_page, record_property, capsys):

@@ -7,6 +7,7 @@ import re
 import shutil
 from datetime import date
 from importlib.resources import as_file
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,13 +16,19 @@ from scipy import sparse
 from heat_neo4j._utils.display import printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page as library
+from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
 from heat_neo4j.explore.page import build_page, html_safe_json, payload
+from heat_neo4j.explore.published import read_page_data
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.geometry.search import nearest_neighbours
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
+from heat_neo4j.patterns import Pattern
+from heat_neo4j.pipeline import published_model
+from heat_neo4j.pipeline.published_model import PublishedModel
 
 N = 23
+YEARS = colour_scale("year", range(2000, 2000 + N))
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +106,79 @@ def test_groups_beyond_the_tenth_share_one_entry(points, graph):
     assert code.tolist() == [0] * 8 + [1] * 4 + [2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
 
 
+def typed_graph(pairs):
+    relationships = Relationships.from_pairs(
+        {name: tuple(np.transpose(rows).astype(np.int64)) for name, rows in pairs.items()}
+    )
+    ends = (relationships.source, relationships.target)
+    adjacency = sparse.csr_array((np.ones(len(relationships)), ends), shape=(N, N))
+    return Graph(adjacency, relationships=relationships)
+
+
+def test_relationships_come_with_type_and_direction(points):
+    pairs = {
+        "A": [(5, 2), (2, 5), (7, 1)],
+        "B\x1b": [(2, 5), (1, 0)],
+        **{f"T{k}": [(k, 9)] for k in range(6)},
+    }
+    predicted = PredictedLinks(
+        np.array([8, 3]), np.array([2, 4]), np.ones(2),
+        patterns=(Pattern("X", "new", "X"), Pattern("X", "A", "X")), pattern=np.array([0, 1]),
+    )  # fmt: skip
+    data = data_of(build_page(points, typed_graph(pairs), predicted=predicted))
+    names = data["types"]["names"]
+    assert names == ["A", "B\\x1b", *(f"T{k}" for k in range(6)), "new"]
+    legend = [(entry["name"], entry["count"], entry["other"]) for entry in data["types"]["legend"]]
+    assert legend[:2] == [("A", 3, False), ("B\\x1b", 2, False)]
+    assert legend[5:] == [("T3", 1, False), ("3 others", 2, True)]
+    shown = {
+        (row, column, names[kind >> 1], bool(kind & 1))
+        for row, column, kind in zip(*pairs_of(data["edges"]), unpacked(data["edges"]["kind"]), strict=True)
+    }
+    assert shown == {
+        (2, 5, "A", True), (7, 1, "A", False), (2, 5, "B\\x1b", False), (1, 0, "B\\x1b", False),
+        *((k, 9, f"T{k}", False) for k in range(6)),
+    }  # fmt: skip
+    links = zip(*pairs_of(data["links"]), unpacked(data["links"]["kind"]).tolist(), strict=True)
+    assert list(links) == [(3, 4, 2 * names.index("A")), (8, 2, 2 * names.index("new"))]
+    assert data["edges"]["kind"]["type"] == "u1"
+
+
+def pairs_of(packed):
+    counts = unpacked(packed["counts"])
+    return np.repeat(np.arange(len(counts)), counts).tolist(), unpacked(packed["columns"]).tolist()
+
+
+def test_without_known_directions_there_are_no_types(points, graph):
+    predicted = PredictedLinks(np.array([0]), np.array([2]), np.ones(1))
+    data = data_of(build_page(points, graph, predicted=predicted))
+    assert "types" not in data
+    assert "kind" not in data["edges"]
+    assert "kind" not in data["links"]
+
+
+def test_a_scale_takes_the_place_of_groups(points, graph):
+    data = data_of(build_page(points, graph, scale=YEARS))
+    assert data["legend"] == []
+    assert data["scale"] == {
+        "name": "year", "ticks": ["2000", "2011", "2022"], "by_rank": False, "shades": N_SHADES, "missing": 0,
+    }  # fmt: skip
+    assert unpacked(data["group"]).tolist() == YEARS.shade.tolist()
+
+
+def test_numbers_to_colour_by_are_a_scale_and_texts_are_groups(points, graph, monkeypatch):
+    columns = {"year": list(range(2000, 2000 + N)), "field": ["a", None] * 11 + ["b"]}
+    store = SimpleNamespace(read_property=lambda graph, name: columns[name])
+    published = PublishedModel(None, graph, points)
+    monkeypatch.setattr(published_model, "read_published", lambda *given, **named: published)
+    monkeypatch.setattr(published_model, "read_links", lambda *given: None)
+    monkeypatch.setattr(published_model, "node_names", lambda *given: ["x"] * N)
+    by_year, by_field = (read_page_data(store, color_by=name, n_threads=1) for name in columns)
+    assert (by_year.groups, by_year.scale.shade.tolist()) == ([], YEARS.shade.tolist())
+    assert (by_field.groups, by_field.scale) == (columns["field"], None)
+    assert by_year.properties == {"year": columns["year"]}
+
+
 def test_no_data_can_end_its_element_or_run(points, graph):
     hostile = [
         "</script><script>alert(1)</script>",
@@ -161,6 +241,8 @@ def test_nodes_without_a_group_are_a_group(points, graph):
         ({"groups": ["a"]}, "groups must have one entry per node"),
         ({"properties": {"year": [1]}}, "year must have one entry per node"),
         ({"properties": {"year": []}}, "year must have one entry per node"),
+        ({"scale": YEARS, "groups": ["a"] * N}, "a scale needs 23 shades, and no groups beside it"),
+        ({"scale": colour_scale("year", range(22))}, "a scale needs 23 shades"),
     ],
 )
 def test_lengths_must_agree(points, graph, settings, complaint):
@@ -174,8 +256,15 @@ def test_only_the_plane_can_be_shown(graph):
 
 
 def test_wide_rows_are_used_only_where_needed(graph, points):
-    settings = {"names": [], "groups": [], "properties": {}, "neighbours": None, "predicted": None}
-    assert payload(points, graph, **settings)["edges"]["columns"]["type"] == "u2"
+    settings = {
+        "names": [],
+        "groups": [],
+        "scale": None,
+        "properties": {},
+        "neighbours": None,
+        "predicted": None,
+    }
+    assert payload(points, graph, **settings)["edges"]["columns"]["type"] == "u1"
     n = (1 << 16) + 1
     large = Graph(sparse.csr_array((np.ones(1), ([0], [n - 1])), shape=(n, n)))
     assert unpacked(payload(lift(np.zeros((n, 2))), large, **settings)["edges"]["columns"]).tolist() == [

@@ -34,7 +34,8 @@ page_options: Decorator[Any] = stack(
     option("--output", type=FILE_OUT, default="heat-explore.html", help="Where to save the page."),
     caption_option(),
     option("--color-by", metavar="PROPERTY",
-           help="Node property whose values get a colour each, ten at most.  [default: the labels]"),
+           help="Node property to colour by: numbers and dates along a scale, other values a colour each, "
+           "ten at most.  [default: the labels]"),
     option(
         "--show", multiple=True, metavar="PROPERTY", help="Property to show of each node; repeat for more."
     ),
@@ -53,7 +54,8 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
     """Make a web page of the disk to walk in.
 
     One HTML file that needs no network: drag to walk, turn the wheel to magnify, click a node for its nearest
-    neighbours and predicted links. It shows a published model; if that has more than two dimensions, its
+    neighbours, predicted links and relationships. These have a colour for each type and narrow from source to
+    target. It shows a published model; if that has more than two dimensions, its
     graph is embedded once more in the plane for the picture, while neighbours and links remain the model's.
     """
     check_output(output, "--output")

@@ -4,6 +4,8 @@
 const TOGETHER = 160; // arcs in one path: where they cross within it, they do not darken
 const LEVELS = 8; // of faintness
 const DUST = 1.25; // radius below which a node is pixels
+const PIECES = 14; // at most, of the outline of an arc that narrows
+const MOST_DASHES = 300; // of a line that narrows: where it is magnified they grow
 const FEW = 1200; // discs that may be drawn one by one, outlined and in order
 
 function makeCanvasPainter(canvas, scene) {
@@ -32,63 +34,96 @@ function makeCanvasPainter(canvas, scene) {
 
   const css = ([red, green, blue], alpha = 1) => `rgb(${red} ${green} ${blue} / ${alpha})`;
 
-  function addArc(on, a, b) {
-    const arc = scene.arc(a, b);
-    if (!arc) return false;
+  function addArc(on, a, b, arc) {
     const xa = scene.x[a], ya = scene.y[a], xb = scene.x[b], yb = scene.y[b];
     on.moveTo(xa, ya);
     if (arc.straight) on.lineTo(xb, yb);
     else on.arcTo(arc.x, arc.y, xb, yb, 0.5 * Math.hypot(xa - xb, ya - yb) / Math.sqrt(Math.max(1 - arc.weight * arc.weight, 1e-12)));
-    return true;
   }
+
+  // The piece of a line that narrows from `from` to `to`, shares of its way, as an outline of straight pieces.
+  const outline = new Float64Array(4 * (PIECES + 1));
+  function addRibbon(on, a, b, arc, width, pieces, from = 0, to = 1) {
+    const { x, y } = scene, last = 2 * pieces + 1;
+    for (let k = 0; k <= pieces; k++) {
+      const t = from + (to - from) * k / pieces, u = 1 - t, w = arc.weight;
+      const p = u * u, q = 2 * u * t * w, r = t * t, under = p + q + r;
+      const px = (p * x[a] + q * arc.x + r * x[b]) / under, py = (p * y[a] + q * arc.y + r * y[b]) / under;
+      const dx = -u * (x[a] - px) + (u - t) * w * (arc.x - px) + t * (x[b] - px);
+      const dy = -u * (y[a] - py) + (u - t) * w * (arc.y - py) + t * (y[b] - py);
+      const reach = 0.5 * width * (1 + TAPER * (u - t)) / Math.max(Math.hypot(dx, dy), 1e-6);
+      outline[2 * k] = px - reach * dy; outline[2 * k + 1] = py + reach * dx;
+      outline[2 * (last - k)] = px + reach * dy; outline[2 * (last - k) + 1] = py - reach * dx;
+    }
+    on.moveTo(outline[0], outline[1]);
+    for (let k = 1; k <= last; k++) on.lineTo(outline[2 * k], outline[2 * k + 1]);
+    on.closePath();
+  }
+  const piecesOf = (arc) => Math.min(PIECES, Math.max(1, Math.ceil(2 * Math.sqrt(arc.rise))));
 
   painter.edges = (chosen, from, to) => {
     if (from === 0) sketch.clearRect(0, 0, scene.width, scene.height);
     sketch.lineWidth = EDGE_WIDTH;
     const paths = new Map();
-    const stroke = (key, path) => {
-      sketch.strokeStyle = css(path.colour, path.alpha);
-      sketch.stroke(path.line);
+    const finish = (key, { line, colour, alpha, narrows }) => {
+      sketch.strokeStyle = sketch.fillStyle = css(colour, alpha);
+      if (narrows) sketch.fill(line);
+      else sketch.stroke(line);
       paths.delete(key);
     };
     for (let k = from; k < to; k++) {
-      const e = chosen[k], group = scene.edgeGroup(e);
-      const level = Math.max(1, Math.round(scene.edgeAlpha(e) * LEVELS / scene.strength)), key = (group + 1) * (LEVELS + 1) + level;
+      const e = chosen[k], ink = scene.edgeInk(e), narrows = data.edges.narrows[e], a = data.edges.source[e], b = data.edges.target[e];
+      const arc = scene.arc(a, b);
+      if (!arc) continue;
+      const level = Math.max(1, Math.round(scene.edgeAlpha(e) * LEVELS / scene.strength)), key = 2 * (ink * (LEVELS + 1) + level) + narrows;
       let path = paths.get(key);
       if (!path) {
-        path = { line: new Path2D(), count: 0, colour: group < 0 ? colours.line : colours.palette[group], alpha: scene.strength * level / LEVELS };
+        path = { line: new Path2D(), count: 0, colour: colours.edges[ink], alpha: scene.strength * level / LEVELS, narrows };
         paths.set(key, path);
       }
-      if (addArc(path.line, data.edges.source[e], data.edges.target[e]) && ++path.count === TOGETHER) stroke(key, path);
+      if (narrows) addRibbon(path.line, a, b, arc, EDGE_WIDTH, piecesOf(arc));
+      else addArc(path.line, a, b, arc);
+      if (++path.count === TOGETHER) finish(key, path);
     }
-    for (const [key, path] of paths) stroke(key, path);
+    for (const [key, path] of paths) finish(key, path);
   };
 
-  function dashed(arcs, width, alpha) {
+  // Lines of one colour and strength, whole or dashed, into one path.
+  function drawLines(lines, width, colour, alpha, dash = 0) {
+    const whole = new Path2D(), ribbons = new Path2D();
+    for (const { a, b, narrows } of lines) {
+      const arc = scene.arc(a, b);
+      if (!arc) continue;
+      if (!narrows) addArc(whole, a, b, arc);
+      else if (!dash) addRibbon(ribbons, a, b, arc, width, piecesOf(arc));
+      else addDashes(ribbons, a, b, arc, width, dash);
+    }
+    pen.strokeStyle = pen.fillStyle = css(colour, alpha);
     pen.lineWidth = width;
-    pen.setLineDash([LINK.dash, LINK.dash]);
-    pen.strokeStyle = css(colours.link, alpha);
-    pen.beginPath();
-    for (const { a, b } of arcs) addArc(pen, a, b);
-    pen.stroke();
+    pen.setLineDash(dash ? [dash, dash] : []);
+    pen.stroke(whole);
     pen.setLineDash([]);
+    pen.fill(ribbons);
+  }
+  function addDashes(on, a, b, arc, width, dash) {
+    const share = Math.max(dash / Math.hypot(scene.x[a] - scene.x[b], scene.y[a] - scene.y[b]), 0.5 / MOST_DASHES);
+    for (let from = 0; from < 1; from += 2 * share) addRibbon(on, a, b, arc, width, 1, from, Math.min(1, from + share));
+  }
+  function drawByType(lines, width, inks, alphaOf, dash) {
+    inks.forEach((colour, type) => {
+      const own = lines.filter((line) => line.type === type);
+      for (let from = 0; from < own.length; from += TOGETHER) {
+        drawLines(own.slice(from, from + TOGETHER), width, colour, alphaOf(own[from]), dash);
+      }
+    });
   }
 
   painter.screen = (links, marked) => {
     pen.clearRect(0, 0, scene.width, scene.height);
     pen.drawImage(picture, 0, 0, scene.width, scene.height);
-    for (let from = 0; from < links.length; from += TOGETHER) {
-      const some = links.slice(from, from + TOGETHER);
-      dashed(some, LINK.width, some[0].alpha);
-    }
-    if (marked.edges.length) {
-      pen.lineWidth = MARKED.width;
-      pen.strokeStyle = css(colours.mark, MARKED.alpha);
-      pen.beginPath();
-      for (const { a, b } of marked.edges) addArc(pen, a, b);
-      pen.stroke();
-    }
-    if (marked.links.length) dashed(marked.links, MARKED.width, 0.95);
+    drawByType(links, LINK.width, colours.links, ({ alpha }) => alpha, LINK.dash);
+    drawByType(marked.edges, MARKED.width, colours.marks, () => MARKED.alpha);
+    drawByType(marked.links, MARKED.width, colours.links, () => 0.95, LINK.dash);
     nodes();
   };
 
@@ -128,7 +163,7 @@ function makeCanvasPainter(canvas, scene) {
     // Large ones first, then by group.
     const heaps = new Map();
     for (const i of discs) {
-      const key = (size[i] > 9 ? 0 : size[i] > 4.5 ? 1 : 2) * 16 + data.group[i];
+      const key = (size[i] > 9 ? 0 : size[i] > 4.5 ? 1 : 2) * 128 + data.group[i];
       if (!heaps.has(key)) heaps.set(key, []);
       heaps.get(key).push(i);
     }
@@ -138,9 +173,9 @@ function makeCanvasPainter(canvas, scene) {
         pen.moveTo(x[i] + size[i], y[i]);
         pen.arc(x[i], y[i], size[i], 0, 2 * Math.PI);
       }
-      pen.fillStyle = css(colours.palette[key % 16], 0.94);
+      pen.fillStyle = css(colours.palette[key % 128], 0.94);
       pen.fill();
-      if (key < 32) pen.stroke();
+      if (key < 256) pen.stroke();
     }
   }
   return painter;

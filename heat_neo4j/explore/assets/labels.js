@@ -13,6 +13,7 @@ const FONT = '"Segoe UI", Roboto, system-ui, "DejaVu Sans", sans-serif';
 function makeLabels(ground, canvas, scene) {
   const { data } = scene;
   const widths = new Map(); // of names, as drawn at 12 pixels
+  const coloured = data.legend.length || data.scale;
   let below, above, threshold = 0, before = new Set();
   const labels = { shown: [] };
 
@@ -131,7 +132,7 @@ function makeLabels(ground, canvas, scene) {
       above.globalAlpha = strong || near.has(i) ? 1 : 0.92;
       above.lineWidth = 3.5;
       above.strokeStyle = colours.css.disk;
-      above.fillStyle = strong || near.has(i) || !data.legend.length ? colours.css.ink : colours.text[data.group[i]];
+      above.fillStyle = strong || near.has(i) || !coloured ? colours.css.ink : colours.text[data.group[i]];
       if (strong) above.font = `650 12px ${FONT}`;
       above.strokeText(shortened(data.names[i]), free[0], free[1] + high / 2);
       above.fillText(shortened(data.names[i]), free[0], free[1] + high / 2);

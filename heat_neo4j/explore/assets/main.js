@@ -74,21 +74,24 @@ function start() {
 
   // Predicted links, those nearest to the focus; they come back when the move is over, for dashes are slow to draw.
   function dashedLinks() {
-    const { links } = data, { gap, size } = scene, found = [];
+    const { links } = data, { gap } = scene, found = [];
     for (let e = 0; e < links.count; e++) {
       const a = links.source[e], b = links.target[e], close = gap[a] * gap[b];
-      if (close > 0.01 && size[a] && size[b]) found.push({ a, b, close: close * (links.probability ? links.probability[e] : 1) });
+      if (close > 0.01 && scene.pairShown(links, e)) found.push({ e, close: close * (links.probability ? links.probability[e] : 1) });
     }
     found.sort((one, other) => other.close - one.close);
     const kept = found.slice(0, MOST_DASHED), strength = Math.min(0.5, 5 / Math.sqrt(kept.length + 1));
-    return kept.map(({ a, b, close }) => ({ a, b, alpha: strength * (0.3 + 0.7 * Math.sqrt(Math.min(close, 1))) }));
+    return kept.map(({ e, close }) => ({ ...lineOf(links, e), alpha: strength * (0.3 + 0.7 * Math.sqrt(Math.min(close, 1))) }));
+  }
+  function lineOf(pairs, e) {
+    return { a: pairs.source[e], b: pairs.target[e], narrows: pairs.narrows[e], type: scene.typeOf(pairs, e) };
   }
   // What belongs to the selected node, or to that under the pointer.
   function markedArcs() {
     const i = hovered >= 0 ? hovered : selected;
     if (i < 0) return { edges: [], links: [] };
-    const arcs = (pairs, of) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]),
-      (e) => ({ a: i, b: otherEnd(pairs, e, i) })).filter(({ b }) => scene.size[b]);
+    const arcs = (pairs, of) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]))
+      .filter((e) => scene.pairShown(pairs, e)).map((e) => lineOf(pairs, e));
     return { edges: arcs(data.edges, data.edgesOf).slice(0, 2000), links: linksOn ? arcs(data.links, data.linksOf) : [] };
   }
 
@@ -107,17 +110,23 @@ function start() {
       return [1, 3, 5].map((at) => parseInt(pen.fillStyle.slice(at, at + 2), 16));
     };
     const css = Object.fromEntries(["ink", "soft", "hair", "disk", "accent"].map((name) => [name, value(name)]));
-    const names = data.legend.length
-      ? data.legend.map(({ other }, k) => (other ? "rest" : `c${k}`)) : ["c0"];
-    const palette = names.map((name) => value(name)), disk = rgb(css.disk), ink = rgb(css.ink);
-    const mixed = (colour) => `rgb(${rgb(colour).map((c, k) => Math.round(0.55 * c + 0.45 * ink[k])).join(" ")})`;
+    const disk = rgb(css.disk), ink = rgb(css.ink), line = rgb(value("line")), palette = nodeColours(value, rgb);
+    const types = data.typeLegend.map(({ other }, k) => (other || !data.byType ? line : rgb(value(`t${k}`))));
+    const mixed = (colour) => `rgb(${colour.map((c, k) => Math.round(0.55 * c + 0.45 * ink[k])).join(" ")})`;
     colours = {
-      css, palette: palette.map(rgb), text: palette.map(mixed), line: rgb(value("line")), link: rgb(css.accent),
-      mark: ink, disk,
+      css, palette, text: palette.map(mixed), disk,
+      edges: [line, ...(data.byType ? types : palette)], marks: data.byType ? types : [ink],
+      links: data.byType && data.links.typed ? types : [rgb(css.accent)],
     };
     painter.recolour(colours);
-    panel.recolour(palette);
+    panel.recolour(palette, types);
     changed();
+  }
+  // One for each group or shade, and grey for nodes without.
+  function nodeColours(value, rgb) {
+    if (!data.scale) return data.legend.length ? data.legend.map(({ other }, k) => rgb(value(other ? "rest" : `c${k}`))) : [rgb(value("c0"))];
+    const { shades } = data.scale, [dark, bright] = [Number(value("dark")), Number(value("bright"))];
+    return [...Array.from({ length: shades }, (_, k) => shade(k / (shades - 1), dark, bright)), rgb(value("rest"))];
   }
 
   // ---- what can be done
@@ -160,7 +169,8 @@ function start() {
       const of = ({ start, places }) => (i < 0 ? [] : Array.from(places.subarray(start[i], start[i + 1])));
       const links = of(data.linksOf).map((e) => [otherEnd(data.links, e, i), e])
         .sort(([, e], [, f]) => data.links.distance[e] - data.links.distance[f]);
-      const edges = of(data.edgesOf).map((e) => otherEnd(data.edges, e, i)).sort((a, b) => data.degree[b] - data.degree[a]);
+      const edges = of(data.edgesOf).map((e) => [otherEnd(data.edges, e, i), e])
+        .sort(([a], [b]) => data.degree[b] - data.degree[a]);
       panel.select(i, links, edges);
       act.hover(-1);
       if (i >= 0 && glide) glideTo(i);
@@ -206,11 +216,12 @@ function start() {
       panel.tooltip(-1, pointed);
       changed();
     },
-    toggle(group) { scene.shown[group] ^= 1; panel.pressed(scene.shown); changed(); },
-    only(group) {
-      const others = data.legend.some((_, k) => k !== group && scene.shown[k]);
-      data.legend.forEach((_, k) => { scene.shown[k] = k === group || !others ? 1 : 0; });
-      panel.pressed(scene.shown);
+    // Of `shown` or `typesShown`.
+    toggle(list, place) { scene[list][place] ^= 1; panel.pressed(scene); changed(); },
+    only(list, place) {
+      const others = scene[list].some((on, k) => on && k !== place);
+      scene[list].forEach((_, k) => { scene[list][k] = k === place || !others ? 1 : 0; });
+      panel.pressed(scene);
       changed();
     },
     selectMiddle() { act.select(scene.nodeNearestCentre()); },
@@ -224,7 +235,8 @@ function start() {
     },
     reset() {
       scene.shown.fill(1);
-      panel.pressed(scene.shown);
+      scene.typesShown.fill(1);
+      panel.pressed(scene);
       const { view, zoom, shift } = scene, [hx, hy] = [view[0] * view[2] - view[1] * view[3], view[0] * view[3] + view[1] * view[2]];
       const across = 2 * Math.hypot(hx, hy), far = Math.asinh(across), turn = Math.atan2(view[1], view[0]);
       animate(GLIDE_SECONDS, (share) => {
@@ -239,7 +251,7 @@ function start() {
 
   const panel = makePanel(data, act);
   panel.heading();
-  panel.legend();
+  panel.legends();
   const interaction = makeInteraction(byId("labels"), scene, act);
   byId("close").addEventListener("click", () => act.select(-1));
   byId("reset").addEventListener("click", () => { act.select(-1); act.reset(); });
@@ -261,7 +273,7 @@ function start() {
   window.heat = Object.freeze({
     state: () => ({
       selected, hovered, view: [...scene.view], zoom: scene.zoom, shift: [...scene.shift], radius: scene.radius,
-      shown: [...scene.shown], labels: [...labels.shown], still: !animation && !interaction.busy && complete && !queued,
+      shown: [...scene.shown], typesShown: [...scene.typesShown], labels: [...labels.shown], still: !animation && !interaction.busy && complete && !queued,
       painter: painter.kind, edgesDrawn: drawn, edgeBudget: Math.floor(budget),
     }),
     project: (i) => ({ x: scene.x[i], y: scene.y[i], size: scene.size[i], disk: [scene.disk[2 * i], scene.disk[2 * i + 1]] }),

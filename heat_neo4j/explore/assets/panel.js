@@ -20,8 +20,8 @@ function percent(probability) {
 }
 
 function makePanel(data, act) {
-  const panel = {};
-  let css = [];
+  const panel = {}, switches = [];
+  let css = [], typesCss = [];
 
   function dot(group) {
     const made = element("span", { className: "dot" });
@@ -29,44 +29,76 @@ function makePanel(data, act) {
     made.style.background = css[group];
     return made;
   }
-  panel.recolour = (palette) => {
-    css = palette;
+  function streak(type) {
+    const made = element("span", { className: "streak" });
+    made.dataset.type = type;
+    return made;
+  }
+  panel.recolour = (palette, types) => {
+    const text = (colour) => `rgb(${colour.join(" ")})`;
+    css = palette.map(text);
+    typesCss = types.map(text);
     for (const made of document.querySelectorAll(".dot")) made.style.background = css[made.dataset.group];
+    for (const made of document.querySelectorAll(".streak")) made.style.background = typesCss[made.dataset.type];
+    if (data.scale) byId("bar").style.background = `linear-gradient(to right, ${css.slice(0, -1).join(", ")})`;
   };
 
   panel.heading = () => {
     byId("heading").querySelector("h1").textContent = data.title;
     const links = data.links.count ? `, ${plural(data.links.count, "predicted link")}` : "";
-    byId("facts").textContent = `${plural(data.count, "node")}, ${plural(data.edges.count, "relationship")}${links}`;
+    byId("facts").textContent = `${plural(data.count, "node")}, ${plural(data.relationships, "relationship")}${links}`;
     byId("note").textContent = data.note;
     byId("links").hidden = !data.links.count;
   };
 
-  panel.legend = () => {
-    if (data.legend.length < 2) return;
-    byId("legend").hidden = false;
-    byId("legend").append(...data.legend.map(({ name, count }, group) => {
-      const button = element("button", { type: "button", title: "Click to hide or show; double-click for this one only" },
-        dot(group), element("span", { textContent: name }), element("small", { textContent: spaced(count) }));
-      button.setAttribute("aria-pressed", "true");
-      button.addEventListener("click", () => act.toggle(group));
-      button.addEventListener("dblclick", () => act.only(group));
-      return button;
-    }));
+  panel.legends = () => {
+    if (data.legend.length > 1) fillLegend("legend", "shown", data.legend, dot);
+    if (data.typeLegend.length) fillLegend("types", "typesShown", data.typeLegend, streak);
+    if (data.scale) showScale(data.scale);
   };
-  panel.pressed = (shown) => {
-    [...byId("legend").children].forEach((button, group) => button.setAttribute("aria-pressed", String(Boolean(shown[group]))));
+  function fillLegend(id, list, entries, mark) {
+    byId(id).hidden = false;
+    byId(id).append(...entries.map(({ name, count }, place) => makeSwitch(list, place, mark(place), name, count)));
+  }
+  function makeSwitch(list, place, mark, name, count) {
+    const button = element("button", { type: "button", title: "Click to hide or show; double-click for this one only" },
+      mark, element("span", { textContent: name }), element("small", { textContent: spaced(count) }));
+    button.setAttribute("aria-pressed", "true");
+    button.addEventListener("click", () => act.toggle(list, place));
+    button.addEventListener("dblclick", () => act.only(list, place));
+    switches.push({ button, list, place });
+    return button;
+  }
+  panel.pressed = (scene) => {
+    for (const { button, list, place } of switches) button.setAttribute("aria-pressed", String(Boolean(scene[list][place])));
   };
+  function showScale({ name, ticks, by_rank: byRank, shades, missing }) {
+    const title = byRank ? `${name}, by rank` : name, box = byId("scale");
+    box.hidden = false;
+    box.querySelector("p").textContent = title;
+    byId("bar").setAttribute("aria-label", `Colours of ${title}: from ${ticks[0]} over ${ticks[1]} to ${ticks[2]}`);
+    byId("ticks").append(...ticks.map((text) => element("span", { textContent: text })));
+    if (missing) box.append(makeSwitch("shown", shades, dot(shades), "no value", missing));
+  }
 
   // A line that leads to another node, with what is to be said about it on the right.
-  function line(i, remark) {
-    const button = element("button", { type: "button" },
-      dot(data.group[i]), element("span", { textContent: data.names[i] }), element("small", { textContent: remark }));
+  function line(i, remark, arrow = "") {
+    const name = element("span", {}, ...(arrow ? [element("code", { textContent: arrow }), " "] : []),
+      element("bdi", { textContent: data.names[i] }));
+    const button = element("button", { type: "button" }, dot(data.group[i]), name, element("small", { textContent: remark }));
     button.addEventListener("click", () => act.select(i));
     button.addEventListener("pointerenter", () => act.hover(i));
     button.addEventListener("pointerleave", () => act.hover(-1));
     button.dataset.node = i;
     return element("li", {}, button);
+  }
+
+  // Type and direction of pair e, seen from node i, as Cypher writes them.
+  function arrowOf(pairs, e, i) {
+    if (!pairs.typed) return "";
+    const type = `[${data.typeNames[pairs.type[e]]}]`;
+    if (!pairs.narrows[e]) return `<-${type}->`;
+    return pairs.source[e] === i ? `-${type}->` : `<-${type}-`;
   }
 
   function list(id, lines, remark = "") {
@@ -96,9 +128,10 @@ function makePanel(data, act) {
     const near = data.neighbours ? Array.from({ length: data.neighbours.width }, (_, k) => i * data.neighbours.width + k) : [];
     list("nearest", near.map((k) => line(data.neighbours.partner[k], data.neighbours.distance[k].toFixed(3))), "distance");
     const chance = data.links.probability;
-    list("predicted", linksOf.map(([other, e]) => line(other, chance ? percent(chance[e]) : data.links.distance[e].toFixed(3))),
-      chance ? "probability" : "distance");
-    list("linked", edgesOf.slice(0, 30).map((other) => line(other, "")),
+    list("predicted", linksOf.map(([other, e]) => line(
+      other, chance ? percent(chance[e]) : data.links.distance[e].toFixed(3), arrowOf(data.links, e, i),
+    )), chance ? "probability" : "distance");
+    list("linked", edgesOf.slice(0, 30).map(([other, e]) => line(other, "", arrowOf(data.edges, e, i))),
       edgesOf.length > 30 ? `30 of ${spaced(edgesOf.length)}` : "");
     byId("spoken").textContent = `Selected ${data.names[i]}`;
   };

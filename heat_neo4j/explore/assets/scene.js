@@ -3,6 +3,7 @@
 const MARGIN = 0.955; // size of the disk as part of what would just fit
 const BINS = 64;
 const EDGE_WIDTH = 1.1, LINK = { width: 1.1, dash: 4 }, MARKED = { width: 1.7, alpha: 0.75 }; // lines, in pixels
+const TAPER = 0.75; // of a line that narrows: by how much its width at the source exceeds the middle's
 
 function makeScene(data) {
   const { count, points, time, edges, degree } = data;
@@ -17,7 +18,8 @@ function makeScene(data) {
     x: new Float32Array(count), y: new Float32Array(count), // pixels
     size: new Float32Array(count), // a node's radius in pixels; 0 if it is not shown
     farthest: data.radius.reduce((most, radius) => Math.max(most, radius), 0),
-    shown: new Uint8Array(data.legend.length + 1).fill(1), // by group
+    shown: new Uint8Array(data.scale ? data.scale.shades + 1 : Math.max(data.legend.length, 1)).fill(1), // by group or shade
+    typesShown: new Uint8Array(data.typeLegend.length).fill(1),
   };
   // Large nodes first, so that small ones lie on top of them.
   scene.order = Uint32Array.from({ length: count }, (_, i) => i).sort((i, j) => degree[j] - degree[i] || i - j);
@@ -64,13 +66,18 @@ function makeScene(data) {
     }
   };
 
-  // The edges in the order of their nearness to the focus, as far as `most` of them; those of hidden nodes left out.
+  // The entry of the legend that a pair's type belongs to.
+  scene.typeOf = (pairs, e) => Math.min(pairs.type[e], Math.max(data.typeLegend.length - 1, 0));
+  scene.pairShown = (pairs, e) => scene.size[pairs.source[e]] > 0 && scene.size[pairs.target[e]] > 0
+    && (!pairs.typed || scene.typesShown[scene.typeOf(pairs, e)] > 0);
+
+  // The edges in the order of their nearness to the focus, as far as `most` of them; hidden ones left out.
   const sorted = new Uint32Array(edges.count);
   scene.nearestEdges = (most) => {
-    const { source, target } = edges, { size } = scene, counts = new Uint32Array(BINS + 1);
+    const { source, target } = edges, counts = new Uint32Array(BINS + 1);
     for (let e = 0; e < edges.count; e++) {
-      const a = source[e], b = target[e], p = bin[a], q = bin[b];
-      const of = size[a] && size[b] ? (p < q ? 3 * p + q : 3 * q + p) >> 2 : BINS;
+      const p = bin[source[e]], q = bin[target[e]];
+      const of = scene.pairShown(edges, e) ? (p < q ? 3 * p + q : 3 * q + p) >> 2 : BINS;
       edgeBin[e] = of;
       counts[of]++;
     }
@@ -90,16 +97,18 @@ function makeScene(data) {
   scene.strength = strength;
   scene.edgeAlpha = (e) => {
     const near = 1 - Math.min(edgeBin[e], 44) / 44;
-    return strength * (0.15 + 0.85 * near) * (scene.edgeGroup(e) < 0 ? 0.8 : 1);
+    return strength * (0.15 + 0.85 * near) * (scene.edgeInk(e) ? 1 : 0.8);
   };
-  // The group of an edge within one group, -1 for others.
-  scene.edgeGroup = (e) => {
+  // The place of an edge's colour: that of its type; of one type only that of its group, if both ends are of one; else 0.
+  scene.edgeInk = (e) => {
     const { group, legend } = data, of = group[edges.source[e]];
-    return legend.length && of === group[edges.target[e]] && !legend[of].other ? of : -1;
+    if (data.byType) return 1 + scene.typeOf(edges, e);
+    return legend.length && of === group[edges.target[e]] && !legend[of].other ? 1 + of : 0;
   };
 
-  // The geodesic between two nodes as it is on the screen: the middle control point and its weight; null out of sight.
-  const bent = new Float64Array(3), arc = { x: 0, y: 0, weight: 1, straight: true };
+  // The geodesic between two nodes as it is on the screen: the middle control point, its weight and its height above the
+  // chord; null out of sight.
+  const bent = new Float64Array(3), arc = { x: 0, y: 0, weight: 1, rise: 0, straight: true };
   scene.arc = (a, b) => {
     const { disk, x, y, width, height } = scene, scale = scene.scale();
     geodesic(disk[2 * a], disk[2 * a + 1], disk[2 * b], disk[2 * b + 1], bent, 0);
@@ -109,7 +118,7 @@ function makeScene(data) {
     if (Math.max(ya, yb, my) < 0 || Math.min(ya, yb, my) > height) return null;
     const ux = mx - 0.5 * (xa + xb), uy = my - 0.5 * (ya + yb);
     const rise = Math.sqrt(ux * ux + uy * uy) * bent[2] / (1 + bent[2]);
-    arc.x = mx; arc.y = my; arc.weight = bent[2]; arc.straight = rise < 0.4;
+    arc.x = mx; arc.y = my; arc.weight = bent[2]; arc.rise = rise; arc.straight = rise < 0.4;
     return arc;
   };
 

@@ -1,14 +1,17 @@
 // Draws edges and nodes with WebGL 2 (through twgl), where there is a graphics processor.
 
+const MOST_COLOURS = 65; // of nodes: the shades of a scale, and grey
+
 const ARC_SHADER = `#version 300 es
 in vec2 along;   // share of the way, and side of the line
 in vec4 ends;    // both ends in pixels
-in vec3 bend;    // the middle control point in pixels, and its weight
+in vec4 bend;    // the middle control point in pixels, its weight, and by what share the width at the source is more
 in vec4 colour;
 uniform vec2 window;
 uniform float thickness;
 out float across;
 out float run;
+out float wide;
 out vec4 paint;
 void main() {
   float t = along.x, u = 1.0 - t, w = bend.z;
@@ -18,7 +21,8 @@ void main() {
   float underRise = 2.0 * (-u + (u - t) * w + t);
   vec2 direction = sumRise * under - sum * underRise;
   vec2 normal = vec2(-direction.y, direction.x) / max(length(direction), 1e-6);
-  float reach = 0.5 * thickness + 0.7; // room for the soft rim
+  wide = 0.5 * thickness * (1.0 + bend.w * (1.0 - 2.0 * t));
+  float reach = wide + 0.7; // room for the soft rim
   vec2 place = sum / under + along.y * reach * normal;
   across = along.y * reach;
   run = t * distance(ends.xy, ends.zw);
@@ -29,12 +33,12 @@ const ARC_PAINT = `#version 300 es
 precision highp float;
 in float across;
 in float run;
+in float wide;
 in vec4 paint;
-uniform float thickness;
 uniform float dash;
 out vec4 result;
 void main() {
-  float cover = clamp(0.5 * thickness + 0.5 - abs(across), 0.0, 1.0);
+  float cover = clamp(wide + 0.5 - abs(across), 0.0, 1.0);
   if (dash > 0.0) cover *= clamp(0.5 + 1.5 * (abs(mod(run, 2.0 * dash) - dash) - 0.45 * dash), 0.0, 1.0);
   float alpha = paint.a * cover;
   result = vec4(paint.rgb * alpha, alpha);
@@ -44,7 +48,7 @@ in vec3 place;   // in pixels, and the radius
 in float group;
 uniform vec2 window;
 uniform float density;
-uniform vec4 palette[12];
+uniform vec4 palette[${MOST_COLOURS}];
 out vec4 paint;
 out float radius;
 void main() {
@@ -80,14 +84,14 @@ function strip(pieces) {
 // Arcs on their way to the screen.
 function makeBatch(gl, pieces) {
   const batch = {
-    ends: new Float32Array(4 * ROOM), bend: new Float32Array(3 * ROOM), colour: new Uint8Array(4 * ROOM), count: 0,
+    ends: new Float32Array(4 * ROOM), bend: new Float32Array(4 * ROOM), colour: new Uint8Array(4 * ROOM), count: 0,
     vertices: 2 * (pieces + 1),
   };
   const often = { divisor: 1, drawType: gl.DYNAMIC_DRAW };
   batch.info = twgl.createBufferInfoFromArrays(gl, {
     along: { numComponents: 2, data: strip(pieces) },
     ends: { numComponents: 4, data: batch.ends, ...often },
-    bend: { numComponents: 3, data: batch.bend, ...often },
+    bend: { numComponents: 4, data: batch.bend, ...often },
     colour: { numComponents: 4, data: batch.colour, normalize: true, ...often },
   });
   batch.send = () => {
@@ -134,7 +138,7 @@ function makeWebglPainter(canvas, scene) {
     canvas.height = Math.round(scene.height * density);
     twgl.resizeFramebufferInfo(gl, picture, layers, canvas.width, canvas.height);
   };
-  // Colours as { palette: [[r, g, b], ...] one for each group, line, link, disk }, 0 to 255.
+  // Colours as { palette: [[r, g, b], ...] one for each group, edges, links, marks, disk }, 0 to 255.
   painter.recolour = (chosen) => { colours = chosen; };
 
   function flush(batch, thickness, dash) {
@@ -147,13 +151,14 @@ function makeWebglPainter(canvas, scene) {
     batch.count = 0;
   }
 
-  function addArc(a, b, [red, green, blue], alpha, thickness, dash) {
+  function addArc({ a, b, narrows }, [red, green, blue], alpha, thickness, dash) {
     const arc = scene.arc(a, b);
     if (!arc) return;
     const batch = arc.straight ? straight : curved, at = batch.count++;
     batch.ends[4 * at] = scene.x[a]; batch.ends[4 * at + 1] = scene.y[a];
     batch.ends[4 * at + 2] = scene.x[b]; batch.ends[4 * at + 3] = scene.y[b];
-    batch.bend[3 * at] = arc.x; batch.bend[3 * at + 1] = arc.y; batch.bend[3 * at + 2] = arc.weight;
+    batch.bend[4 * at] = arc.x; batch.bend[4 * at + 1] = arc.y;
+    batch.bend[4 * at + 2] = arc.weight; batch.bend[4 * at + 3] = narrows ? TAPER : 0;
     batch.colour[4 * at] = red; batch.colour[4 * at + 1] = green; batch.colour[4 * at + 2] = blue;
     batch.colour[4 * at + 3] = 255 * alpha;
     if (batch.count === ROOM) flush(batch, thickness, dash);
@@ -162,19 +167,21 @@ function makeWebglPainter(canvas, scene) {
   function drawArcs(add, thickness, dash = 0) {
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    add((a, b, colour, alpha) => addArc(a, b, colour, alpha, thickness, dash));
+    add((line, colour, alpha) => addArc(line, colour, alpha, thickness, dash));
     flush(straight, thickness, dash);
     flush(curved, thickness, dash);
   }
 
   // Edges `chosen[from .. to]` into their picture; from 0 on, a new one.
+  const line = { a: 0, b: 0, narrows: 0 };
   painter.edges = (chosen, from, to) => {
     twgl.bindFramebufferInfo(gl, picture);
     if (from === 0) { gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT); }
     drawArcs((add) => {
       for (let k = from; k < to; k++) {
-        const e = chosen[k], group = scene.edgeGroup(e);
-        add(data.edges.source[e], data.edges.target[e], group < 0 ? colours.line : colours.palette[group], scene.edgeAlpha(e));
+        const e = chosen[k];
+        line.a = data.edges.source[e]; line.b = data.edges.target[e]; line.narrows = data.edges.narrows[e];
+        add(line, colours.edges[scene.edgeInk(e)], scene.edgeAlpha(e));
       }
     }, EDGE_WIDTH);
   };
@@ -188,9 +195,9 @@ function makeWebglPainter(canvas, scene) {
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, picture.framebuffer);
     gl.blitFramebuffer(0, 0, canvas.width, canvas.height, 0, 0, canvas.width, canvas.height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, null);
-    drawArcs((add) => { for (const { a, b, alpha } of dashed) add(a, b, colours.link, alpha); }, LINK.width, LINK.dash);
-    drawArcs((add) => { for (const { a, b } of marked.edges) add(a, b, colours.mark, MARKED.alpha); }, MARKED.width);
-    drawArcs((add) => { for (const { a, b } of marked.links) add(a, b, colours.link, 0.95); }, MARKED.width, LINK.dash);
+    drawArcs((add) => { for (const line of dashed) add(line, colours.links[line.type], line.alpha); }, LINK.width, LINK.dash);
+    drawArcs((add) => { for (const line of marked.edges) add(line, colours.marks[line.type], MARKED.alpha); }, MARKED.width);
+    drawArcs((add) => { for (const line of marked.links) add(line, colours.links[line.type], 0.95); }, MARKED.width, LINK.dash);
     const { order, x, y, size } = scene;
     for (let k = 0; k < order.length; k++) {
       const i = order[k];
@@ -199,7 +206,7 @@ function makeWebglPainter(canvas, scene) {
     gl.useProgram(nodes.program);
     twgl.setAttribInfoBufferFromArray(gl, nodeInfo.attribs.place, places);
     twgl.setBuffersAndAttributes(gl, nodes, nodeInfo);
-    const palette = new Float32Array(48);
+    const palette = new Float32Array(4 * MOST_COLOURS);
     colours.palette.forEach((colour, k) => palette.set([...colour.map((c) => c / 255), 0.94], 4 * k));
     twgl.setUniforms(nodes, {
       window: [scene.width, scene.height], density, palette, rim: [...colours.disk.map((c) => c / 255), 1],

@@ -34,7 +34,6 @@ from heat_neo4j.local_server.server import LocalServer
 if TYPE_CHECKING:
     from heat_neo4j.database.store import Neo4jStore
     from tests.support.live_graph import Cypher
-    from tests.support.query_toy import Toy
     from tests.support.refresh_toy import Papers
 
 HEAP, PAGE_CACHE = "768m", "256m"
@@ -249,22 +248,6 @@ def cypher(server: LiveServer) -> Iterator[Cypher]:
 
     with open_cypher(server) as run:
         yield run
-
-
-@pytest.fixture(scope="module")
-def toys(server: LiveServer) -> Iterator[dict[int, Toy]]:
-    """Graphs with many, one and no embedded nodes."""
-    from tests.support.query_toy import N, toys_on
-
-    with toys_on(server, (N, 1, 0)) as made:
-        yield made
-
-
-@pytest.fixture
-def toy(toys: dict[int, Toy]) -> Toy:
-    from tests.support.query_toy import N
-
-    return toys[N]
 
 
 @pytest.fixture

@@ -140,7 +140,10 @@ def test_links_that_two_versions_share_are_changed_in_place(cypher, store, ring,
     cypher("MATCH ()-[p]->() WHERE p.run = 'mine' DELETE p")
 
 
-@pytest.mark.parametrize(("action", "step"), [("full", 1), ("local", 4), ("rollback", 4)])
+@pytest.mark.parametrize(
+    ("action", "step"),
+    [pytest.param("full", 1, marks=pytest.mark.slow), ("full", 3), ("local", 4), ("rollback", 4)],
+)
 def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, store, ring, action, step):
     for seed in range(2):
         publish(store, ring, seed)

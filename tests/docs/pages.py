@@ -74,12 +74,13 @@ class PageReader(Reader):
 
     def run_python(self, page: str) -> list[str]:
         """Run the Python blocks of a page in this process; return what each printed."""
-        printed = []
-        for block in self.take(page, "python"):
-            with self._here(), contextlib.redirect_stdout(io.StringIO()) as output:
-                exec(block, {"__name__": "__main__"})
-            printed.append(output.getvalue())
-        return printed
+        return [self.run_block(block) for block in self.take(page, "python")]
+
+    def run_block(self, block: str) -> str:
+        """Run a block of Python in this process; return what it printed."""
+        with self._here(), contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(block, {"__name__": "__main__"})
+        return output.getvalue()
 
     @contextlib.contextmanager
     def _here(self) -> Iterator[None]:

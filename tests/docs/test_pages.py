@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import signal
-import sys
 import time
 from ast import literal_eval
 
@@ -367,5 +366,5 @@ def test_files_and_database_give_the_same_bits(files, server, cypher):
     first, second = page_blocks("docs/python.md", "python")[:2]
     keep = "\nimport numpy\nnumpy.save('{}.npy', model.embedding_)\n"
     for place, block in enumerate((first, second)):
-        reader.run(sys.executable, "-c", block + keep.format(place))
+        reader.run_block(block + keep.format(place))
     assert (reader.folder / "0.npy").read_bytes() == (reader.folder / "1.npy").read_bytes()

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.docs.pages import page_blocks
-from tests.support.documents import ROOT, Reader, all_blocks, blocks, section
+from tests.docs.pages import COMMAND, PageReader, page_blocks
+from tests.support.documents import ROOT, all_blocks, blocks, section
 from tests.support.live_graph import open_cypher, snapshot
 
 TOUR = (ROOT / "docs/tour.md").read_text(encoding="utf-8")
@@ -56,12 +56,19 @@ def assert_same_rows(rows, shown):
             )
 
 
+def run(reader, content):
+    """Run a block: by a shell if it has more than ``heat`` commands; return what it printed."""
+    if COMMAND.sub("", content).strip():
+        return reader.run("sh", "-c", f"set -e\n{content}")
+    return "".join(map(reader.run_command, COMMAND.findall(content)))
+
+
 def follow(title, reader, cypher):
     """Run the blocks of a section in order; return how many outputs were compared."""
     printed, shown, compared = "", "", 0
     for language, content in all_blocks(section(TOUR, title)):
         if language == "sh":
-            printed = reader.run("sh", "-c", f"set -e\n{content}")
+            printed = run(reader, content)
         elif language == "text":
             shown = content
             assert_shown(shown.splitlines(), printed.splitlines())
@@ -77,7 +84,7 @@ def follow(title, reader, cypher):
 @pytest.mark.live
 @pytest.mark.vector_index
 def test_the_tour_from_beginning_to_end(server, cypher, tmp_path):
-    reader = Reader(tmp_path, server)
+    reader = PageReader(tmp_path, server, ())
     empty = snapshot(cypher)
     compared = {}
     for title in TITLES:

@@ -1,5 +1,6 @@
 """Compiled walks, pairs, negatives and training against their slow twins."""
 
+from functools import cache
 from time import perf_counter
 
 import numpy as np
@@ -257,65 +258,104 @@ def spread_points(n, d, seed=1, scale=1.0):
     return lift(np.random.default_rng(seed).normal(scale=scale, size=(n, d)))
 
 
+class Training:
+    """What the training of a few batches starts from."""
+
+    n, d, length, window, m, sigma = 360, 3, 20, 2, 4, 0.8
+    rates = (0.01, 0.008, 0.006)
+
+    def __init__(self):
+        self.graph, self.keys = toy(self.n), make_keys(3)
+        self.walks = make_walks(self.graph, alpha=0.2, walk_length=self.length, key=self.keys.walks)
+        self.negatives = collect_pairs(
+            self.walks, walks_per_node=1, window_size=self.window, negative_exponent=0.75
+        ).negatives
+        self.indices = np.random.default_rng(0).permutation(self.n)
+        self.points = spread_points(self.n, self.d)
+        self.contexts = {
+            u: {v for v in range(self.n) if contains(self.negatives, u, v)} for u in range(self.n)
+        }
+
+    def frozen(self, some):
+        return np.random.default_rng(8).random(self.n) < (0.5 if some else 0.0)
+
+
+@cache  # the same for any number of threads
+def trained_slowly(training, segments, positions, pace, some_frozen):
+    """Return the points, the loss, the number of pairs and the number of damped pulls."""
+    dense, window = training.graph.adjacency.toarray(), training.window
+    points, loss, count, damped = training.points.copy(), 0.0, 0, 0
+    for batch, rate in enumerate(training.rates):
+        batch_pairs = []
+        first = training.n // segments - 1 + batch
+        for segment in range(first * segments, (first + 1) * segments):
+            start = int(training.indices[segment % training.n])
+            begin = (segment // training.n) * positions
+            nodes = naive.walk(
+                dense,
+                training.walks.similarity.table,
+                0.2,
+                training.length,
+                training.keys.walks,
+                start,
+                start,
+            )
+            twin = naive.Stream(naive.Stream(training.keys.negatives, start).state, begin)
+            for at in range(begin, min(begin + positions, training.length, len(nodes))):
+                near = [n for n in nodes[max(at - window, 0) : at + window + 1] if n != nodes[at]]
+                shared = (
+                    twin_negatives(training.negatives, nodes[at], training.contexts, twin, training.m)
+                    if near
+                    else []
+                )
+                batch_pairs += [(nodes[at], [context, *shared]) for context in near]
+        points, batch_loss, batch_damped = naive.train_batch(
+            points, batch_pairs, training.sigma, pace * rate, training.frozen(some_frozen)
+        )
+        loss += batch_loss
+        damped += batch_damped
+        count += len(batch_pairs)
+    return points, loss, count, damped
+
+
+@pytest.fixture(scope="module")
+def training():
+    return Training()
+
+
 @pytest.mark.parametrize("some_frozen", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(("batch_size", "pace"), [(20, 1.0), (7, 1.0), (40, 1.0), (20, 20.0), (40, 20.0)])
-def test_training_agrees_with_the_twin(batch_size, pace, threads, some_frozen):
-    n, d, length, window, m, sigma = 360, 3, 20, 2, 4, 0.8
-    graph = toy(n)
-    keys = make_keys(3)
-    walks = make_walks(graph, alpha=0.2, walk_length=length, key=keys.walks)
-    pairs = collect_pairs(walks, walks_per_node=1, window_size=window, negative_exponent=0.75)
+def test_training_agrees_with_the_twin(training, batch_size, pace, threads, some_frozen):
+    n, d, window, m, sigma = training.n, training.d, training.window, training.m, training.sigma
     schedule = Schedule(1, window, m, sigma, 0.05, batch_size, 1)
-    w = make_workspace(n, d, schedule, length, threads)
-    frozen = np.random.default_rng(8).random(n) < (0.5 if some_frozen else 0.0)
+    w = make_workspace(n, d, schedule, training.length, threads)
+    frozen = training.frozen(some_frozen)
     if some_frozen:
         w = w._replace(frozen=frozen)
     segments, positions, _ = w.pulls.shape
-    per_walk = -(-length // positions)
-    indices = np.random.default_rng(0).permutation(n)
+    per_walk = -(-training.length // positions)
     first = n // segments - 1  # the last batch of first segments, then two of second ones
-    points = spread_points(n, d)
-    wide = np.pad(points, ((0, 0), (0, padded_width(d + 1) - d - 1)))
+    wide = np.pad(training.points, ((0, 0), (0, padded_width(d + 1) - d - 1)))
     with WorkerThreads(threads) as team:
         team.run(
-            train_batches, wide, d, indices, *draw_walks(walks, indices), pairs.negatives, w,
-            positions, per_walk, first, 1, pace * np.array([0.01, 0.008, 0.006]), window, m, sigma,
-            keys.negatives,
+            train_batches, wide, d, training.indices, *draw_walks(training.walks, training.indices),
+            training.negatives, w, positions, per_walk, first, 1, pace * np.array(training.rates), window, m,
+            sigma, training.keys.negatives,
         )  # fmt: skip
     new = wide[:, : d + 1]
     loss = w.losses.sum()
     trained, skipped = w.tallies.sum(axis=0)
 
-    contexts = {u: {v for v in range(n) if contains(pairs.negatives, u, v)} for u in range(n)}
-    expected, total, count, damped = points.copy(), 0.0, 0, 0
-    for batch, rate in enumerate([0.01, 0.008, 0.006]):
-        batch_pairs = []
-        for segment in range((first + batch) * segments, (first + batch + 1) * segments):
-            start = int(indices[segment % n])
-            begin = (segment // n) * positions
-            nodes = naive.walk(
-                graph.adjacency.toarray(), walks.similarity.table, 0.2, length, keys.walks, start, start
-            )
-            twin = naive.Stream(naive.Stream(keys.negatives, start).state, begin)
-            for at in range(begin, min(begin + positions, length, len(nodes))):
-                near = [n for n in nodes[max(at - window, 0) : at + window + 1] if n != nodes[at]]
-                shared = twin_negatives(pairs.negatives, nodes[at], contexts, twin, m) if near else []
-                batch_pairs += [(nodes[at], [context, *shared]) for context in near]
-        expected, batch_loss, batch_damped = naive.train_batch(
-            expected, batch_pairs, sigma, pace * rate, frozen
-        )
-        total += batch_loss
-        damped += batch_damped
-        count += len(batch_pairs)
+    expected, total, count, damped = trained_slowly(training, segments, positions, pace, some_frozen)
     assert trained == count
     assert skipped == 0
     assert w.n_damped.sum() == damped
     assert (damped > 0) == (pace > 1)
     assert loss == pytest.approx(total, rel=1e-10)
     np.testing.assert_allclose(new, expected, rtol=1e-9, atol=1e-11)
-    assert np.abs(new - points).max() > 1e-3
-    assert new[frozen].tobytes() == points[frozen].tobytes()
+    assert np.abs(new - training.points).max() > 1e-3
+    assert new[frozen].tobytes() == training.points[frozen].tobytes()
 
 
 def softmax_of(positions, scale):

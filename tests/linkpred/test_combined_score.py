@@ -154,9 +154,9 @@ def test_too_few_edges_are_said_so() -> None:
 
 def best_by_hand(score: LinkScore, points: np.ndarray, graph: Graph, k: int | None) -> list:
     """Return the pairs that are among the k best of either end, best first."""
-    n = graph.n_nodes
+    n, scorer = graph.n_nodes, score.scorer(points, graph)
     odds = {
-        (u, v): float(score.scorer(points, graph).pairs(np.array([[u, v]]))[0])
+        (u, v): float(scorer.pairs(np.array([[u, v]]))[0])
         for u in range(n)
         for v in range(u + 1, n)
         if not graph.adjacency[u, v]

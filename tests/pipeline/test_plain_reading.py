@@ -10,6 +10,7 @@ from heat_neo4j.pipeline.embed import refresh
 from tests.support.plain_reading import plain_links, plain_nodes
 from tests.support.refresh_checks import JOB
 from tests.support.refresh_toy import LABEL, MODEL, N
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -112,7 +113,8 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
 @pytest.mark.filterwarnings(
     "ignore:The default returned 'id' field:DeprecationWarning"
 )  # the retriever's own
-def test_a_retriever_with_a_constant_index_name_goes_on_over_ten_refreshes(store, cypher, papers):
+@pytest.mark.parametrize("times", [6, slow(10)])
+def test_a_retriever_with_a_constant_index_name_goes_on_over_refreshes(store, cypher, papers, times):
     """Before every statement of a refresh it is answered, and after each by the new version."""
     refresh(store, JOB)
     retriever = VectorRetriever(cypher.driver, INDEX, return_properties=["key"])
@@ -126,14 +128,14 @@ def test_a_retriever_with_a_constant_index_name_goes_on_over_ten_refreshes(store
         if "SHOW TRANSACTIONS" not in statement:
             asked.append(len(ask([0.1, 0.2, 0.3])))
 
-    for turn in range(10):
+    for turn in range(times):
         if turn % 5 == 4:
             papers.rewire()
         else:
             papers.add(group=turn % 4)
         store.tracer(look if turn in (0, 4) else None)
         try:
-            report = refresh(store, JOB, mode="full" if turn == 9 else "auto")
+            report = refresh(store, JOB, mode="full" if turn == times - 1 else "auto")
         finally:
             store.tracer(None)
         assert report.outcome == "published"

@@ -8,12 +8,6 @@ from tests.support.query_toy import NEW, WORDS, N, ask, same, toys_on
 pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def toy(server):
-    with toys_on(server, (N,)) as made:
-        yield made[N]
-
-
 def shared_attributes(toy, a, b):
     """Return what missing_links says of the attributes of two nodes."""
     texts = [f"year={toy.year[a]}"] if toy.year[a] == toy.year[b] else []

@@ -6,15 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.support.query_toy import NEW, WORDS, N, ask, same, toys_on
+from tests.support.query_toy import NEW, WORDS, ask, same
 
 pytestmark = pytest.mark.live
-
-
-@pytest.fixture(scope="module")
-def toy(server):
-    with toys_on(server, (N,)) as made:
-        yield made[N]
 
 
 def line(toy, i, up, margin, widest):

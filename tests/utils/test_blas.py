@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from heat_neo4j.geometry.drift import fit_isometry, measure_drift
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import HeldOut, link_probability
-from heat_neo4j.linkpred.combined_score import link_score
+from heat_neo4j.linkpred.combined_score import LinkScore, link_score
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.linkpred.tuning import choose_parameters
@@ -70,8 +71,13 @@ def drift() -> object:
     return measure_drift(points_of(3000, 16), points_of(3000, 16, seed=1), [""] * 3000).to_dict()
 
 
+@cache
+def score() -> LinkScore:
+    return link_score(held_out(1500, 12_000))
+
+
 def combined_score() -> object:
-    return link_score(held_out(1500, 12_000)).to_dict()
+    return score().to_dict()
 
 
 def probability() -> object:
@@ -81,8 +87,7 @@ def probability() -> object:
 
 def links() -> object:
     graph = near_pairs(1500, 12_000)
-    score = link_score(held_out(1500, 12_000))
-    found = predict_links(on_a_spiral(1500), graph, 3, score=score)
+    found = predict_links(on_a_spiral(1500), graph, 3, score=score())
     assert found.probability is not None
     return found.source, found.target, found.probability
 

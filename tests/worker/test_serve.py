@@ -20,6 +20,7 @@ from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.worker.loop import Worker
 from heat_neo4j.worker.schedule import Schedule
 from tests.conftest import LiveServer
+from tests.support.commands import invoker
 from tests.support.live_graph import open_cypher
 from tests.support.refresh_checks import JOB
 from tests.support.refresh_toy import MODEL, OPTIONS, TYPE, Papers, make_job
@@ -317,14 +318,11 @@ def test_the_worker_says_what_it_does_and_fails_with_one_line(server, papers, tm
     lines = told.splitlines()
     assert all(line[:4].isdigit() and line[10] == "T" for line in lines), told
     assert "at work for model 'fresh'" in lines[0]
-    with serving(server, "--health-file", str(tmp_path / "gone" / "health")) as process:
-        _, told = process.communicate(timeout=60)
-    assert process.returncode == 2
+    gone = str(tmp_path / "gone" / "health")
+    told = invoker(server)("serve", *OPTIONS, "--health-file", gone, code=2).stderr
     assert told.startswith("heat: --health-file")
     wrong = LiveServer(server.uri, server.user, "wrong", server.database, server.series, None)
-    with serving(wrong) as process:
-        _, told = process.communicate(timeout=60)
-    assert process.returncode == 3
+    told = invoker(wrong)("serve", *OPTIONS, code=3).stderr
     assert "refused the login" in told
     assert len(told.splitlines()) == 1
 

@@ -203,12 +203,13 @@ def _draw(evaluation: Evaluation, path: Path) -> None:
     elif evaluation.task == "alpha":
         alphas = [float(row.at or 0.0) for row in evaluation.rows]
         axes = plots.plot_alpha(alphas, {"link prediction": _spread(evaluation.rows, "auroc")})
-    elif evaluation.task in ("links", "patterns"):
+    elif evaluation.task == "patterns":
+        axes = plots.plot_roc_panels(evaluation.curves)
+    elif evaluation.task == "links":
         axes = plots.plot_roc(evaluation.curves["roc"])
     else:
         axes = plots.plot_precision_recall(evaluation.curves["precision_recall"])
-    pattern = f": {evaluation.rows[0].pattern}" if evaluation.task == "patterns" else ""
-    plots.add_title(axes, TITLES[evaluation.task] + pattern)
+    plots.add_title(axes, TITLES[evaluation.task])
     plots.save_picture(axes, path)
 
 

@@ -55,7 +55,7 @@ def evaluate_patterns(
 
     A held-out pair loses all its relationships, of whatever type and direction. For the figures see
     `pattern_figures.measure_pattern`; the rows are `Row.pattern` after `Row.pattern`. What is checked on the
-    way is as for `evaluate_links`. The curves are those of the first pattern.
+    way is as for `evaluate_links`.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class _Table:
         self._trials: dict[Pattern, defaultdict[str, Trials]] = {
             each: defaultdict(Trials) for each in patterns
         }
-        self.curves: dict[str, dict[str, Curve]] = {"roc": {}, "precision_recall": {}}
+        self.curves: dict[str, dict[str, Curve]] = {}
 
     def score(
         self,
@@ -157,9 +157,7 @@ class _Table:
                 figures = measure_pattern(scorer, links)
                 trials.metrics.append(figures.metrics)
                 trials.errors.append(figures.errors)
-                if pattern == self._patterns[0]:
-                    self.curves["roc"].setdefault(name, figures.roc)
-                    self.curves["precision_recall"].setdefault(name, figures.precision_recall)
+                self.curves.setdefault(str(pattern), {}).setdefault(name, figures.roc)
                 self._on_progress(f"seed {seed}: {name}", done, len(held_out))
 
     def rows(self) -> tuple[Row, ...]:

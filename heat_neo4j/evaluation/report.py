@@ -121,7 +121,8 @@ class Evaluation:
     graph: Mapping[str, int]  # numbers of nodes, edges and attributes
     settings: Mapping[str, Any]  # the task's own and the estimator's parameters, as plain data
     notes: tuple[str, ...] = ()  # baselines that win, figures that are estimates, what could not be done
-    # Of the first seed, by kind ("roc", "precision_recall") and method.
+    # Of the first seed, by kind ("roc", "precision_recall") and method; if links go by patterns, the ROC
+    # curves by pattern and method.
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, at: float | None = None, pattern: str = "") -> Row:

@@ -9,6 +9,7 @@ from heat_neo4j.plots.diagrams import (
     plot_radius_by_degree,
     plot_reliability,
     plot_roc,
+    plot_roc_panels,
 )
 from heat_neo4j.plots.disk import geodesics, plot_disk
 from heat_neo4j.plots.style import FORMATS, add_title, check_installed, save_picture
@@ -27,5 +28,6 @@ __all__ = [
     "plot_radius_by_degree",
     "plot_reliability",
     "plot_roc",
+    "plot_roc_panels",
     "save_picture",
 ]

@@ -12,7 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from heat_neo4j.geometry.hyperboloid import check_points, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import expected_calibration_error
-from heat_neo4j.plots.style import COLOURS, FACE, INK, PALE, REST, add_legend, check_installed, diagram
+from heat_neo4j.plots.style import (
+    COLOURS,
+    FACE,
+    INK,
+    PALE,
+    REST,
+    add_heading,
+    add_legend,
+    check_installed,
+    diagram,
+    new_panels,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +37,7 @@ __all__ = [
     "plot_radius_by_degree",
     "plot_reliability",
     "plot_roc",
+    "plot_roc_panels",
 ]
 
 Array = NDArray[np.float64]
@@ -84,6 +96,16 @@ def plot_roc(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
     axes = _draw_rates(curves, "false positive rate", "true positive rate", "lower right", ax)
     axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
     return axes
+
+
+def plot_roc_panels(curves: Mapping[str, Mapping[str, Curve]]) -> Axes:
+    """Draw receiver operating characteristics in a panel for each name; return the axes of the first."""
+    check_installed()
+    panels = new_panels(len(curves), 5.6, 5.4)
+    for axes, (name, of_methods) in zip(panels, curves.items(), strict=True):
+        plot_roc(of_methods, ax=axes)
+        add_heading(axes, name)
+    return panels[0]
 
 
 def plot_precision_recall(curves: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from io import BytesIO
@@ -27,12 +28,14 @@ __all__ = [
     "INK",
     "PALE",
     "REST",
+    "add_heading",
     "add_legend",
     "add_title",
     "check_installed",
     "diagram",
     "name_legend",
     "new_axes",
+    "new_panels",
     "save_picture",
 ]
 
@@ -82,6 +85,20 @@ def new_axes(
         figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)  # inches
     axes: Axes = figure.add_subplot() if rectangle is None else figure.add_axes(rectangle)
     return axes
+
+
+def new_panels(count: int, width: float, height: float) -> list[Axes]:
+    """Return the axes of so many panels in one new figure, about as many side by side as below each other.
+
+    Each panel has the size in inches.
+    """
+    from matplotlib.figure import Figure
+
+    columns = math.isqrt(count - 1) + 1
+    rows = -(-count // columns)
+    figure = Figure(figsize=(columns * width, rows * height), dpi=160, facecolor="white")
+    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
+    return [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
 
 
 def diagram(ax: Axes | None, width: float, height: float, *, x: str, y: str) -> Axes:
@@ -134,6 +151,11 @@ def add_title(ax: Axes, title: str) -> None:
             printable(title), x=0.015, ha="left", fontsize=14, color=INK, fontweight="bold"
         )
         text.set_parse_math(False)
+
+
+def add_heading(ax: Axes, text: str) -> None:
+    """Write what one of several panels shows above it."""
+    ax.set_title(printable(text), loc="left", fontsize=11, color=INK).set_parse_math(False)
 
 
 def save_picture(ax: Axes, path: str | Path) -> None:

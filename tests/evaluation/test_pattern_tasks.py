@@ -129,6 +129,9 @@ def test_rows_are_of_each_split_and_trained_on_nothing_else() -> None:
             metrics = measure_pattern(scorer, links).metrics
             row = found.row(name, pattern=str(pattern))
             assert {key: figure.mean for key, figure in row.figures.items()} == metrics
+        x, y = found.curves[str(pattern)]["HEAT"]
+        area = found.row("HEAT", pattern=str(pattern)).figures["auroc"].mean
+        assert np.trapezoid(y, x) == pytest.approx(area, abs=0.02)  # the curve is thinned
     assert found.row("HEAT", pattern=str(KNOWS)).figures["direction_accuracy"].mean == 0.5
     narrowed = evaluate_patterns(
         GRAPH, MODEL, ["*-RATED->*"], share=0.2, seeds=(1,), methods={}, combined=False
@@ -198,6 +201,7 @@ def test_a_pattern_without_other_pairs_costs_a_note_and_not_the_table() -> None:
     assert [row.pattern for row in found.rows] == [str(KNOWS), str(RATED)]
     note = "User-MADE->Studio: no relationship is held out, or there is no other pair"
     assert note in found.notes
+    assert list(found.curves) == [str(KNOWS), str(RATED)]
     with pytest.raises(EvaluationError, match=note):
         evaluate_patterns(graph, MODEL, ["User-MADE->Studio"], seeds=(0,), methods={}, combined=False)
 

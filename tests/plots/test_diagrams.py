@@ -83,6 +83,17 @@ def test_curves_are_drawn_as_given_under_their_names(draw):
     assert axes.get_aspect() == 1.0
 
 
+def test_each_pattern_has_a_panel_under_its_name():
+    names = [f"A-$x_{place}$->B" for place in range(5)]
+    first = plots.plot_roc_panels(dict.fromkeys(names, CURVES))
+    panels = first.figure.axes
+    titles = [axes._left_title for axes in panels]
+    assert [title.get_text() for title in titles] == names
+    assert not any(title.get_parse_math() for title in titles), "a dollar sign is no formula"
+    assert {axes.get_gridspec().get_geometry() for axes in panels} == {(2, 3)}
+    assert all(legend(axes) == list(CURVES) for axes in panels)
+
+
 def test_more_curves_than_colours_can_still_be_told_apart():
     many = {f"method {place}": CURVES["HEAT"] for place in range(23)}
     lines = [line for line in plots.plot_roc(many).lines if line.get_xdata()[1] == 0.1]

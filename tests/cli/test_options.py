@@ -84,8 +84,9 @@ def test_names_and_defaults_are_those_of_the_python_api(section, api):
 def test_the_options_make_the_objects_they_describe(tmp_path):
     config = tmp_path / "heat.toml"
     config.write_text(
-        "[projection]\nmax_categories = 5\n[heat]\nbatch_size = 7\n[write]\nwrite_property = 'p'\n"
-        "radius_property = 'q'\nrun_property = 'u'\nlink_type = 'MAYBE'\nvector_property = 'v'\n"
+        "[projection]\nmax_categories = 5\n[heat]\nbatch_size = 7\nforward = 0.3\ntype_balance = 1\n"
+        "[write]\nwrite_property = 'p'\nradius_property = 'q'\nrun_property = 'u'\n"
+        "link_type = 'MAYBE'\nvector_property = 'v'\n"
     )
     given = parsed(
         *("--label", "A", "--label", 'b `c` "d"', "--relationship", "R", "--weight", "w"),
@@ -118,7 +119,8 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         text=["t", "z"], label_attributes={"A": ["x=y", "t"], "B": ["z"]}, type_weights={"R": 0.5},
     )  # fmt: skip
     assert arguments.heat_from(given).get_params() == {
-        "n_components": 3, "alpha": 0.0, "attribute_neighbours": 15, "sigma": 2.0,
+        "n_components": 3, "alpha": 0.0, "forward": 0.3, "type_balance": 1.0, "attribute_neighbours": 15,
+        "sigma": 2.0,
         "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
         "batch_size": 7, "n_epochs": 2, "refine": False, "time_limit": 90.0, "n_threads": 1,

@@ -1,8 +1,8 @@
 """Links that are missing: the likeliest pairs of each pattern that no relationship of its type joins.
 
 By distance the search is exact, in O(N k) memory and with the same bits for any number of threads. By a score
-all pairs of a pattern are looked at, up to `SCORED_PAIRS`; of more only those that are near each other, or
-have much in common.
+all pairs of a pattern are looked at, up to `SCORED_PAIRS`; of more only those that are near each other, that
+have much in common, or one of which is joined to many.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ SCORED_PAIRS = 400_000_000
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
 BLOCK_ENTRIES = 1 << 22  # scores held at a time
-EACH = 200  # partners of a node by distance, and as many by what they have in common
+EACH = (
+    200  # partners of a node by distance, as many by what they have in common, as many by how many they join
+)
 BLOCK_ROWS = 2048  # nodes whose partners are held at a time
 
 Array = NDArray[np.float64]
@@ -66,7 +68,7 @@ class PredictedLinks:
     pattern : int64 array of shape (L,), optional
         Place of each link's pattern in `patterns`; None of a graph without directions.
     shortlisted : bool
-        Whether of some pattern only pairs that are near, or have much in common, were scored.
+        Whether of some pattern only a shortlist of pairs was scored, see `predict_links`.
     """
 
     source: Rows
@@ -157,8 +159,8 @@ def predict_links(
     score : PatternScore or LinkScore, optional
         From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
         the first. Not with `probability`. Of more than `SCORED_PAIRS` pairs of a pattern only the 200 nearest
-        partners of a node are scored, and the 200 with most neighbours in common, of those that have 1,000
-        neighbours at most.
+        partners of a node are scored, the 200 with most neighbours in common, of those that have 1,000
+        neighbours at most, and, where sources are no targets, the 200 that the type joins most often.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     on_progress : callable
@@ -371,9 +373,14 @@ def _shortlisted(
     team: WorkerThreads,
     on_progress: Progress,
 ) -> Codes:
-    """Return the best-scored of the candidates that are near, or have much in common: `EACH` of each node."""
+    """Return the best-scored of the candidates of a shortlist: `EACH` of each node for each reason.
+
+    Partners that the type joins most often are on it where sources are no targets, and so seldom have
+    neighbours in common with them.
+    """
     nodes, n = candidates.nodes, len(candidates.is_source)
     among = common.between(nodes, nodes)
+    popular = np.empty(0, dtype=np.int64) if candidates.has_either_way else _most_joined(candidates)
     search = PartnerSearch(candidates.in_space(embedding), team)
     codes = np.empty(0, dtype=np.int64)
     on_progress("links", 0, len(nodes))
@@ -381,16 +388,27 @@ def _shortlisted(
         end = min(begin + BLOCK_ROWS, len(nodes))
         near = _near_partners(search, begin, end, len(nodes))
         shared = _most_in_common(candidates, among.sparse_rows(begin, end), begin)
-        row, other = np.divmod(np.union1d(near, shared), len(nodes))
+        leading = (np.arange(begin, end)[:, None] * len(nodes) + popular).ravel()
+        row, other = np.divmod(np.unique(np.concatenate((near, shared, leading))), len(nodes))
         pairs = np.column_stack((nodes[row], nodes[other]))  # few different first ends: quicker to score
         for way in (pairs, pairs[:, ::-1]):
             u, v = way.T
-            there = candidates.is_source[u] & candidates.is_target[v]
+            there = candidates.is_source[u] & candidates.is_target[v] & (u != v)
             there[there] = ~candidates.are_joined(way[there])
             best = _best_of_row(pairs[there, 0], pairs[there, 1], scorer.pairs(way[there]), width)
             codes = np.union1d(codes, way[there][best] @ (n, 1))
         on_progress("links", end, len(nodes))
     return codes
+
+
+def _most_joined(candidates: CandidatePairs) -> Rows:
+    """Return places in `nodes` of the `EACH` sources and targets that most relationships of the type join."""
+    of_source, of_target = (np.asarray(candidates.joined.sum(axis=way)).ravel() for way in (1, 0))
+    most = [
+        ends[np.argsort(-counts[ends], kind="stable")[:EACH]]
+        for ends, counts in ((candidates.sources, of_source), (candidates.targets, of_target))
+    ]
+    return np.searchsorted(candidates.nodes, np.unique(np.concatenate(most)))
 
 
 def _near_partners(search: PartnerSearch, begin: int, end: int, n: int) -> Codes:

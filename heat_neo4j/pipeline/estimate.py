@@ -309,7 +309,7 @@ def _scoring_bytes(size: RunSize) -> float:
         return 0.0
     around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours
     smooth = size.nodes * size.attribute_columns * min(1.0, around * size.attribute_share)
-    block = min(size.scored_pairs, BLOCK_ENTRIES) or 2 * EACH * BLOCK_ROWS
+    block = min(size.scored_pairs, BLOCK_ENTRIES) or 3 * EACH * BLOCK_ROWS
     return (
         3.0 * _points(size)
         + _SCORED_EDGE * size.relationships

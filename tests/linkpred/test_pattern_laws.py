@@ -13,7 +13,7 @@ from scipy import sparse
 
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
 from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -217,6 +217,26 @@ def test_a_short_shortlist_is_lawful_and_finds_most(monkeypatch: pytest.MonkeyPa
     assert len(set(triples(short)) & set(triples(whole))) > 0.9 * len(whole)
     two = predict_links(points, graph, 3, score=score, n_threads=2)
     assert triples(two) == triples(short)
+
+
+def test_where_sources_are_no_targets_the_most_joined_are_on_the_shortlist(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    points, graph = directed()
+    pattern = next(each for each in patterns_of(graph) if each.source != each.target)
+    score = a_score((pattern,), 2, ("target_in", "distance"))
+    score = PatternScore.from_dict(score.to_dict() | {"weights": {str(pattern): (0.0, 1.0, 0.0)}})
+    candidates = candidate_pairs(graph, pattern)
+    joined = candidates.joined.toarray()[candidates.sources][:, candidates.targets]
+    popular = candidates.targets[np.argsort(-joined.sum(axis=0), kind="stable")[:2]]
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.EACH", 2)
+    found = predict_links(points, graph, len(candidates.targets), patterns=[str(pattern)], score=score)
+    pairs = set(zip(found.source.tolist(), found.target.tolist(), strict=True))
+    expected = {(u, v) for u in candidates.sources.tolist() for v in popular.tolist()}
+    expected -= set(zip(*(ends.tolist() for ends in relationships_of(graph, pattern)), strict=True))
+    assert expected <= pairs
+    assert len(pairs) < 0.7 * candidates.size
 
 
 def test_small_blocks_find_the_same_by_pattern(monkeypatch: pytest.MonkeyPatch) -> None:

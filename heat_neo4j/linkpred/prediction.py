@@ -40,9 +40,8 @@ SCORED_PAIRS = 400_000_000
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
 BLOCK_ENTRIES = 1 << 22  # scores held at a time
-EACH = (
-    200  # partners of a node by distance, as many by what they have in common, as many by how many they join
-)
+# Partners of a node by distance, as many by what they have in common, and as many by how many they join.
+EACH = 200
 BLOCK_ROWS = 2048  # nodes whose partners are held at a time
 
 Array = NDArray[np.float64]

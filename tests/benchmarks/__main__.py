@@ -43,7 +43,10 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "repeat": ("The same bits for 1, 2 and 4 threads", ((),)),
     "exclusion": ("A Bloom filter in place of the exact set of pairs", ((),)),
     "teleports": ("Attribute steps from a table and by rejection", ((),)),
-    "relation_walks": ("Walks that weigh directions and types", ((),)),
+    "relation_walks": (
+        "Walks that weigh directions and types",
+        (("--graphs", "films", "cora_ml", "citeseer"),),
+    ),
     "precision": ("Single precision", ((),)),
     "shortlist": ("Links by the combined score, of a shortlist", ((),)),
     "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),

@@ -139,12 +139,8 @@ class PatternFeatures:
     """The features of pairs of a pattern; those of attributes only if the graph has some."""
 
     def __init__(self, shared: PairFeatures, pattern: Pattern) -> None:
-        graph = shared.graph
-        assert graph.relationships is not None
-        self._shared, self._graph, self._type = shared, graph, pattern.type
-        self._out = graph.relationships.matrix(pattern.type, graph.n_nodes)
-        self._back = sparse.csr_array(self._out.T.tocsr())
-        self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(graph, pattern))
+        self._shared, self._graph, self._type = shared, shared.graph, pattern.type
+        self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(shared.graph, pattern))
 
     @cached_property
     def link(self) -> dict[str, Feature]:
@@ -185,6 +181,17 @@ class PatternFeatures:
             **{name: Feature(NodeScorer(values, np.add, -values)) for name, values in of_nodes.items()},
             **{name: _odd(feature) for name, feature in of_pairs.items() if name in DIRECTION},
         }
+
+    @cached_property
+    def _out(self) -> sparse.csr_array:
+        """Steps along relationships of the type."""
+        assert self._graph.relationships is not None
+        return self._graph.relationships.matrix(self._type, self._graph.n_nodes)
+
+    @cached_property
+    def _back(self) -> sparse.csr_array:
+        """Steps back along them."""
+        return sparse.csr_array(self._out.T.tocsr())
 
     @cached_property
     def _chain(self) -> Feature:

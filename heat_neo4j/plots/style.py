@@ -20,6 +20,7 @@ from heat_neo4j.errors import ConfigError
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = [
     "COLOURS",
@@ -53,6 +54,7 @@ PALE = "#8d94a0"
 FACE = "#fbfaf7"
 
 FORMATS = (".png", ".svg", ".pdf")  # endings that `save_picture` takes
+_DOTS_PER_INCH = 160
 _LETTER = 9.5
 _LETTERS_PER_INCH = 12.0
 _HANDLE = 6  # letters that a legend's sign takes, and the space after its text
@@ -70,7 +72,7 @@ def new_axes(
     width: float,
     height: float,
     *,
-    dots_per_inch: int = 160,
+    dots_per_inch: int = _DOTS_PER_INCH,
     rectangle: tuple[float, float, float, float] | None = None,
 ) -> Axes:
     """Return the axes of a new figure, whose size is in inches.
@@ -78,11 +80,7 @@ def new_axes(
     The rectangle is left, bottom, width and height of the axes as shares of the figure; without one they take
     what labels leave room for.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=dots_per_inch, facecolor="white")
-    if rectangle is None:
-        figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)  # inches
+    figure = _new_figure(width, height, dots_per_inch, fitted=rectangle is None)
     axes: Axes = figure.add_subplot() if rectangle is None else figure.add_axes(rectangle)
     return axes
 
@@ -92,13 +90,22 @@ def new_panels(count: int, width: float, height: float) -> list[Axes]:
 
     Each panel has the size in inches.
     """
-    from matplotlib.figure import Figure
-
     columns = math.isqrt(count - 1) + 1
     rows = -(-count // columns)
-    figure = Figure(figsize=(columns * width, rows * height), dpi=160, facecolor="white")
-    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)
+    figure = _new_figure(columns * width, rows * height)
     return [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
+
+
+def _new_figure(
+    width: float, height: float, dots_per_inch: int = _DOTS_PER_INCH, *, fitted: bool = True
+) -> Figure:
+    """Return a figure; a fitted one leaves room for the labels of its axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=dots_per_inch, facecolor="white")
+    if fitted:
+        figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.1)  # inches
+    return figure
 
 
 def diagram(ax: Axes | None, width: float, height: float, *, x: str, y: str) -> Axes:

@@ -1,11 +1,10 @@
 """What writing must not touch: a `WriteRefused` before the first value is sent."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, Bookkeeping
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import WriteRefused
@@ -16,18 +15,16 @@ __all__ = ["refuse_foreign_values", "refuse_input_names", "refuse_renaming", "re
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
     """Refuse to write to what `graph` was read from: the next run would read its own output."""
-    projection = graph.provenance.projection
+    projection = Projection.from_dict(graph.provenance.projection)
     if EMBEDDING in parts:
-        of_labels = chain.from_iterable(projection.get("label_attributes", {}).values())
-        attributes = (*projection.get("attributes", ()), *projection.get("text", ()), *of_labels)
-        read = {*NodeKeys.of(projection.get("key")).properties, *attributes}
+        read = {*projection.keys.properties, *(attribute.key for attribute in projection.all_attributes)}
         for name in names.properties:
             if name in read:
                 raise WriteRefused(
                     f"the node property {name!r} is read by the projection: write to another name"
                 )
     for link_type in names.links if LINKS in parts else ():
-        if link_type in (projection.get("relationships") or ()):
+        if link_type in (projection.relationships or ()):
             raise WriteRefused(
                 f"the relationship type {link_type!r} is read by the projection: use another link type"
             )

@@ -17,12 +17,15 @@ from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, ste
 from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = [
+    "MAX_DRAWS",
     "RING",
     "Negatives",
     "PairSet",
     "contains",
     "draw_negatives",
+    "has_pair",
     "list_negatives",
+    "locate",
     "open_weights",
     "record_walks",
 ]
@@ -33,7 +36,7 @@ _WALK_AHEAD = 4  # nodes of a walk by which memory is fetched ahead of its use
 _BLOOM_BITS = 4  # of each pair
 # Draws in a row that may fail before one from inside D is taken. Nodes of which this is to be expected have
 # lists; only a Bloom filter that is nearly full makes it happen.
-_MAX_DRAWS = 200
+MAX_DRAWS = 200
 _S6 = np.uint64(6)
 _S32 = np.uint64(32)
 _LOW_6 = np.uint64(63)
@@ -62,8 +65,8 @@ class Negatives(NamedTuple):
 
 
 @njit(cache=True, inline="always")
-def _locate(row_words: int, n_words: int, source: int, context: int) -> tuple[Any, Any]:
-    """Return the word and the mask of a pair."""
+def locate(row_words: int, n_words: int, source: int, context: int) -> tuple[Any, Any]:
+    """Return the word that tells of a pair, and the mask of its bits there."""
     if row_words > 0:
         bit = np.uint64(context)
         return source * row_words + np.int64(bit >> _S6), _ONE << (bit & _LOW_6)
@@ -80,20 +83,21 @@ def _locate(row_words: int, n_words: int, source: int, context: int) -> tuple[An
 
 
 @njit(cache=True, inline="always")
-def _has(words: Any, row_words: Any, source: Any, context: Any) -> Any:
-    word, mask = _locate(row_words, words.shape[0], source, context)
+def has_pair(words: Any, row_words: Any, source: Any, context: Any) -> Any:
+    """Tell whether a pair is in D, as `contains` does without looking into the tuple, which costs time."""
+    word, mask = locate(row_words, words.shape[0], source, context)
     return (words[word] & mask) == mask
 
 
 @njit(cache=True, inline="always")
 def contains(pairs: Any, source: int, context: int) -> Any:
     """Tell whether (source, context) is in D (or, in a Bloom filter, looks so)."""
-    return _has(pairs.words, pairs.row_words, source, context)
+    return has_pair(pairs.words, pairs.row_words, source, context)
 
 
 @njit(cache=True, inline="always")
 def _record(words: Any, row_words: Any, source: Any, context: Any) -> None:
-    word, mask = _locate(row_words, words.shape[0], source, context)
+    word, mask = locate(row_words, words.shape[0], source, context)
     if words[word] & mask != mask:
         atomic_or(words, word, mask)
 
@@ -107,7 +111,7 @@ def _record_walk(nodes: Any, length: int, window: int, words: Any, row_words: in
         ahead = a + _WALK_AHEAD
         if ahead < length:
             for b in range(ahead + 1, min(ahead + window + 1, length)):
-                prefetch(words, _locate(row_words, words.shape[0], nodes[ahead], nodes[b])[0])
+                prefetch(words, locate(row_words, words.shape[0], nodes[ahead], nodes[b])[0])
         for b in range(a + 1, min(a + window + 1, length)):
             v = nodes[b]
             if u == v:
@@ -236,7 +240,7 @@ def draw_negatives(
         while proposed < soon:
             proposed = _propose(slots, state, proposed, proposals)
         for i in range(drawn, soon):
-            prefetch(words, _locate(row_words, words.shape[0], source, proposals[i & (RING - 1)])[0])
+            prefetch(words, locate(row_words, words.shape[0], source, proposals[i & (RING - 1)])[0])
     failed: Any = 0
     while used < end:
         if size > 0:
@@ -249,9 +253,9 @@ def draw_negatives(
         # Kept or not without a branch: which of the two is chance, so half of the guesses would be wrong.
         v = proposals[drawn & (RING - 1)]
         drawn += 1
-        new = np.int64(not _has(words, row_words, source, v)) | np.int64(failed == _MAX_DRAWS)
+        new = np.int64(not has_pair(words, row_words, source, v)) | np.int64(failed == MAX_DRAWS)
         suits = np.int64(v != source) & new
         out[used] = v
         used += suits
-        failed = min(failed + 1, _MAX_DRAWS) * (1 - suits)
+        failed = min(failed + 1, MAX_DRAWS) * (1 - suits)
     return drawn, proposed

@@ -18,6 +18,7 @@ __all__ = [
     "draw_slot",
     "first_above",
     "mix",
+    "slot_weights",
     "step",
     "stream",
     "unit",
@@ -106,6 +107,8 @@ def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
 def alias_slots(weights: Any) -> Any:
     """Return the alias table, for `draw_slot`, that draws i with probability weights[i] / sum (Vose 1991)."""
     n = weights.shape[0]
+    if n == 0:
+        return np.empty(0, dtype=np.uint64)
     threshold = np.ones(n)
     alias = np.arange(n)
     scaled = weights * (n / weights.sum())
@@ -135,3 +138,14 @@ def alias_slots(weights: Any) -> Any:
     for i in range(n):
         slots[i] = (np.uint64(min(threshold[i] * _UNITS, _UNITS - 1.0)) << _S32) | np.uint64(alias[i])
     return slots
+
+
+@njit(cache=True)
+def slot_weights(slots: Any) -> Any:
+    """Return the probabilities, times n, by which an alias table draws, to some 2**-32."""
+    weights = np.zeros(slots.shape[0])
+    for i in range(slots.shape[0]):
+        kept = np.float64(slots[i] >> _S32) / _UNITS
+        weights[i] += kept
+        weights[np.int64(slots[i] & _LOW_32)] += 1.0 - kept
+    return weights

@@ -31,7 +31,7 @@ from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.vectors import blend_rows, dot_rows, exp, log
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
-__all__ = ["AHEAD", "Workspace", "softmax", "train_batches"]
+__all__ = ["AHEAD", "Workspace", "move_nodes", "pull_segment", "softmax", "train_batches"]
 
 _SERIES = 1e-6  # z below which a series gives the distance
 _LARGE = 1e250  # of a product, before its logarithm is taken
@@ -152,6 +152,7 @@ def _measure(
 @njit(cache=True, error_model="numpy")
 def softmax(
     z: Any, n_slots: int, contexts: Any, ends: Any, scale: float, weights: Any, stiffness: Any, ahead: Any,
+    times: Any,
 ) -> float:  # fmt: skip
     """Write each candidate's coefficient and stiffness; return the loss, summed over the contexts.
 
@@ -162,7 +163,8 @@ def softmax(
 
     Of the K candidates, `z` has cosh(d) - 1; `weights` and `stiffness` receive (delta - p) d / sinh(d) and
     abs(delta - p); `ahead` is scratch. Each of `n_slots` positions has as many contexts as `contexts` says,
-    and its candidates end at `ends`. `scale` is 1 / (2 sigma^2).
+    and its candidates end at `ends`. `scale` is 1 / (2 sigma^2). Each of K `times` says how many pairs a
+    context stands for; with None, each stands for one.
     """
     size = ends[n_slots - 1]
     for k in range(size):
@@ -198,10 +200,15 @@ def softmax(
             own = 1.0 if leads else stiffness[k]
             unit = stiffness[k] if leads else 1.0
             rest = total * unit
-            share += unit / (own + rest)
             away = rest / (own + rest)
-            loss -= min(ahead[k], 0.0)
-            product *= own + rest
+            if times is None:
+                share += unit / (own + rest)
+                loss -= min(ahead[k], 0.0)
+                product *= own + rest
+            else:
+                share += times[k] * unit / (own + rest)
+                away *= times[k]
+                loss += times[k] * (log(own + rest) - min(ahead[k], 0.0))
             if product > _LARGE:
                 loss += np.log(product)
                 product = 1.0
@@ -268,27 +275,20 @@ def _sort(
 
 
 @njit(cache=True, error_model="numpy")
-def _train_segment(
-    points: Any, time: int, nodes: Any, length: int, begin: int, end: int, window: int, n_negatives: int,
-    scale: float, negatives: Any, state: Any, w: Any, g: int, thread: int,
-) -> None:  # fmt: skip
-    """Fill the entries of segment `g`: positions [begin, end) of a walk."""
-    sources, contexts, ends, candidates = w.sources[g], w.contexts[g], w.ends[g], w.candidates[g]
-    n_slots = _draw(
-        nodes, length, begin, end, window, n_negatives, negatives, state, w.proposals[thread], sources,
-        contexts, ends, candidates, w.tallies[g],
-    )  # fmt: skip
-    w.slots[g] = n_slots
+def pull_segment(points: Any, time: int, scale: float, w: Any, g: int, thread: int, times: Any) -> None:
+    """Fill the entries of segment `g`, whose candidates are drawn; `times` are those of `softmax`."""
+    n_slots = w.slots[g]
     if n_slots == 0:
         w.entry_ends[g, : w.owners] = 0
         return
+    sources, contexts, ends, candidates = w.sources[g], w.contexts[g], w.ends[g], w.candidates[g]
     scratch = w.scratch[thread]
     z, weights, stiffness, ahead = scratch[0], scratch[1], scratch[2], scratch[3]
     _measure(
         points, time, n_slots, sources, ends, candidates, w.source_points[g], w.mirror[thread], z,
         w.entry_nodes[g], w.entry_forces[g],
     )  # fmt: skip
-    w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead)
+    w.losses[g] += softmax(z, n_slots, contexts, ends, scale, weights, stiffness, ahead, times)
     _pull(points, n_slots, ends, candidates, z, weights, stiffness, w.pulls[g], w.pull_stiffness[g])
     _sort(
         n_slots, ends, candidates, z, weights, stiffness, w.owners, w.entry_ends[g], w.entry_nodes[g],
@@ -351,7 +351,7 @@ def _move(
 
 
 @njit(cache=True, error_model="numpy")
-def _gather(
+def move_nodes(
     points: Any, time: int, w: Any, owner: int, segments: int, batch: int, rate: float, thread: int
 ) -> None:
     """Sum and move the nodes of one owner, but for those that are frozen."""
@@ -415,10 +415,12 @@ def train_batches(
                 begin = (offset + g) // n_walks * positions
                 end = min(begin + positions, nodes.shape[1])
                 state = stream(stream(key, indices[walk]), begin)
-                _train_segment(
-                    points, time, nodes[walk], lengths[walk], begin, end, window, n_negatives, scale,
-                    negatives, state, w, g, thread,
+                w.slots[g] = _draw(
+                    nodes[walk], lengths[walk], begin, end, window, n_negatives, negatives, state,
+                    w.proposals[thread], w.sources[g], w.contexts[g], w.ends[g], w.candidates[g],
+                    w.tallies[g],
                 )  # fmt: skip
+                pull_segment(points, time, scale, w, g, thread, None)
                 done += 1
                 g = next_piece(shared, phase, segments, thread, n_threads)
             finish_pieces(shared, done, segments)
@@ -426,7 +428,7 @@ def train_batches(
             rate = rates[b] / (sigma * sigma)
             owner = next_piece(shared, phase, owners, thread, n_threads)
             while owner >= 0:
-                _gather(points, time, w, owner, segments, batch_stamp + b, rate, thread)
+                move_nodes(points, time, w, owner, segments, batch_stamp + b, rate, thread)
                 done += 1
                 owner = next_piece(shared, phase, owners, thread, n_threads)
             finish_pieces(shared, done, owners)

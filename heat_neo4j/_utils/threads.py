@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -22,6 +22,8 @@ __all__ = [
     "one_blas_thread",
     "resolve_threads",
 ]
+
+Result = TypeVar("Result")
 
 _FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most
 _TURNS = 3  # of a trial
@@ -85,7 +87,7 @@ class WorkerThreads:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._others = ThreadPoolExecutor(max(n_threads - 1, 1), thread_name_prefix="heat")
+        self._others = ThreadPoolExecutor(n_threads, thread_name_prefix="heat")
 
     def run(self, function: Callable[..., None], *arguments: Any, count: int | None = None) -> None:
         """Call ``function(*arguments, shared, thread, count)`` on `count` threads, or all; wait for them.
@@ -105,6 +107,10 @@ class WorkerThreads:
         except BaseException:  # the others would wait for this thread forever
             give_up(shared)
             raise
+
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
+        """Call a function that shares no work on one of `n_threads` other threads."""
+        return self._others.submit(function, *arguments)
 
     def __enter__(self) -> Self:
         return self

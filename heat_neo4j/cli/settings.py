@@ -161,6 +161,8 @@ SETTINGS = (
     _number("heat.batch_size", _COUNT, "file",
             "Source positions in a batch.  [default: 320, or N / 96 up to 1,280]"),
     _number("heat.n_epochs", _COUNT, "more", "Passes over the walks.", 1),
+    _number("heat.n_parts", _COUNT, "file",
+            "Parts of the nodes in training by buckets; 1 trains by batches.  [default: by number of nodes]"),
     Setting("heat.refine", click.BOOL, "more",
             "Move trained points a little towards their neighbours, and to radii by degree.", True),
     _number("heat.time_limit", _ABOVE_0, "more",

@@ -26,8 +26,9 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads, available_processors
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
+from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import make_similarity
-from heat_neo4j.embedding.training import Schedule, start_points, train
+from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.search import Candidates, PartnerSearch
 from heat_neo4j.graph import Graph

@@ -15,8 +15,9 @@ from heat_neo4j._utils.validation import check_integer, check_positive, check_pr
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
+from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.similarity import near_attributes
-from heat_neo4j.embedding.training import Schedule, Trained, start_points, train
+from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
@@ -73,6 +74,10 @@ class HEAT(BaseEstimator):
         N / 8 on small graphs. When None, 320, and on large graphs N / 96, up to 1,280.
     n_epochs : int, default 1
         Passes over the walks.
+    n_parts : int, optional
+        Parts V that the nodes are shared out among, anew in each round of walks, for training by buckets,
+        at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, as many
+        as suit the number of nodes: see `usual_parts`.
     refine : bool, default True
         Whether trained points are moved a little towards their neighbours and to radii that follow the
         degree too; the paper does not. See `refinement`.
@@ -132,6 +137,7 @@ class HEAT(BaseEstimator):
         learning_rate: float = 0.05,
         batch_size: int | None = None,
         n_epochs: int = 1,
+        n_parts: int | None = None,
         refine: bool = True,
         time_limit: float | None = None,
         n_threads: int | None = None,
@@ -151,6 +157,7 @@ class HEAT(BaseEstimator):
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.n_epochs = n_epochs
+        self.n_parts = n_parts
         self.refine = refine
         self.time_limit = time_limit
         self.n_threads = n_threads
@@ -279,6 +286,7 @@ class HEAT(BaseEstimator):
             "trained_share": round(trained.share, 4),
             "pairs_without_negative": trained.n_skipped,
             "damped_steps": trained.n_damped,
+            "parts": trained.n_parts,
             "learning_rate_halved": trained.n_halved,
             "exclusion": pairs.exclusion,
             "exclusion_false_positive_share": pairs.false_positive_share,
@@ -311,6 +319,7 @@ class HEAT(BaseEstimator):
             learning_rate=check_positive("learning_rate", self.learning_rate),
             batch_size=None if batch_size is None else check_integer("batch_size", batch_size, minimum=1),
             n_epochs=check_integer("n_epochs", self.n_epochs, minimum=1),
+            n_parts=None if self.n_parts is None else check_integer("n_parts", self.n_parts, minimum=1),
         )
         return schedule, threads
 

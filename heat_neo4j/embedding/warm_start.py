@@ -17,8 +17,9 @@ from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import negatives_of_walks
 from heat_neo4j.embedding.postprocessing import refine, unrefined_radii
+from heat_neo4j.embedding.schedule import Trained
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
-from heat_neo4j.embedding.training import Trained, start_points, train
+from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
 from heat_neo4j.geometry.hyperboloid import centroids, exp_map, log_map
 from heat_neo4j.graph import Graph

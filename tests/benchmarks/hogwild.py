@@ -17,7 +17,7 @@ from heat_neo4j._kernels.pairs import RING, Negatives, draw_negatives
 from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.walks import draw_together
 from heat_neo4j._utils.random import Keys
-from heat_neo4j.embedding.training import Schedule
+from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.walks import Walks
 
 __all__ = ["train_hogwild"]

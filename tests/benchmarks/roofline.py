@@ -24,12 +24,14 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels import training as kernels
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.training import Workspace, _gather
+from heat_neo4j._kernels.training import Workspace, move_nodes
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
+from heat_neo4j.embedding.batches import make_workspace
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
-from heat_neo4j.embedding.training import Schedule, make_workspace, start_points, train
+from heat_neo4j.embedding.schedule import Schedule
+from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
@@ -76,7 +78,7 @@ def _run(
                     w.entry_nodes[g], w.entry_forces[g],
                 )  # fmt: skip
             elif stage == 2:
-                kernels.softmax(z, slots, contexts, ends, 0.5, weights, stiffness, ahead)
+                kernels.softmax(z, slots, contexts, ends, 0.5, weights, stiffness, ahead, None)
             elif stage == 3:
                 kernels._pull(
                     points, slots, ends, candidates, z, weights, stiffness, w.pulls[g], w.pull_stiffness[g]
@@ -87,7 +89,7 @@ def _run(
                     w.entry_nodes[g], w.entry_forces[g],
                 )  # fmt: skip
         if stage == 5:
-            _gather(points, time, w, 0, per_batch, batch + 1, 1e-12, 0)
+            move_nodes(points, time, w, 0, per_batch, batch + 1, 1e-12, 0)
 
 
 @njit(cache=True, error_model="numpy")

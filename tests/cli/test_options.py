@@ -84,7 +84,8 @@ def test_names_and_defaults_are_those_of_the_python_api(section, api):
 def test_the_options_make_the_objects_they_describe(tmp_path):
     config = tmp_path / "heat.toml"
     config.write_text(
-        "[projection]\nmax_categories = 5\n[heat]\nbatch_size = 7\nforward = 0.3\ntype_balance = 1\n"
+        "[projection]\nmax_categories = 5\n[heat]\nbatch_size = 7\nn_parts = 3\n"
+        "forward = 0.3\ntype_balance = 1\n"
         "[write]\nwrite_property = 'p'\nradius_property = 'q'\nrun_property = 'u'\n"
         "link_type = 'MAYBE'\nvector_property = 'v'\n"
     )
@@ -123,7 +124,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         "sigma": 2.0,
         "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
-        "batch_size": 7, "n_epochs": 2, "refine": False, "time_limit": 90.0, "n_threads": 1,
+        "batch_size": 7, "n_epochs": 2, "n_parts": 3, "refine": False, "time_limit": 90.0, "n_threads": 1,
         "random_state": 9,
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30

@@ -46,7 +46,7 @@ def test_same_bits_for_any_number_of_threads(graph, n_threads, eight_processors)
 
 
 def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph, eight_processors, monkeypatch):
-    monkeypatch.setattr("heat_neo4j.embedding.training._BATCHES_PER_CALL", 2)
+    monkeypatch.setattr("heat_neo4j.embedding.batches._BATCHES_PER_CALL", 2)
     one = HEAT(**QUICK, n_threads=1).fit(graph)
     counts = iter([3, 1, 4, 2] * 1000)
     used = []
@@ -60,7 +60,7 @@ def test_same_bits_whatever_the_number_of_threads_is_from_call_to_call(graph, ei
                 used.append(next(counts))
                 yield batch, batch + 1, used[-1]
 
-    monkeypatch.setattr("heat_neo4j.embedding.training.BestCount", Changing)
+    monkeypatch.setattr("heat_neo4j.embedding.batches.BestCount", Changing)
     other = HEAT(**QUICK, n_threads=4).fit(graph)
     assert len(used) > 8
     assert other.embedding_.tobytes() == one.embedding_.tobytes()

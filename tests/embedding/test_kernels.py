@@ -14,10 +14,12 @@ from heat_neo4j._kernels.training import softmax, train_batches
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
+from heat_neo4j.embedding.batches import make_workspace
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
+from heat_neo4j.embedding.schedule import LateMean, Schedule
 from heat_neo4j.embedding.similarity import longest_list, make_similarity
-from heat_neo4j.embedding.training import Schedule, _LateMean, make_workspace, start_points, train
+from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph
@@ -365,7 +367,9 @@ def softmax_of(positions, scale):
     distances = np.concatenate([part for position in positions for part in position])
     weights, stiffness = np.empty(len(distances)), np.empty(len(distances))
     z = 2 * np.sinh(distances / 2) ** 2
-    loss = softmax(z, len(positions), contexts, ends, scale, weights, stiffness, np.empty(len(distances)))
+    loss = softmax(
+        z, len(positions), contexts, ends, scale, weights, stiffness, np.empty(len(distances)), None
+    )
     return loss, weights, stiffness
 
 
@@ -450,9 +454,9 @@ def test_the_result_is_the_centroid_of_the_points_of_the_last_half(monkeypatch):
     walks = make_walks(graph, alpha=0.2, walk_length=20, key=keys.walks)
     pairs = collect_pairs(walks, walks_per_node=28, window_size=3, negative_exponent=0.5)
     schedule = Schedule(28, 3, 5, 1.0, 0.05, 320, 1)
-    seen, look = [], _LateMean.look
+    seen, look = [], LateMean.look
     monkeypatch.setattr(
-        _LateMean,
+        LateMean,
         "look",
         lambda mean, points, share: (seen.append((share, points.copy())), look(mean, points, share)),
     )

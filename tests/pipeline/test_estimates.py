@@ -9,9 +9,10 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import make_keys
+from heat_neo4j.embedding.batches import make_workspace
 from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
+from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
-from heat_neo4j.embedding.training import Schedule, make_workspace
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.pipeline.estimate import RATES, RunSize, _memory, _training_bytes, estimate

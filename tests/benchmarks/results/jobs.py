@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import no_progress
-from heat_neo4j.embedding import training
+from heat_neo4j.embedding import schedule
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.methods import (
@@ -116,7 +116,7 @@ def _heat(seed: int, settings: Mapping[str, Any]) -> HEAT:
 def _links(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
     given = dict(settings)
-    averaged = mock.patch.object(training, "_AVERAGED", given.pop("averaged", training._AVERAGED))
+    averaged = mock.patch.object(schedule, "_AVERAGED", given.pop("averaged", schedule._AVERAGED))
     with averaged, variants.in_place(given.pop("variant", None)):
         return {"auroc": link_auroc(_heat(seed, given).fit(split.train).embedding_, split)}
 

@@ -1,0 +1,306 @@
+"""Buckets: the pairs of a round of walks, sorted by the parts that their nodes are in, and their training.
+
+An address is the part of a node (high bits) and its place there (the low `place_bits`). A pair of the bucket
+of parts p <= q is packed into one number: the place of the node in p, then that of the node in q. Within a
+bucket the nodes of p have rows [0, size of p) and those of q the next; a bucket of one part has its nodes
+once.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.intrinsics import prefetch
+from heat_neo4j._kernels.jit import njit
+from heat_neo4j._kernels.pairs import MAX_DRAWS, has_pair, locate
+from heat_neo4j._kernels.random import advance, draw_slot, mix, stream
+from heat_neo4j._kernels.training import move_nodes, pull_segment
+
+__all__ = [
+    "SPARE",
+    "BucketNodes",
+    "Draws",
+    "Positions",
+    "count_pairs",
+    "group_pairs",
+    "place_pairs",
+    "train_bucket",
+]
+
+SPARE = 2  # draws for each position beyond its negatives, made at once, as some are of pairs in D
+_S32 = np.uint64(32)
+
+
+class BucketNodes(NamedTuple):
+    """The nodes of a bucket, n rows, and what their negatives are drawn from."""
+
+    names: NDArray[np.int32]  # (n,): rows in the graph
+    first: int  # nodes of the first part; n if there is one part only
+    exists: NDArray[np.bool_]  # (n,): whether the node has a negative at all
+    slots: NDArray[np.uint64]  # (n,): the alias table of each part
+    list_of: NDArray[np.int32]  # (n,): which list its negatives are drawn from; -1 for none
+    listed_from: NDArray[np.int64]  # where each list begins
+    listed: NDArray[np.int32]  # rows of negatives in the other part
+    listed_slots: NDArray[np.uint64]  # the alias table of each list
+    words: NDArray[np.uint64]  # the set D, as in `PairSet`
+    row_words: int
+
+
+class Positions(NamedTuple):
+    """Sources with some contexts each, in the order of training."""
+
+    sources: NDArray[np.int32]  # rows
+    begins: NDArray[np.int64]  # where its contexts begin in `contexts`
+    counts: NDArray[np.int32]  # how many they are
+    strides: NDArray[np.int32]  # how far each is from the next
+    contexts: NDArray[np.int32]  # rows
+    times: NDArray[np.float32]  # how many pairs each context stands for
+
+
+class Draws(NamedTuple):
+    """The first draws for each of the P positions of a segment, each of shape (P, m + SPARE)."""
+
+    proposals: NDArray[np.int32]  # rows
+    places: NDArray[np.int64]  # of the word of D that tells of the pair
+    masks: NDArray[np.uint64]  # its bits there
+    times: NDArray[np.float64]  # (K,): how many pairs each candidate of the segment stands for, if a context
+
+
+@njit(cache=True, inline="always")
+def _bucket_of(first: Any, second: Any, n_parts: Any) -> Any:
+    """Return the number of the bucket of parts first <= second."""
+    return ((first * (2 * n_parts - 1 - first)) >> 1) + second
+
+
+@njit(cache=True, nogil=True)
+def count_pairs(
+    nodes: Any, lengths: Any, window: int, address_of: Any, place_bits: int, n_parts: int, addresses: Any,
+    begins: Any,
+) -> None:  # fmt: skip
+    """Count the pairs of some walks by bucket; write the addresses of their nodes meanwhile.
+
+    Pairs are taken once, not in both directions. `begins`, as long as there are buckets and one more,
+    receives where the pairs of each begin when they are sorted by it.
+    """
+    bits = np.uint32(place_bits)
+    begins[:] = 0
+    for i in range(nodes.shape[0]):
+        length = lengths[i]
+        for a in range(length):
+            addresses[i, a] = address_of[nodes[i, a]]
+        for a in range(length):
+            one = addresses[i, a]
+            part = np.int64(one >> bits)
+            for b in range(a + 1, min(a + window + 1, length)):
+                other = addresses[i, b]
+                if one != other:
+                    other_part = np.int64(other >> bits)
+                    bucket = _bucket_of(min(part, other_part), max(part, other_part), n_parts)
+                    begins[bucket + 1] += 1
+    for bucket in range(1, begins.shape[0]):
+        begins[bucket] += begins[bucket - 1]
+
+
+@njit(cache=True, nogil=True)
+def place_pairs(
+    addresses: Any, lengths: Any, window: int, place_bits: int, n_parts: int, ends: Any, pairs: Any
+) -> None:
+    """Write the pairs of some walks sorted by bucket, and those of one bucket in the order of the walks.
+
+    `ends` has, at first, where each bucket begins; afterwards where it ends.
+    """
+    bits = np.uint32(place_bits)
+    place = np.uint32((1 << place_bits) - 1)
+    for i in range(addresses.shape[0]):
+        length = lengths[i]
+        for a in range(length):
+            one = addresses[i, a]
+            for b in range(a + 1, min(a + window + 1, length)):
+                other = addresses[i, b]
+                if one == other:
+                    continue
+                swapped = (other >> bits) < (one >> bits)
+                low = other if swapped else one
+                high = one if swapped else other
+                bucket = _bucket_of(np.int64(low >> bits), np.int64(high >> bits), n_parts)
+                at = ends[bucket]
+                pairs[at] = (np.uint64(low & place) << np.uint64(place_bits)) | np.uint64(high & place)
+                ends[bucket] = at + 1
+
+
+@njit(cache=True, nogil=True)
+def group_pairs(
+    pairs: Any, place_bits: int, second: int, most: int, most_times: int, key: Any, starts: Any, ends: Any,
+    by_context: Any, positions: Any,
+) -> int:  # fmt: skip
+    """Group the pairs of a bucket, in both directions, by source; return how many positions they make.
+
+    `second` is the row of the first node of the second part (0 for one part only). Equal pairs become one,
+    up to `most_times` of them. The contexts of a source are shared out evenly among as few positions as have
+    at most `most` contexts each; equal ones go to different positions. Positions come in random order, by
+    `key`. `starts`, of n + 1 rows, and `ends`, of n, are scratch, and so is `by_context`, a place for each
+    pair and direction; `positions` has as many for contexts, and room for all positions.
+    """
+    sources, begins, counts, strides, contexts, times = positions
+    bits = np.uint64(place_bits)
+    place = np.uint64((1 << place_bits) - 1)
+    n = starts.shape[0] - 1
+    starts[:] = 0
+    for k in range(pairs.shape[0]):
+        pair = np.uint64(pairs[k])
+        starts[np.int64(pair >> bits) + 1] += 1
+        starts[np.int64(pair & place) + second + 1] += 1
+    for row in range(n):
+        starts[row + 1] += starts[row]
+    for row in range(n):
+        ends[row] = starts[row]
+    for k in range(pairs.shape[0]):
+        pair = np.uint64(pairs[k])
+        one, other = np.int64(pair >> bits), np.int64(pair & place) + second
+        by_context[ends[other]] = one
+        ends[other] += 1
+        by_context[ends[one]] = other
+        ends[one] += 1
+    for row in range(n):
+        ends[row] = starts[row]
+    for context in range(n):
+        for k in range(starts[context], starts[context + 1]):
+            source = by_context[k]
+            end = ends[source]
+            if end > starts[source] and contexts[end - 1] == context and times[end - 1] < most_times:
+                times[end - 1] += np.float32(1.0)
+            else:
+                contexts[end] = context
+                times[end] = 1.0
+                ends[source] = end + 1
+    n_positions = 0
+    for row in range(n):
+        count = ends[row] - starts[row]
+        shares = (count + most - 1) // most
+        for share in range(shares):
+            # To a random place among those before, whose position moves to the end.
+            drawn = np.int64(((mix(stream(key, n_positions)) >> _S32) * np.uint64(n_positions + 1)) >> _S32)
+            sources[n_positions] = sources[drawn]
+            begins[n_positions] = begins[drawn]
+            counts[n_positions] = counts[drawn]
+            strides[n_positions] = strides[drawn]
+            sources[drawn] = row
+            begins[drawn] = starts[row] + share
+            counts[drawn] = (count - share + shares - 1) // shares
+            strides[drawn] = shares
+            n_positions += 1
+    return n_positions
+
+
+@njit(cache=True, error_model="numpy")
+def _draw(
+    positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any,
+    sources: Any, contexts: Any, ends: Any, candidates: Any, times: Any, tally: Any,
+) -> int:  # fmt: skip
+    """Write the candidates of positions [begin, end); return how many of them have some.
+
+    First a few draws for each position, and a fetch of the words of D that tell which of them suit: so all
+    wait for memory together.
+    """
+    at_source, at_begin, at_count, at_stride, all_contexts, all_times = positions
+    names, first, exists, slots, list_of, listed_from, listed, listed_slots, words, row_words = nodes
+    proposals, places, masks, _ = draws
+    n, n_words = names.shape[0], words.shape[0]
+    drawn = n_negatives + SPARE
+    for at in range(begin, end):
+        source = at_source[at]
+        if list_of[source] >= 0:
+            continue
+        base = first if source < first < n else 0
+        size = n - base if source < first else first
+        state, name = stream(key, at), names[source]
+        for i in range(drawn):
+            v = base + draw_slot(slots, base, size, advance(state, i + 1))
+            word, mask = locate(row_words, n_words, name, names[v])
+            prefetch(words, word)
+            proposals[at - begin, i] = v
+            places[at - begin, i] = word
+            masks[at - begin, i] = mask
+    used: Any = 0
+    slot: Any = 0
+    trained = skipped = np.int64(0)
+    for at in range(begin, end):
+        source, count = at_source[at], np.int64(at_count[at])
+        own_list = list_of[source]
+        is_listed = own_list >= 0
+        if not exists[source] or (is_listed and listed_from[own_list + 1] == listed_from[own_list]):
+            for i in range(count):
+                skipped += np.int64(all_times[at_begin[at] + i * at_stride[at]])
+            continue
+        context, stride = at_begin[at], np.int64(at_stride[at])
+        for i in range(count):
+            candidates[used + i] = all_contexts[context]
+            times[used + i] = all_times[context]
+            trained += np.int64(all_times[context])
+            context += stride
+        used += count
+        state, last = stream(key, at), used + n_negatives
+        if is_listed:
+            list_begin = listed_from[own_list]
+            list_size = listed_from[own_list + 1] - list_begin
+            for i in range(n_negatives):
+                place = draw_slot(listed_slots, list_begin, list_size, advance(state, i + 1))
+                candidates[used + i] = listed[list_begin + place]
+            used = last
+        base = first if source < first < n else 0
+        size = n - base if source < first else first
+        row = at - begin
+        failed: Any = 0
+        k: Any = 0
+        while used < last:
+            if k < drawn:
+                v = np.int64(proposals[row, k])
+                is_new = np.int64(words[places[row, k]] & masks[row, k] != masks[row, k])
+            else:
+                v = base + draw_slot(slots, base, size, advance(state, k + 1))
+                is_new = np.int64(not has_pair(words, row_words, names[source], names[v]))
+            k += 1
+            suits = np.int64(v != source) & (is_new | np.int64(failed == MAX_DRAWS))
+            candidates[used] = v
+            used += suits
+            failed = min(failed + 1, MAX_DRAWS) * (1 - suits)
+        sources[slot] = source
+        contexts[slot] = count
+        ends[slot] = used
+        slot += 1
+    tally[0] += trained
+    tally[1] += skipped
+    return slot
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def train_bucket(
+    points: Any, time: int, nodes: Any, positions: Any, n_positions: int, w: Any, draws: Any,
+    rate: float, last_rate: float, n_negatives: int, sigma: float, key: Any,
+) -> None:  # fmt: skip
+    """Train the positions of a bucket, batch by batch, at a rate that falls evenly to `last_rate`.
+
+    `points`, one row for each of `nodes`, are moved in place; `w` is a `Workspace` of one owner, and
+    `draws` scratch.
+    """
+    segments, in_segment = w.sources.shape[0], draws.proposals.shape[0]
+    per_batch = segments * in_segment
+    n_batches = (n_positions + per_batch - 1) // per_batch
+    scale = 0.5 / (sigma * sigma)
+    w.stamp[:] = 0
+    for b in range(n_batches):
+        filled = 0
+        for g in range(segments):
+            begin = b * per_batch + g * in_segment
+            end = min(begin + in_segment, n_positions)
+            if begin >= end:
+                break
+            w.slots[g] = _draw(
+                positions, begin, end, n_negatives, nodes, key, draws, w.sources[g], w.contexts[g],
+                w.ends[g], w.candidates[g], draws.times, w.tallies[g],
+            )  # fmt: skip
+            pull_segment(points, time, scale, w, g, 0, draws.times)
+            filled += 1
+        step = rate + (last_rate - rate) * (b / n_batches)
+        move_nodes(points, time, w, 0, filled, b + 1, step / (sigma * sigma), 0)

@@ -1,0 +1,199 @@
+"""Training by batches: segments of many walks, whose pairs are taken together from frozen coordinates."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.pairs import RING, Negatives
+from heat_neo4j._kernels.training import AHEAD, Workspace, train_batches
+from heat_neo4j._kernels.vectors import padded_width
+from heat_neo4j._utils.random import Keys
+from heat_neo4j._utils.threads import BestCount, WorkerThreads
+from heat_neo4j.embedding.schedule import LateMean, Pace, Schedule, Trained
+from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
+
+__all__ = ["batch_shape", "from_a_line", "make_workspace", "train_by_batches", "workspace_of"]
+
+_SMALL_BATCH, _LARGE_BATCH, _NODES_PER_POSITION = 320, 1280, 96
+_SEGMENT = 10  # source positions that one walk gives to a batch
+_OWNERS = 16  # among which several threads share the nodes out
+_LINE = 64  # bytes of a cache line
+# Between two looks at the callback, a tenth of a second.
+_BATCHES_PER_CALL, _POSITIONS_PER_CALL = 128, 128 * 320
+
+
+def batch_shape(batch_size: int | None, longest: int, n_nodes: int) -> tuple[int, int]:
+    """Return (segments in a batch, source positions in a segment, no more than `longest`).
+
+    When None, a batch has 320 positions, and on large graphs N / 96, up to 1,280, so that threads meet less
+    often: `python -m tests.benchmarks.batch_size` shows what that costs. On a small graph it is below N / 8:
+    the sum of many pairs per node from frozen coordinates would overshoot.
+    """
+    if batch_size is None:
+        batch_size = max(_SMALL_BATCH, min(n_nodes // _NODES_PER_POSITION, _LARGE_BATCH))
+    positions = max(1, min(batch_size, n_nodes // 8))
+    in_segment = min(positions, longest, _SEGMENT)
+    return positions // in_segment, in_segment
+
+
+def make_workspace(
+    n_nodes: int,
+    n_components: int,
+    schedule: Schedule,
+    walk_length: int,
+    threads: int,
+    only: NDArray[np.int64] | None = None,
+) -> Workspace:
+    """Allocate the buffers of one batch; with `only`, of one that moves no other nodes."""
+    if only is None:
+        segments, positions = batch_shape(schedule.batch_size, walk_length, n_nodes)
+        frozen = np.zeros(0, dtype=np.bool_)
+    else:
+        segments, positions = batch_shape(schedule.batch_size, 1, len(only))
+        frozen = np.ones(n_nodes, dtype=np.bool_)
+        frozen[only] = False
+    candidates = min(2 * schedule.window_size, walk_length - 1) + schedule.n_negatives
+    return workspace_of(n_nodes, n_components, segments, positions, candidates, threads, frozen)
+
+
+def workspace_of(
+    n_nodes: int,
+    n_components: int,
+    segments: int,
+    positions: int,
+    candidates_each: int,
+    threads: int = 1,
+    frozen: NDArray[np.bool_] | None = None,
+) -> Workspace:
+    """Allocate the buffers of a batch: so many segments, of as many positions, of as many candidates."""
+    width = padded_width(n_components + 1)
+    candidates = positions * candidates_each
+    share = min(n_nodes, segments * (candidates + positions))  # of the nodes, that one owner may get
+    owners = 1 if threads == 1 else _OWNERS
+    return Workspace(
+        owners=owners,
+        slots=np.zeros(segments, dtype=np.int64),
+        sources=_rows_apart(segments, positions, np.int32),
+        source_points=np.zeros((segments, positions, width)),
+        contexts=_rows_apart(segments, positions, np.int64),
+        ends=_rows_apart(segments, positions, np.int64),
+        candidates=np.zeros((segments, candidates + AHEAD), dtype=np.int32),
+        pulls=np.zeros((segments, positions, width)),
+        pull_stiffness=np.zeros((segments, positions, 2)),
+        proposals=np.zeros((threads, RING), dtype=np.int32),
+        mirror=np.zeros((threads, _LINE // 8, width)),
+        scratch=np.zeros((threads, 4, candidates)),
+        entry_ends=_rows_apart(segments, owners, np.int64),
+        entry_nodes=np.zeros((segments, candidates + AHEAD), dtype=np.int64),
+        entry_forces=np.zeros((segments, candidates, 3)),
+        losses=np.zeros(segments),
+        tallies=np.zeros((segments, 2), dtype=np.int64),
+        stamp=from_a_line((n_nodes,), np.int64),
+        touched=np.zeros((threads, share + AHEAD), dtype=np.int32),
+        tangents=np.zeros((threads, share, width)),
+        stiffness=np.zeros((threads, share, 2)),
+        factors=np.zeros((threads, 2, share)),
+        n_damped=np.zeros(threads, dtype=np.int64),
+        frozen=np.zeros(0, dtype=np.bool_) if frozen is None else frozen,
+    )
+
+
+def _rows_apart(rows: int, columns: int, dtype: type[np.generic]) -> NDArray[Any]:
+    """Return zeros of at least so many columns, no two rows of which share a cache line.
+
+    Threads that write to rows of one line at the same time take it from each other at every write.
+    """
+    in_line = _LINE // np.dtype(dtype).itemsize
+    return from_a_line((rows, -(-columns // in_line) * in_line), dtype)
+
+
+def from_a_line(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return zeros that begin where a cache line does, so that rows and blocks of 8 nodes take few lines."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    buffer = np.zeros(size + _LINE, dtype=np.uint8)
+    first = -buffer.ctypes.data % _LINE
+    return buffer[first : first + size].view(dtype).reshape(shape)
+
+
+def train_by_batches(
+    start: NDArray[np.float64],
+    walks: Walks,
+    negatives: Negatives,
+    schedule: Schedule,
+    keys: Keys,
+    *,
+    team: WorkerThreads,
+    only: NDArray[np.int64] | None,
+    time_limit: float | None,
+    farthest: float,
+    on_batch: Callable[[int, int], None],
+) -> Trained | None:
+    """Train as `train` does; return None as soon as a point is farther from the origin than `farthest`."""
+    n_nodes, columns = start.shape
+    points = from_a_line((n_nodes, padded_width(columns)), np.float64)
+    points[:, :columns] = start
+    moving: slice | NDArray[np.int64] = slice(None) if only is None else only
+    w = make_workspace(n_nodes, columns - 1, schedule, walks.length, team.n_threads, only)
+    best = BestCount(team.n_threads)
+    segments, positions, _ = w.pulls.shape
+    per_walk = -(-walks.length // positions) if only is None else 1
+    rounds_of_epoch = schedule.walks_per_node if only is None else 1
+    size = n_nodes if only is None else len(only) * schedule.walks_per_node
+    blocks = [slice(at, min(at + WALKS_PER_BLOCK, size)) for at in range(0, size, WALKS_PER_BLOCK)]
+    batches = [-(-(block.stop - block.start) * per_walk // segments) for block in blocks]
+    per_call = max(min(_BATCHES_PER_CALL, _POSITIONS_PER_CALL // (segments * positions)), 1)
+    rounds = schedule.n_epochs * rounds_of_epoch
+    pace = Pace(rounds * sum(batches), time_limit)
+    losses: list[float] = []
+    tallies: list[NDArray[np.int64]] = []  # pairs of each round, and pairs skipped
+    mean = LateMean()
+    for round_ in range(rounds):
+        if pace.over:
+            break
+        epoch, repetition = divmod(round_, rounds_of_epoch)
+        if only is None:
+            indices = repetition * n_nodes + keys.order.permutation(n_nodes)
+        else:
+            indices = keys.order.permutation(walks_from(only, schedule.walks_per_node, n_nodes))
+        key = np.uint64(np.random.SeedSequence([int(keys.negatives), epoch]).generate_state(1, np.uint64)[0])
+        w.losses[:] = 0.0
+        w.tallies[:] = 0
+        for block, in_block in zip(blocks, batches, strict=True):
+            if pace.over:
+                break
+            nodes, lengths = draw_walks(walks, indices[block], team)
+            for first in range(0, in_block, per_call):
+                count = min(per_call, in_block - first)
+                rates = schedule.learning_rate * (1.0 - pace.progress(count))
+                for begin, end, threads in best.parts(count):
+                    team.run(
+                        train_batches, points, columns - 1, indices[block], nodes, lengths, negatives,
+                        w if threads > 1 else w._replace(owners=1), positions, per_walk, first + begin,
+                        pace.done + begin + 1, rates[begin:end], schedule.window_size,
+                        schedule.n_negatives, schedule.sigma, key, count=threads,
+                    )  # fmt: skip
+                pace.advance(count)
+                if not points[moving, columns - 1].max() <= np.cosh(farthest):  # nor if it is not a number
+                    return None
+                mean.look(points[moving, :columns], pace.share)
+                on_batch(pace.done, pace.total)
+                if pace.over:
+                    break
+        tallies.append(w.tallies.sum(axis=0))
+        losses.append(w.losses.sum() / max(tallies[-1][0], 1))
+    if pace.done < pace.total:
+        on_batch(pace.total, pace.total)  # nothing more will come
+    trained = mean.points
+    if only is not None:
+        trained = points[:, :columns].copy()
+        trained[only] = mean.points
+    return Trained(
+        points=trained,
+        losses=np.array(losses),
+        n_pairs=sum(int(pairs) for pairs, _ in tallies),
+        n_skipped=sum(int(skipped) for _, skipped in tallies),
+        n_damped=int(w.n_damped.sum()),
+        share=pace.done / pace.total,
+    )

@@ -1,11 +1,16 @@
-"""Rows of sparse matrices: search in them, and their inner products."""
+"""Rows of sparse matrices: search in them, and their products.
+
+SciPy's own end in other digits where its compiler has fused multiplications and additions, as for ARM.
+"""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["first_at_least", "path_products", "sparse_products"]
+__all__ = ["dense_products", "first_at_least", "path_products", "sparse_products"]
 
 Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
@@ -32,6 +37,17 @@ def _advance(indices: Columns, place: int, end: int, column: int) -> int:
         place += step
         step <<= 1
     return int(first_at_least(indices, place, min(place + step, end), column))
+
+
+@njit(cache=True)
+def dense_products(indptr: Any, indices: Any, values: Values, dense: Values) -> Values:
+    """Return a CSR array times a dense one, shape (M, D), each row added up by the order of entries."""
+    products = np.zeros((indptr.shape[0] - 1, dense.shape[1]))
+    for u in range(products.shape[0]):
+        for k in range(indptr[u], indptr[u + 1]):
+            for i in range(products.shape[1]):
+                products[u, i] += values[k] * dense[indices[k], i]
+    return products
 
 
 @njit(cache=True)

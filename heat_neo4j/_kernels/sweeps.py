@@ -10,6 +10,7 @@ width. A row's result depends on nothing but the row, so bits do not depend on t
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.elementary import arccosh1p, sinh
 from heat_neo4j._kernels.intrinsics import atomic_add
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.sparse import first_at_least
@@ -114,16 +115,9 @@ def _sift_up(distance: Array, partner: Nodes, at: int) -> None:
 
 
 @njit(cache=True)
-def _distance(excess: float) -> float:
-    """Return arcosh(1 + excess)."""
-    distance: float = np.log1p(excess + np.sqrt(excess * (excess + 2.0)))
-    return distance
-
-
-@njit(cache=True)
 def _ceiling(distance: float) -> float:
     """Return a z above which the distance is surely larger than `distance`."""
-    half: float = np.sinh(0.5 * distance)
+    half = sinh(0.5 * distance)
     return 2.0 * half * half * (1.0 + 1e-9)
 
 
@@ -270,7 +264,7 @@ def nearest_absent(
                 v = t * BLOCK + j
                 if not _may_link(indptr, indices, roles, node[u], node[v]):
                     continue
-                d = _distance(_excess_between(points, time, u, v))
+                d = arccosh1p(_excess_between(points, time, u, v))
                 size = _offer(distance[row], partner[row], size, d, node[v])
                 if size == k:
                     limit = min(limit, _limit(_ceiling(distance[row, 0]), one_minus_square))

@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.elementary import cosh, exp, log, sinh
 from heat_neo4j._kernels.intrinsics import prefetch, prefetch_to_write
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import draw_negatives
 from heat_neo4j._kernels.random import stream
-from heat_neo4j._kernels.vectors import blend_rows, dot_rows, exp, log
+from heat_neo4j._kernels.vectors import blend_rows, dot_rows
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
 __all__ = ["AHEAD", "Workspace", "move_nodes", "pull_segment", "softmax", "train_batches"]
@@ -150,6 +151,12 @@ def _measure(
 
 
 @njit(cache=True, error_model="numpy")
+def _log(product: float) -> float:
+    """Return ln(product); `log` itself is compiled anew at each call."""
+    return log(product)
+
+
+@njit(cache=True, error_model="numpy")
 def softmax(
     z: Any, n_slots: int, contexts: Any, ends: Any, scale: float, weights: Any, stiffness: Any, ahead: Any,
     times: Any,
@@ -210,7 +217,7 @@ def softmax(
                 away *= times[k]
                 loss += times[k] * (log(own + rest) - min(ahead[k], 0.0))
             if product > _LARGE:
-                loss += np.log(product)
+                loss += _log(product)
                 product = 1.0
             stiffness[k] = away
             weights[k] *= away
@@ -218,7 +225,7 @@ def softmax(
             stiffness[k] *= share
             weights[k] *= -stiffness[k]
         begin = end
-    return loss + np.log(product)
+    return loss + _log(product)
 
 
 @njit(cache=True, error_model="numpy")
@@ -338,8 +345,8 @@ def _move(
             across[t] = step * (1.0 + square * (1 / 6 + square * (1 / 120 + square * (1 / 5040))))
         else:
             norm = np.sqrt(square)
-            along[t] = np.cosh(norm)
-            across[t] = step * np.sinh(norm) / norm
+            along[t] = cosh(norm)
+            across[t] = step * sinh(norm) / norm
     for t in range(count):
         x = touched[t]
         blend_rows(points, x, along[t], across[t], tangents, t)

@@ -3,8 +3,8 @@
 Values are one number or a few (numbers, booleans, dates, durations, lists, times of day, points), strings
 that name a category, lists of them, or texts, as TF-IDF weights of hashed words. scikit-learn's
 `SimpleImputer` has means that depend on the order of rows; its `OneHotEncoder` takes no lists and wants all
-strings at once, where chunks come here; of 100,000 logarithms by NumPy, as its `TfidfTransformer` takes them,
-259 differed from those of `math` in the last bit.
+strings at once, where chunks come here; NumPy's logarithms, as its `TfidfTransformer` takes them, end in
+other digits on another processor, and in another place of an array.
 """
 
 import math
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._kernels.elementwise import cos, log, sin
 from heat_neo4j.attributes.values import Block, Kind, Point, Recipe, RecipeError, Rows, TimeOfDay, finite
 from heat_neo4j.errors import ProjectionError
 
@@ -135,9 +136,8 @@ class _Times(_Vectors):
     """A time of day a node, as a point of the circle: midnight is near to a minute before it."""
 
     def _numbers(self, values: Sequence[TimeOfDay]) -> NDArray[np.float64]:
-        # Not by NumPy, whose sine of a value may depend on the values beside it.
-        angles = [2 * math.pi * value for value in values]
-        return np.array([(math.sin(angle), math.cos(angle)) for angle in angles])
+        angles = 2 * math.pi * np.array(values, dtype=np.float64)
+        return np.column_stack((sin(angles), cos(angles)))
 
     def _column_names(self) -> list[str]:
         return [f"{self.name}:sin", f"{self.name}:cos"]
@@ -267,7 +267,7 @@ class _Texts(Column):
             advice = "leave it out, or choose another"
             raise ProjectionError(f"text {self.name!r} has no word of two letters or more: {advice}")
         n_texts = int(self.present[rows].sum())
-        idf = [math.log((1 + n_texts) / (1 + count)) + 1 for count in n_texts_with[hashed].tolist()]
+        idf = (log((1 + n_texts) / (1 + n_texts_with[hashed])) + 1).tolist()
         columns = [f"{self.name}#{word}" for word in hashed]
         return {"kind": self.kind, "hashed": hashed, "idf": idf, "columns": columns}
 
@@ -280,8 +280,7 @@ class _Texts(Column):
         n_unknown = int(columns.size - has_column.sum())
         if n_unknown:
             positions, columns, counts = positions[has_column], columns[has_column], counts[has_column]
-        # Not by NumPy, whose logarithm of a value may depend on the values beside it.
-        frequency = np.array([0.0, *(1 + math.log(count) for count in range(1, 1 + counts.max(initial=0)))])
+        frequency = np.append(0.0, 1 + log(np.arange(1, 1 + counts.max(initial=0))))
         weights = np.asarray(recipe["idf"])[columns]
         weights *= frequency[counts]
         block = sparse.csr_array((weights, (positions, columns)), shape=(rows.size, len(recipe["columns"])))
@@ -293,11 +292,9 @@ class _Texts(Column):
 
 def _on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return longitudes and latitudes, shape (m, 2) or more, as points of the unit sphere, shape (m, 3)."""
-    rows = []
-    for longitude, latitude in np.deg2rad(degrees[:, :2]).tolist():
-        width = math.cos(latitude)
-        rows.append((width * math.cos(longitude), width * math.sin(longitude), math.sin(latitude)))
-    return np.array(rows)
+    longitude, latitude = degrees[:, :2].T * (math.pi / 180)
+    width = cos(latitude)
+    return np.column_stack((width * cos(longitude), width * sin(longitude), sin(latitude)))
 
 
 def _mean(values: NDArray[np.float64]) -> float:

@@ -127,10 +127,10 @@ def train_by_batches(
     team: WorkerThreads,
     only: NDArray[np.int64] | None,
     time_limit: float | None,
-    farthest: float,
+    latest: float,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
-    """Train as `train` does; return None as soon as a point is farther from the origin than `farthest`."""
+    """Train as `train` does; return None as soon as the time of a point exceeds `latest`."""
     n_nodes, columns = start.shape
     points = from_a_line((n_nodes, padded_width(columns)), np.float64)
     points[:, :columns] = start
@@ -175,7 +175,7 @@ def train_by_batches(
                         schedule.n_negatives, schedule.sigma, key, count=threads,
                     )  # fmt: skip
                 pace.advance(count)
-                if not points[moving, columns - 1].max() <= np.cosh(farthest):  # nor if it is not a number
+                if not points[moving, columns - 1].max() <= latest:  # nor if it is not a number
                     return None
                 mean.look(points[moving, :columns], pace.share)
                 on_batch(pace.done, pace.total)

@@ -112,10 +112,10 @@ def train_by_buckets(
     *,
     team: WorkerThreads,
     time_limit: float | None,
-    farthest: float,
+    latest: float,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
-    """Train as `train` does; return None as soon as a point is farther from the origin than `farthest`.
+    """Train as `train` does; return None as soon as the time of a point exceeds `latest`.
 
     A bucket counts as one batch where it is of one part, and as two where it is of two.
     """
@@ -127,7 +127,7 @@ def train_by_buckets(
         negatives,
         _Table(start),
         n_rounds * n_parts,
-        farthest,
+        latest,
         Pace(n_rounds * n_parts**2, time_limit),
     )
     pace, table = trainer.pace, trainer.table
@@ -185,7 +185,7 @@ class _Trainer:
     negatives: Negatives
     table: _Table
     n_turns: int  # of all rounds
-    farthest: float  # from the origin
+    latest: float  # time coordinate that a point may have
     pace: Pace
 
     def train(self, round_: _Round, bucket: Bucket) -> _Tally:
@@ -257,8 +257,7 @@ class _Trainer:
             pairs=int(pairs),
             skipped=int(skipped),
             damped=int(workspace.n_damped.sum()),
-            diverged=not points[:, time].max(initial=1.0)
-            <= np.cosh(self.farthest),  # nor if it is not a number
+            diverged=not points[:, time].max(initial=1.0) <= self.latest,  # nor if it is not a number
         )
 
 

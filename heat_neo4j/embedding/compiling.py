@@ -26,6 +26,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads, available_processors
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
+from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import start_points, train
@@ -102,12 +103,13 @@ def _compile_all() -> None:
 
 
 def _compile_walks() -> None:
-    """Walk a little, by both ways to follow attributes, and collect the pairs."""
+    """Walk a little, by both ways to follow attributes, collect the pairs, and refine points."""
     graph = _ring()
     for similarity in (make_similarity(graph), make_similarity(graph, table_limit=0)):
         keys = make_keys(0)
         walks = make_walks(graph, alpha=0.5, walk_length=4, key=keys.walks, similarity=similarity)
         collect_pairs(walks, walks_per_node=1, window_size=1, negative_exponent=0.5)
+    refine(start_points(graph.n_nodes, 2, make_keys(0).start), graph)
 
 
 def _compile_training() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._kernels import pairs as kernels
+from heat_neo4j._kernels.elementwise import power
 from heat_neo4j._kernels.pairs import Negatives, PairSet
 from heat_neo4j._kernels.random import alias_slots
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
@@ -87,7 +88,7 @@ def collect_pairs(
         pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
     indices = range(n * walks_per_node)
     occurrences, n_pairs = _record(walks, indices, window_size, pair_set, team, on_block)
-    weights = occurrences.astype(np.float64) ** negative_exponent
+    weights = power(occurrences, negative_exponent)
     negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
     exclusion, false_positive_share = "exact", 0.0
     if not pair_set.row_words:

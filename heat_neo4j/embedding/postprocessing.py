@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._kernels.elementwise import power
 from heat_neo4j.geometry.hyperboloid import at_radius, centroids, radius
 from heat_neo4j.graph import Graph
 
@@ -25,12 +26,17 @@ _DEGREE = 0.02  # a radius is divided by this power of the degree
 def refine(points: Array, graph: Graph) -> Array:
     """Return points a little nearer to their neighbours by weight, at radii that follow the degree too."""
     moved = centroids(with_neighbours(graph, _NEIGHBOURS), points)
-    return at_radius(moved, _RADIUS_SCALE * radius(moved) / np.maximum(graph.degrees, 1) ** _DEGREE)
+    return at_radius(moved, _RADIUS_SCALE * radius(moved) / _by_degree(graph))
 
 
 def unrefined_radii(points: Array, graph: Graph) -> Array:
     """Return refined points at about the radii that training gave them."""
-    return at_radius(points, radius(points) * np.maximum(graph.degrees, 1) ** _DEGREE / _RADIUS_SCALE)
+    return at_radius(points, radius(points) * _by_degree(graph) / _RADIUS_SCALE)
+
+
+def _by_degree(graph: Graph) -> Array:
+    """Return what radii are divided by."""
+    return np.asarray(power(np.maximum(graph.degrees, 1), _DEGREE))
 
 
 def with_neighbours(graph: Graph, weight: float) -> sparse.csr_array:

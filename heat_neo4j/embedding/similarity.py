@@ -14,7 +14,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels import similarity as kernels
 from heat_neo4j._kernels.similarity import BASE, INVERSE_NORM, Similarity
-from heat_neo4j._kernels.sparse import sparse_products
+from heat_neo4j._kernels.sparse import dense_products, sparse_products
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
@@ -264,7 +264,9 @@ class _Cosines:
     def __init__(self, d: sparse.csr_array, background: NDArray[np.float64]) -> None:
         rows = sparse.csr_array(d).sorted_indices()
         self._rows = rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data
-        self._base = d @ background + 0.5 * float(np.sum(background * background))
+        self._base = dense_products(*self._rows, background[:, None])[:, 0] + 0.5 * float(
+            np.sum(background * background)
+        )
         squares = np.asarray(d.multiply(d).sum(axis=1)).ravel() + 2.0 * self._base
         self._norm = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
         self.n_nodes = len(self._norm)

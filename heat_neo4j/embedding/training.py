@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.elementwise import cosh
 from heat_neo4j._kernels.pairs import Negatives
 from heat_neo4j._utils.random import Keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
@@ -28,7 +29,8 @@ _LEAST_NODES = 10  # in a part
 
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Return N points close to the origin of the hyperboloid, shape (N, d + 1)."""
-    return lift(generator.uniform(-START_WIDTH, START_WIDTH, size=(n_nodes, n_components)))
+    # Not by `uniform`, which fuses multiplication and addition where NumPy is built for that.
+    return lift(2.0 * START_WIDTH * generator.random((n_nodes, n_components)) - START_WIDTH)
 
 
 def train(
@@ -48,16 +50,17 @@ def train(
     With several parts of the nodes, `schedule.n_parts` or as many as are usual, it is training by buckets,
     with one by batches. Every epoch repeats the same walks, in another order with other negatives. Training
     ends after `time_limit` seconds; where they will not do, the learning rate falls with the time.
-    `on_batch` is called with (batches done, batches in all). With `only`, shape (M,), the other nodes stay
-    where they are: walks, all in one round, start from these nodes alone, and only the first position of a
-    walk is a source. (Seen
-    from all positions, new nodes are met mostly as the contexts of others, and end up far too central.)
+    `on_batch` is called with (batches done, batches in all).
+
+    With `only`, shape (M,), the other nodes stay where they are: walks, all in one round, start from these
+    nodes alone, and only the first position of a walk is a source. (Seen from all positions, new nodes are
+    met mostly as the contexts of others, and end up far too central.) That is training by batches always.
 
     Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, training
     can diverge. If points get farther out than any graph needs, it begins anew with half the learning rate.
     """
     began = perf_counter()
-    border = max(_FARTHEST, float(radius(start).max()) + _FARTHER)
+    border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
     n_nodes, columns = start.shape
     n_parts = usual_parts(n_nodes, columns - 1) if schedule.n_parts is None else schedule.n_parts
     n_parts = min(n_parts, n_nodes // _LEAST_NODES)
@@ -70,10 +73,8 @@ def train(
         slower = replace(schedule, learning_rate=schedule.learning_rate / 2**halved)
         same_draws = replace(keys, order=deepcopy(keys.order))
         left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
-        farthest = border if halved < _MOST_HALVED else np.inf
-        trained = attempt(
-            slower, same_draws, team=team, time_limit=left, farthest=farthest, on_batch=on_batch
-        )
+        latest = border if halved < _MOST_HALVED else np.inf
+        trained = attempt(slower, same_draws, team=team, time_limit=left, latest=latest, on_batch=on_batch)
         if trained is not None:
             return replace(trained, n_halved=halved)
     raise AssertionError("the last attempt has no border")

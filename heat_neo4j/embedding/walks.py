@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._kernels.elementwise import power
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.walks import Walker, draw_block
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
@@ -93,7 +94,7 @@ def step_weights(graph: Graph, forward: float = 0.5, type_balance: float = 0.0) 
         own = sparse.csr_array(each * (forward * way + (1.0 - forward) * way_back))
         total = np.asarray(own.sum(axis=1))
         total[total == 0.0] = 1.0
-        steps = steps + sparse.diags_array(total**-type_balance) @ own
+        steps = steps + sparse.diags_array(power(total, -type_balance)) @ own
     steps = sparse.csr_array(steps)
     steps.sort_indices()
     return steps

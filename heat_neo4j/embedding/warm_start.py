@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from heat_neo4j._kernels.elementwise import power
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads
@@ -175,7 +176,7 @@ def fit_local(
         raw = unrefined_radii(points, graph) if model.refine else points
         if new.any():
             raw = with_new_nodes(raw, new, graph, walks, keys.start)
-        weights = np.asarray((graph.degrees + 1.0) ** model.negative_exponent, dtype=np.float64)
+        weights = power(graph.degrees + 1.0, model.negative_exponent)
         short = replace(
             schedule,
             walks_per_node=max(1, round(_WALKS * schedule.walks_per_node)),

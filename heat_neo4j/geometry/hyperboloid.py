@@ -6,13 +6,16 @@ Points are rows of (N, d + 1) float64 arrays with **the time coordinate last**; 
     d(x, y) = arccosh(-<x, y>)
 
 All functions take rows and broadcast like numpy. Distances use z = cosh(d) - 1 and
-log1p(z + sqrt(z (z + 2))), which keeps small distances; see Nickel and Kiela, "Learning Continuous
+arcosh(1 + z), which keeps small distances; see Nickel and Kiela, "Learning Continuous
 Hierarchies in the Lorentz Model of Hyperbolic Geometry" (ICML 2018), sections 2 and 3, for the model.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from heat_neo4j._kernels.elementwise import arccosh1p, arcsinh, cosh, sinh
+from heat_neo4j._kernels.sparse import dense_products
 
 __all__ = [
     "add_to_centroid",
@@ -65,8 +68,7 @@ def _excess(x: Array, y: Array) -> Array:
 
 def distance(x: Array, y: Array) -> Array:
     """Return the hyperbolic distance of points, shape (...), exact for near-coincident points too."""
-    z = _excess(x, y)
-    result: Array = np.log1p(z + np.sqrt(z * (z + 2.0)))
+    result: Array = arccosh1p(_excess(x, y))
     return result
 
 
@@ -88,7 +90,12 @@ def centroids(weights: sparse.csr_array, x: Array) -> Array:
 
     `weights`, of shape (M, N), are not below 0, and not all 0 in a row.
     """
-    total = np.asarray(weights @ x)
+    total = dense_products(
+        weights.indptr.astype(np.int64, copy=False),
+        weights.indices.astype(np.int32, copy=False),
+        weights.data,
+        np.ascontiguousarray(x),
+    )
     spatial, time = total[:, :-1], total[:, -1]
     norm = np.linalg.norm(spatial, axis=1)
     # Never below the squared sum of the weights; far out the difference of large numbers says less.
@@ -98,13 +105,13 @@ def centroids(weights: sparse.csr_array, x: Array) -> Array:
 
 def radius(x: Array) -> Array:
     """Return the hyperbolic distance from the origin, shape (...): arcsinh of the spatial norm."""
-    return np.asarray(np.arcsinh(np.linalg.norm(x[..., :-1], axis=-1)))
+    return np.asarray(arcsinh(np.linalg.norm(x[..., :-1], axis=-1)))
 
 
 def at_radius(x: Array, radii: Array) -> Array:
     """Return the points in the same directions at other distances from the origin, shape (...) of `radii`."""
     norm = np.linalg.norm(x[..., :-1], axis=-1)
-    scale = np.divide(np.sinh(radii), norm, out=np.zeros_like(norm), where=norm > 0)
+    scale = np.divide(sinh(radii), norm, out=np.zeros_like(norm), where=norm > 0)
     return lift(x[..., :-1] * scale[..., None])
 
 
@@ -124,16 +131,16 @@ def exp_map(x: Array, v: Array) -> Array:
     The time is computed anew from the spatial coordinates, so that the point lies on the hyperboloid.
     """
     norm = np.sqrt(np.maximum(minkowski_inner(v, v), 0.0))[..., None]
-    across = np.where(norm > _TINY, np.sinh(norm) / np.where(norm > _TINY, norm, 1.0), 1.0)
-    return lift((np.cosh(norm) * x + across * v)[..., :-1])
+    across = np.where(norm > _TINY, sinh(norm) / np.where(norm > _TINY, norm, 1.0), 1.0)
+    return lift((cosh(norm) * x + across * v)[..., :-1])
 
 
 def log_map(x: Array, y: Array) -> Array:
     """Return the tangent vector at `x` that `exp_map` takes to `y`: d / sinh(d) (y - cosh(d) x)."""
     d = distance(x, y)[..., None]
-    factor = np.where(d > _TINY, d / np.where(d > _TINY, np.sinh(d), 1.0), 1.0)
+    factor = np.where(d > _TINY, d / np.where(d > _TINY, sinh(d), 1.0), 1.0)
     # y - cosh(d) x = (y - x) - (cosh(d) - 1) x, which keeps close points apart
-    return project_tangent(x, factor * ((y - x) - 2.0 * np.sinh(0.5 * d) ** 2 * x))
+    return project_tangent(x, factor * ((y - x) - 2.0 * sinh(0.5 * d) ** 2 * x))
 
 
 def to_poincare(x: Array) -> Array:

@@ -202,7 +202,7 @@ class PartnerSearch:
     def __init__(self, candidates: Candidates, team: WorkerThreads) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles
         self._blocks = make_blocks(candidates.spatial, candidates.time, candidates.roles)
-        self._place = np.argsort(self._blocks.node)
+        self._place = np.argsort(self._blocks.node, kind="stable")
         self._team = team
 
     def nearest(
@@ -214,7 +214,9 @@ class PartnerSearch:
         `bound` may be left out. Progress is called with (stage, nodes done, m).
         """
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
-        order = np.argsort(self._place[rows])  # nodes that lie together look at the same blocks
+        order = np.argsort(
+            self._place[rows], kind="stable"
+        )  # nodes that lie together look at the same blocks
         on_progress(stage, 0, len(rows))
         for begin in range(0, len(rows), _ROWS_PER_REPORT):
             batch = order[begin : begin + _ROWS_PER_REPORT]

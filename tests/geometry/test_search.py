@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j import Graph, predict_links
-from heat_neo4j._kernels.sweeps import BLOCK, GROUP, PROJECTED, _distance, paired_excess
+from heat_neo4j._kernels.elementwise import arccosh1p
+from heat_neo4j._kernels.sweeps import BLOCK, GROUP, PROJECTED, paired_excess
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.geometry.hyperboloid import lift
@@ -42,7 +43,7 @@ def all_distances(raw, shape):
     columns = np.ascontiguousarray(embedding[:, :-1].T), np.ascontiguousarray(embedding[:, -1])
     u, v = np.triu_indices(N, 1)
     far = np.zeros((N, N))
-    far[u, v] = far[v, u] = [_distance(z) for z in paired_excess(*columns, u, v).tolist()]
+    far[u, v] = far[v, u] = arccosh1p(paired_excess(*columns, u, v))
     return far
 
 
@@ -161,7 +162,7 @@ def test_among_many_groups_of_blocks(dimensions, bound):
         suited = np.flatnonzero(fits)
         z = paired_excess(*columns, np.full(len(suited), row), suited)
         order = np.argsort(z, kind="stable")[:k]
-        nearest = np.array([_distance(z[at]) for at in order])
+        nearest = arccosh1p(z[order])
         order, nearest = order[nearest <= bound], nearest[nearest <= bound]
         within = far <= bound
         np.testing.assert_array_equal(far[within], nearest)

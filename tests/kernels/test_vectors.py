@@ -1,30 +1,14 @@
-"""exp, log and rows of vectors against NumPy."""
-
-import math
+"""Rows of vectors against NumPy."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from numba import njit
 
-from heat_neo4j._kernels.vectors import LANES, blend_rows, dot_rows, exp, log, padded_width
+from heat_neo4j._kernels.vectors import LANES, blend_rows, dot_rows, padded_width
 
-EPSILON = np.finfo(float).eps
 COMPILES = settings(deadline=None)  # on the first call
-
-
-@njit(error_model="numpy")
-def exp_of(x, y):
-    for i in range(x.shape[0]):
-        y[i] = exp(x[i])
-
-
-@njit(error_model="numpy")
-def log_of(x, y):
-    for i in range(x.shape[0]):
-        y[i] = log(x[i])
 
 
 @njit
@@ -35,38 +19,6 @@ def dot(x, i, y, j):
 @njit
 def blend(x, i, a, b, y, j):
     blend_rows(x, i, a, b, y, j)
-
-
-def over(function, x):
-    y = np.empty_like(x)
-    function(x, y)
-    return y
-
-
-@COMPILES
-@given(arrays.arrays(np.float64, st.integers(1, 70), elements=st.floats(-708, 0)))
-def test_exp_is_within_two_units_in_the_last_place(x):
-    expected = np.array([math.exp(value) for value in x])
-    assert (np.abs(over(exp_of, x) - expected) <= 2 * EPSILON * expected).all()
-
-
-def test_exp_of_what_is_too_small_stays_positive_and_normal():
-    assert over(exp_of, np.array([-709.0, -1e9, -np.inf])) == pytest.approx(math.exp(-708.0), rel=1e-12)
-    assert over(exp_of, np.array([0.0, -0.0])).tolist() == [1.0, 1.0]
-
-
-@COMPILES
-@given(arrays.arrays(np.float64, st.integers(1, 70), elements=st.floats(1, 1e300)))
-def test_log_is_within_three_units_in_the_last_place(x):
-    expected = np.array([math.log(value) for value in x])
-    assert (np.abs(over(log_of, x) - expected) <= 3 * EPSILON * expected).all()
-
-
-@COMPILES
-@given(st.floats(1e-15, 1e-2))
-def test_log_is_exact_near_one(above):
-    x = np.array([1.0 + above])
-    assert over(log_of, x)[0] == pytest.approx(math.log(x[0]), rel=3 * EPSILON, abs=0)
 
 
 def test_widths_are_whole_vectors():

@@ -1,0 +1,111 @@
+"""Elementary functions of arrays, for where NumPy's would be used: the same bits on every host.
+
+They take what `elementary` takes, of any shape, and return a new float64 array, or a number of a number.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heat_neo4j._kernels import elementary
+from heat_neo4j._kernels.jit import njit
+
+__all__ = ["arccosh1p", "arcsinh", "cos", "cosh", "log", "power", "sin", "sinh"]
+
+Array = NDArray[np.float64]
+
+
+@njit(cache=True, error_model="numpy")
+def _arccosh1p(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.arccosh1p(x[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _arcsinh(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.arcsinh(x[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _cos(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.cos(x[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _cosh(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.cosh(x[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _log(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.log(x[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _power(x: Array, exponent: float) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.power(x[i], exponent)
+
+
+@njit(cache=True, error_model="numpy")
+def _sin(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.sin(x[i])
+
+
+@njit(cache=True, error_model="numpy")
+def _sinh(x: Array) -> None:
+    for i in range(x.shape[0]):
+        x[i] = elementary.sinh(x[i])
+
+
+def _of(kernel: Callable[..., None], x: ArrayLike, *others: float) -> Any:
+    y = np.array(x, dtype=np.float64, order="C")
+    kernel(y.reshape(-1), *others)
+    return y[()]
+
+
+def arccosh1p(z: ArrayLike) -> Any:
+    """Return arcosh(1 + z) for z >= 0."""
+    return _of(_arccosh1p, z)
+
+
+def arcsinh(x: ArrayLike) -> Any:
+    """Return arsinh(x) for x >= 0."""
+    return _of(_arcsinh, x)
+
+
+def cos(x: ArrayLike) -> Any:
+    """Return cos(x) for finite x up to some full circles."""
+    return _of(_cos, x)
+
+
+def cosh(x: ArrayLike) -> Any:
+    """Return cosh(x)."""
+    return _of(_cosh, x)
+
+
+def log(x: ArrayLike) -> Any:
+    """Return ln(x) for finite x >= 1."""
+    return _of(_log, x)
+
+
+def power(x: ArrayLike, exponent: float) -> Any:
+    """Return x^exponent for x >= 0 and exponents from -1 to 1."""
+    return _of(_power, x, float(exponent))
+
+
+def sin(x: ArrayLike) -> Any:
+    """Return sin(x) for finite x up to some full circles."""
+    return _of(_sin, x)
+
+
+def sinh(x: ArrayLike) -> Any:
+    """Return sinh(x)."""
+    return _of(_sinh, x)

@@ -141,7 +141,7 @@ def new_home(folder: Path) -> Path:
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Compile first, and once: the first run on a machine tells of it, and tests compare what runs tell."""
     with FileLock(tmp_path_factory.getbasetemp().parent / "compiling.lock"):
-        make_ready(no_progress)
+        make_ready(no_progress, by_buckets=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,9 +1,9 @@
 """Buckets: the pairs of a round of walks, sorted by the parts that their nodes are in, and their training.
 
-An address is the part of a node (high bits) and its place there (the low `place_bits`). A pair of the bucket
-of parts p <= q is packed into one number: the place of the node in p, then that of the node in q. Within a
-bucket the nodes of p have rows [0, size of p) and those of q the next; a bucket of one part has its nodes
-once.
+An address is the part of a node (high bits) and its place there (the low `place_bits`). Hubs have a copy in
+every part, at the first places; as their address they have a part beyond the last. A pair of the bucket of
+parts p <= q is packed into one number: the place of the node in p, then that of the node in q. Within a
+bucket the nodes of p have the first rows and those of q the next; a bucket of one part has its nodes once.
 """
 
 from typing import Any, NamedTuple
@@ -73,30 +73,45 @@ def _bucket_of(first: Any, second: Any, n_parts: Any) -> Any:
     return ((first * (2 * n_parts - 1 - first)) >> 1) + second
 
 
+@njit(cache=True, inline="always")
+def _are_one(one: Any, other: Any, place: Any, n_hubs: Any) -> Any:
+    """Tell whether two addresses are of one node: a hub has the same place in all parts."""
+    return one == other or ((one ^ other) & place == 0 and np.int64(one & place) < n_hubs)
+
+
 @njit(cache=True, nogil=True)
 def count_pairs(
-    nodes: Any, lengths: Any, window: int, address_of: Any, place_bits: int, n_parts: int, addresses: Any,
-    begins: Any,
+    walks: Any, nodes: Any, lengths: Any, window: int, address_of: Any, place_bits: int, n_parts: int,
+    n_hubs: int, key: Any, addresses: Any, begins: Any,
 ) -> None:  # fmt: skip
     """Count the pairs of some walks by bucket; write the addresses of their nodes meanwhile.
 
-    Pairs are taken once, not in both directions. `begins`, as long as there are buckets and one more,
-    receives where the pairs of each begin when they are sorted by it.
+    Each time that a walk meets a hub, it is a copy in a random part, by `key` and the numbers `walks`. Pairs
+    are taken once, not in both directions. `begins`, as long as there are buckets and one more, receives
+    where the pairs of each begin when they are sorted by it.
     """
     bits = np.uint32(place_bits)
+    place = np.uint32((1 << place_bits) - 1)
     begins[:] = 0
     for i in range(nodes.shape[0]):
         length = lengths[i]
+        state = stream(key, walks[i])
         for a in range(length):
-            addresses[i, a] = address_of[nodes[i, a]]
+            address = address_of[nodes[i, a]]
+            if np.int64(address >> bits) == n_parts:
+                part = ((mix(advance(state, a)) >> _S32) * np.uint64(n_parts)) >> _S32
+                address = np.uint32(part << np.uint64(place_bits)) | (address & place)
+            addresses[i, a] = address
         for a in range(length):
             one = addresses[i, a]
-            part = np.int64(one >> bits)
+            part_of_one = np.int64(one >> bits)
             for b in range(a + 1, min(a + window + 1, length)):
                 other = addresses[i, b]
-                if one != other:
-                    other_part = np.int64(other >> bits)
-                    bucket = _bucket_of(min(part, other_part), max(part, other_part), n_parts)
+                if not _are_one(one, other, place, n_hubs):
+                    part_of_other = np.int64(other >> bits)
+                    bucket = _bucket_of(
+                        min(part_of_one, part_of_other), max(part_of_one, part_of_other), n_parts
+                    )
                     begins[bucket + 1] += 1
     for bucket in range(1, begins.shape[0]):
         begins[bucket] += begins[bucket - 1]
@@ -104,8 +119,9 @@ def count_pairs(
 
 @njit(cache=True, nogil=True)
 def place_pairs(
-    addresses: Any, lengths: Any, window: int, place_bits: int, n_parts: int, ends: Any, pairs: Any
-) -> None:
+    addresses: Any, lengths: Any, window: int, place_bits: int, n_parts: int, n_hubs: int, ends: Any,
+    pairs: Any,
+) -> None:  # fmt: skip
     """Write the pairs of some walks sorted by bucket, and those of one bucket in the order of the walks.
 
     `ends` has, at first, where each bucket begins; afterwards where it ends.
@@ -118,7 +134,7 @@ def place_pairs(
             one = addresses[i, a]
             for b in range(a + 1, min(a + window + 1, length)):
                 other = addresses[i, b]
-                if one == other:
+                if _are_one(one, other, place, n_hubs):
                     continue
                 swapped = (other >> bits) < (one >> bits)
                 low = other if swapped else one
@@ -250,7 +266,7 @@ def _draw(
             used = last
         base = first if source < first < n else 0
         size = n - base if source < first else first
-        row = at - begin
+        row, name = at - begin, names[source]
         failed: Any = 0
         k: Any = 0
         while used < last:
@@ -259,9 +275,9 @@ def _draw(
                 is_new = np.int64(words[places[row, k]] & masks[row, k] != masks[row, k])
             else:
                 v = base + draw_slot(slots, base, size, advance(state, k + 1))
-                is_new = np.int64(not has_pair(words, row_words, names[source], names[v]))
+                is_new = np.int64(not has_pair(words, row_words, name, names[v]))
             k += 1
-            suits = np.int64(v != source) & (is_new | np.int64(failed == MAX_DRAWS))
+            suits = np.int64(names[v] != name) & (is_new | np.int64(failed == MAX_DRAWS))
             candidates[used] = v
             used += suits
             failed = min(failed + 1, MAX_DRAWS) * (1 - suits)

@@ -23,7 +23,7 @@ from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import Keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.batches import batch_shape, workspace_of
-from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, make_parts
+from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, hubs_of, make_parts
 from heat_neo4j.embedding.schedule import Pace, Schedule, Trained, late_moments
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks
@@ -31,18 +31,22 @@ from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
 __all__ = ["train_by_buckets", "usual_parts"]
 
-_CONTEXTS = 8  # of a source, that share a set of negatives, at most
-_TIMES = 4  # as often may one context stand among them for equal pairs
+Array = NDArray[np.float64]
+
+_CONTEXTS = 6  # of a source, that share a set of negatives, at most
+_TIMES = 3  # equal pairs that are trained as one, at most
+# Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
+_RATE = 1.7
 
 
 class _Round(NamedTuple):
-    """What the buckets of a round of walks have in common; arrays go by position."""
+    """What the buckets of a round of walks have in common."""
 
     number: int
     parts: Parts
     key: int
-    exists: NDArray[np.bool_]  # (N,): whether the node has any negative
-    slots: NDArray[np.uint64]  # (N,): alias tables, one for each part
+    exists: NDArray[np.bool_]  # (R,): whether the node of a row has any negative
+    slots: NDArray[np.uint64]  # (R,): alias tables, one for each part
     lists: "_Lists"
     blocks: list[BlockPairs]
 
@@ -50,9 +54,9 @@ class _Round(NamedTuple):
 class _Lists(NamedTuple):
     """The negatives of crowded nodes, which are drawn from lists, by part."""
 
-    list_of: NDArray[np.int32]  # (N,): which list the node at a position has; -1 for none
+    list_of: NDArray[np.int64]  # (R,): which of the M lists the node of a row has; -1 for none
     begins: NDArray[np.int64]  # (M V + 1,): where the negatives of a list in a part begin
-    positions: NDArray[np.int64]  # of the negatives
+    places: NDArray[np.int64]  # of the negatives in that part
     weights: NDArray[np.float64]  # by which they are drawn
 
 
@@ -67,34 +71,52 @@ class _Tally(NamedTuple):
 
 
 class _Table:
-    """The points of all nodes and their late means, in the order of the parts."""
+    """The points of all nodes and their late means; while a round is trained, by the rows of its parts."""
 
-    def __init__(self, start: NDArray[np.float64]) -> None:
+    def __init__(self, start: NDArray[np.float64], parts: Parts) -> None:
         n, self.columns = start.shape
-        self.points = np.zeros((n, padded_width(self.columns)))
-        self.points[:, : self.columns] = start
-        self.mean = np.zeros((n, self.columns))
-        self.weight = np.zeros(n)  # of the mean, as `add_to_centroid` has it
-        self._nodes: NDArray[np.int32] = np.arange(n, dtype=np.int32)
+        points = np.zeros((n, padded_width(self.columns)))
+        points[:, : self.columns] = start
+        self._spread(parts, points, np.zeros((n, self.columns)), np.zeros(n))
 
-    def reorder(self, parts: Parts) -> None:
-        """Bring all rows into the order of new parts."""
-        before = np.empty(len(self._nodes), dtype=np.int64)
-        before[self._nodes] = np.arange(len(self._nodes))
-        rows = before[parts.nodes]
-        self.points, self.mean, self.weight = self.points[rows], self.mean[rows], self.weight[rows]
-        self._nodes = parts.nodes
+    def _spread(self, parts: Parts, points: Array, mean: Array, weight: Array) -> None:
+        self.points, self.mean = points[parts.nodes], mean[parts.nodes]
+        self.weight = weight[parts.nodes]  # of the mean, as `add_to_centroid` has it
+        for start in parts.starts[1:-1]:
+            self.weight[start : start + parts.n_hubs] = 0.0  # the mean of a hub is in its first copy
+        self._parts = parts
 
     def average(self, rows: slice) -> None:
         """Take the points of some rows into their means."""
         points = self.points[rows, : self.columns]
         self.mean[rows], self.weight[rows] = add_to_centroid(self.mean[rows], self.weight[rows], points)
 
-    def means(self) -> NDArray[np.float64]:
-        """Return the means in the order of the nodes."""
-        result = np.empty_like(self.mean)
-        result[self._nodes] = self.mean
-        return result
+    def reorder(self, parts: Parts) -> None:
+        """Bring all rows into the order of new parts; the copies of a hub go on from their centroid."""
+        self._spread(parts, *self._by_node())
+
+    def means(self) -> Array:
+        """Return the means by node."""
+        return self._by_node()[1]
+
+    def _by_node(self) -> tuple[Array, Array, Array]:
+        """Return points, means and the weights of these by node, the copies of each hub put together."""
+        parts, n = self._parts, len(self._parts.addresses)
+        points, mean = np.zeros((n, self.points.shape[1])), np.empty((n, self.columns))
+        weight, count = np.empty(n), np.zeros(parts.n_hubs)
+        points[parts.nodes], mean[parts.nodes] = self.points, self.mean
+        weight[parts.nodes] = self.weight
+        hubs = parts.nodes[: parts.n_hubs]
+        centroid, hub_mean, hub_weight = points[hubs, : self.columns], mean[hubs], np.zeros(len(hubs))
+        for start in parts.starts[:-1]:
+            rows = slice(start, start + parts.n_hubs)
+            centroid, count = add_to_centroid(centroid, count, self.points[rows, : self.columns])
+            if self.weight[rows].any():
+                hub_mean, hub_weight = add_to_centroid(
+                    hub_mean, hub_weight, self.mean[rows], self.weight[rows]
+                )
+        points[hubs, : self.columns], mean[hubs], weight[hubs] = centroid, hub_mean, hub_weight
+        return points, mean, weight
 
 
 def usual_parts(n_nodes: int, n_components: int) -> int:
@@ -109,6 +131,7 @@ def train_by_buckets(
     schedule: Schedule,
     keys: Keys,
     n_parts: int,
+    occurrences: NDArray[np.int64],
     *,
     team: WorkerThreads,
     time_limit: float | None,
@@ -119,41 +142,38 @@ def train_by_buckets(
 
     A bucket counts as one batch where it is of one part, and as two where it is of two.
     """
-    n = len(start)
+    n, hubs = len(start), hubs_of(occurrences, n_parts)
     turns = tournament(n_parts)
     n_rounds = schedule.n_epochs * schedule.walks_per_node
-    trainer = _Trainer(
-        schedule,
-        negatives,
-        _Table(start),
-        n_rounds * n_parts,
-        latest,
-        Pace(n_rounds * n_parts**2, time_limit),
-    )
-    pace, table = trainer.pace, trainer.table
+    pace = Pace(n_rounds * n_parts**2, time_limit)
     weights = slot_weights(negatives.slots)
+    table: _Table | None = None
     losses: list[float] = []
     total = np.zeros(3, dtype=np.int64)
     for number in range(n_rounds):
         if pace.over:
             break
         seed = np.random.SeedSequence([int(keys.negatives), number])
+        round_key, hub_key = seed.generate_state(2, np.uint64)
         generator = np.random.Generator(np.random.PCG64(seed))
-        parts = make_parts(n, n_parts, generator)
-        table.reorder(parts)
-        first_walk = number % schedule.walks_per_node * n
-        indices = first_walk + generator.permutation(n)
-        draw = partial(draw_pairs, walks, window_size=schedule.window_size, parts=parts)
+        parts = make_parts(n, hubs, n_parts, generator)
+        if table is None:
+            table = _Table(start, parts)
+        else:
+            table.reorder(parts)
+        indices = number % schedule.walks_per_node * n + generator.permutation(n)
+        draw = partial(draw_pairs, walks, window_size=schedule.window_size, parts=parts, key=hub_key)
         drawn = [team.submit(draw, indices[at : at + WALKS_PER_BLOCK]) for at in range(0, n, WALKS_PER_BLOCK)]
         round_ = _Round(
             number=number,
             parts=parts,
-            key=int(seed.generate_state(1, np.uint64)[0]),
+            key=int(round_key),
             exists=negatives.exists[parts.nodes],
             slots=_slots_by_part(weights, parts),
             lists=_lists_by_part(negatives, parts),
             blocks=[block.result() for block in drawn],
         )
+        trainer = _Trainer(schedule, negatives, table, n_rounds * n_parts, latest, pace)
         tallies: dict[int, _Tally] = {}
         for bucket, tally in play(turns, partial(team.submit, trainer.train, round_), team.n_threads):
             if tally.diverged:
@@ -163,6 +183,7 @@ def train_by_buckets(
         counts = np.array([tallies[key][1:4] for key in sorted(tallies)], dtype=np.int64).sum(axis=0)
         total += counts
         losses.append(sum(tallies[key].loss for key in sorted(tallies)) / max(int(counts[0]), 1))
+    assert table is not None  # there is a round
     if pace.done < pace.total:
         table.average(slice(None))
         on_batch(pace.total, pace.total)  # nothing more will come
@@ -236,7 +257,7 @@ class _Trainer:
             masks=np.empty(shape, dtype=np.uint64),
             times=np.empty(in_segment * (_CONTEXTS + m)),
         )
-        rate, last_rate = (schedule.learning_rate * (1.0 - share) for share in progress)
+        rate, last_rate = (_RATE * schedule.learning_rate * (1.0 - share) for share in progress)
         train_bucket(
             points,
             time,
@@ -295,13 +316,11 @@ def _bucket_nodes(round_: _Round, bucket: Bucket, rows: list[slice], negatives: 
     listed: list[NDArray[np.int64]] = []
     slots: list[NDArray[np.uint64]] = []
     for row in np.flatnonzero(own_lists >= 0):
-        in_second = (bucket.second if row < first else bucket.first) == bucket.second
-        part = bucket.second if in_second else bucket.first
-        at = own_lists[row] * round_.parts.n_parts + part
+        in_second = row < first and len(rows) > 1  # as its contexts
+        at = own_lists[row] * round_.parts.n_parts + (bucket.second if in_second else bucket.first)
         entries = slice(lists.begins[at], lists.begins[at + 1])
-        offset = first - rows[-1].start if in_second and len(rows) > 1 else -rows[0].start
         list_of[row] = len(listed)
-        listed.append(lists.positions[entries] + offset)
+        listed.append(lists.places[entries] + (first if in_second else 0))
         slots.append(alias_slots(lists.weights[entries]))
     return BucketNodes(
         names=of(round_.parts.nodes),
@@ -318,28 +337,37 @@ def _bucket_nodes(round_: _Round, bucket: Bucket, rows: list[slice], negatives: 
 
 
 def _slots_by_part(weights: NDArray[np.float64], parts: Parts) -> NDArray[np.uint64]:
-    """Return the alias table of each part, one after the other."""
-    by_position = weights[parts.nodes]
-    return np.concatenate([alias_slots(by_position[parts.part(number)]) for number in range(parts.n_parts)])
+    """Return the alias table of each part, one after the other; copies of a hub share its weight."""
+    by_row = weights[parts.nodes]
+    for start in parts.starts[:-1]:
+        by_row[start : start + parts.n_hubs] /= parts.n_parts
+    return np.concatenate([alias_slots(by_row[parts.part(number)]) for number in range(parts.n_parts)])
 
 
 def _lists_by_part(negatives: Negatives, parts: Parts) -> _Lists:
-    """Sort the lists of crowded nodes by the parts of what they list."""
+    """Sort the lists of crowded nodes by the parts of what they list; a hub is listed in each."""
     sizes = np.diff(negatives.listed_from)
     crowded = np.flatnonzero(sizes)
-    list_of = np.full(len(parts.nodes), -1, dtype=np.int32)
-    list_of[parts.positions(crowded.astype(np.int32))] = np.arange(len(crowded), dtype=np.int32)
+    number = np.full(len(sizes), -1)
+    number[crowded] = np.arange(len(crowded))
     weights = [
         slot_weights(negatives.listed_slots[begin:end])
         for begin, end in pairwise(negatives.listed_from[np.append(crowded, len(sizes))])
     ]
-    positions = parts.positions(negatives.listed)
-    groups = np.repeat(np.arange(len(crowded)), sizes[crowded]) * parts.n_parts + positions // parts.size
+    weight = np.concatenate([np.zeros(0), *weights])
+    address = parts.addresses[negatives.listed].astype(np.int64)
+    part, place = address >> parts.place_bits, address & ((1 << parts.place_bits) - 1)
+    group = np.repeat(np.arange(len(crowded)), sizes[crowded]) * parts.n_parts
+    is_hub = part == parts.n_parts
+    each = np.arange(parts.n_parts)
+    groups = np.concatenate([(group + part)[~is_hub], np.add.outer(group[is_hub], each).ravel()])
+    places = np.concatenate([place[~is_hub], np.repeat(place[is_hub], parts.n_parts)])
+    law = np.concatenate([weight[~is_hub], np.repeat(weight[is_hub] / parts.n_parts, parts.n_parts)])
     order = np.argsort(groups, kind="stable")
     counts = np.bincount(groups, minlength=len(crowded) * parts.n_parts)
     return _Lists(
-        list_of=list_of,
+        list_of=number[parts.nodes],
         begins=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        positions=positions[order],
-        weights=np.concatenate([np.zeros(0), *weights])[order],
+        places=places[order],
+        weights=law[order],
     )

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from heat_neo4j._kernels.buckets import train_bucket
 from heat_neo4j._kernels.jit import compile_for
 from heat_neo4j._kernels.pairs import Negatives, list_negatives
 from heat_neo4j._kernels.random import alias_slots
@@ -45,19 +47,23 @@ _SCHEDULE = Schedule(1, 1, 1, 1.0, 0.1, 8, 1)
 _processes: list[subprocess.Popen[bytes]] = []
 
 
-def make_ready(on_progress: Progress) -> bool:
+def make_ready(on_progress: Progress, *, by_buckets: bool = False) -> bool:
     """Compile what trains and looks for links, unless that is done; return whether it had to be compiled.
 
-    Compiled code is kept in the package's folder, the user's cache or a temporary folder: the first that can
-    be written to.
+    What trains by buckets, as large graphs need, is compiled only if asked for. Compiled code is kept in the
+    package's folder, the user's cache or a temporary folder: the first that can be written to.
     """
-    if _is_compiled():
+    with_buckets = by_buckets and not _is_ready(train_bucket)
+    if _is_compiled() and not with_buckets:
         return False
     on_progress(COMPILING, 0, 1)
-    begin_compiling()
-    while _processes:
-        _processes.pop().wait()
-    _compile_all()
+    if not _is_compiled():
+        begin_compiling()
+        while _processes:
+            _processes.pop().wait()
+        _compile_all()
+    if with_buckets:
+        _compile_buckets()
     on_progress(COMPILING, 1, 1)
     return True
 
@@ -81,13 +87,17 @@ def begin_compiling() -> None:
 
 
 def compile_part(part: str) -> None:
-    """Compile one half of the kernels: "walks", or "training"."""
+    """Compile one half of the kernels that all runs need: "walks", or "training"."""
     _PARTS[part]()
 
 
 def _is_compiled() -> bool:
     """Tell whether this process, or those before, have compiled the last kernel of each part."""
-    return all(_is_cached(kernel) or bool(kernel.signatures) for kernel in _LAST)
+    return all(map(_is_ready, _LAST))
+
+
+def _is_ready(kernel: Any) -> bool:
+    return _is_cached(kernel) or bool(kernel.signatures)
 
 
 def _is_cached(kernel: Any) -> bool:
@@ -128,6 +138,15 @@ def _compile_training() -> None:
     PartnerSearch(candidates, ALONE).nearest(np.arange(n), 1, np.inf, no_progress)
 
 
+@cache
+def _compile_buckets() -> None:
+    """Train a little by buckets."""
+    keys, n = make_keys(0), 20
+    walks = make_walks(_ring(n), alpha=0.0, walk_length=4, key=keys.walks)
+    pairs = collect_pairs(walks, walks_per_node=1, window_size=1, negative_exponent=0.5)
+    train(start_points(n, 2, keys.start), walks, pairs.negatives, replace(_SCHEDULE, n_parts=2), keys)
+
+
 _PARTS: dict[str, Callable[[], None]] = {"walks": _compile_walks, "training": _compile_training}
 
 
@@ -144,6 +163,6 @@ class _Compiler(WorkerThreads):
             compile_for(function, *arguments, share_work(1), 0, 1)
 
 
-def _ring() -> Graph:
-    ring = sparse.csr_array(np.roll(np.eye(8), 1, axis=1))
-    return Graph(adjacency=ring, attributes=np.arange(16.0).reshape(8, 2) % 3)
+def _ring(n: int = 8) -> Graph:
+    ring = sparse.csr_array(np.roll(np.eye(n), 1, axis=1))
+    return Graph(adjacency=ring, attributes=np.arange(2.0 * n).reshape(n, 2) % 3)

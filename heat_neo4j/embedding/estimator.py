@@ -17,7 +17,7 @@ from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.similarity import near_attributes
-from heat_neo4j.embedding.training import start_points, train
+from heat_neo4j.embedding.training import parts_of, start_points, train
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
@@ -237,7 +237,8 @@ class HEAT(BaseEstimator):
         """Walk, collect pairs and train; return what is trained, and facts about it."""
         keys = make_keys(self.seed_)
         clock = _Clock()
-        if make_ready(on_progress):
+        n_parts = parts_of(graph.n_nodes, self.n_components, schedule.n_parts)
+        if make_ready(on_progress, by_buckets=n_parts > 1):
             clock.stop("compile")
         similarity, dropped = None, 0.0
         if self.attribute_neighbours is not None and self.alpha > 0.0 and graph.n_attributes > 0:
@@ -274,6 +275,7 @@ class HEAT(BaseEstimator):
             schedule,
             keys,
             team=team,
+            occurrences=pairs.occurrences,
             time_limit=clock.left(self.time_limit),
             on_batch=partial(on_progress, "train"),
         )

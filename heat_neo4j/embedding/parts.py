@@ -9,35 +9,36 @@ from heat_neo4j._kernels.buckets import count_pairs, place_pairs
 from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import Walks, draw_walks
 
-__all__ = ["BlockPairs", "Parts", "draw_pairs", "make_parts", "pair_bytes"]
+__all__ = ["BlockPairs", "Parts", "draw_pairs", "hubs_of", "make_parts", "pair_bytes"]
+
+_CROWDS = 16  # a hub makes more than 1 / 16 of the pairs of its part, if it is in one
 
 
 class Parts(NamedTuple):
-    """N nodes in V parts of equal size, the last ones possibly smaller.
+    """N nodes, of which H are hubs, in V parts.
 
-    In the order of the parts a node has a position, 0 to N - 1; its address is the number of its part (high
-    bits) and its place there (the low `place_bits`).
+    A part has rows for the hubs first, then for its own nodes, about (N - H) / V; the rows of all parts, R in
+    number, follow each other.
     """
 
-    nodes: NDArray[np.int32]  # (N,): the node at each position
-    addresses: NDArray[np.uint32]  # (N,): of each node
-    n_parts: int  # V
-    size: int
+    nodes: NDArray[np.int32]  # (R,): the node of each row
+    starts: NDArray[np.int64]  # (V + 1,): the first row of each part, and R
+    addresses: NDArray[np.uint32]  # (N,): of each node, as `_kernels.buckets` has them
     place_bits: int
+    n_hubs: int  # H
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts V."""
+        return len(self.starts) - 1
 
     def part(self, number: int) -> slice:
-        """Return the positions of a part."""
-        n = len(self.nodes)
-        return slice(min(number * self.size, n), min((number + 1) * self.size, n))
+        """Return the rows of a part."""
+        return slice(int(self.starts[number]), int(self.starts[number + 1]))
 
     def bucket(self, bucket: Bucket) -> list[slice]:
-        """Return the positions of the one or two parts of a bucket."""
+        """Return the rows of the one or two parts of a bucket."""
         return [self.part(number) for number in sorted({bucket.first, bucket.second})]
-
-    def positions(self, nodes: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the positions of some nodes."""
-        addresses = self.addresses[nodes].astype(np.int64)
-        return (addresses >> self.place_bits) * self.size + (addresses & ((1 << self.place_bits) - 1))
 
 
 class BlockPairs(NamedTuple):
@@ -51,24 +52,37 @@ class BlockPairs(NamedTuple):
         return self.pairs[self.begins[number] : self.begins[number + 1]]
 
 
-def make_parts(n_nodes: int, n_parts: int, generator: np.random.Generator) -> Parts:
-    """Share nodes out at random."""
-    size = -(-n_nodes // n_parts)
-    place_bits = max((size - 1).bit_length(), 1)
-    nodes = generator.permutation(n_nodes).astype(np.int32)
-    positions = np.arange(n_nodes, dtype=np.uint32)
+def hubs_of(occurrences: NDArray[np.int64], n_parts: int) -> NDArray[np.int32]:
+    """Return the nodes that occur so often in the walks that they would crowd a part."""
+    return np.flatnonzero(occurrences * (_CROWDS * n_parts) > occurrences.sum()).astype(np.int32)
+
+
+def make_parts(n_nodes: int, hubs: NDArray[np.int32], n_parts: int, generator: np.random.Generator) -> Parts:
+    """Share nodes out at random, hubs to all parts."""
+    order = np.setdiff1d(np.arange(n_nodes, dtype=np.int32), hubs)
+    order = order[generator.permutation(len(order))]
+    own = np.linspace(0, len(order), n_parts + 1).astype(np.int64)  # where the own nodes of each part begin
+    starts = own + len(hubs) * np.arange(n_parts + 1)
+    place_bits = max(int(np.diff(starts).max()) - 1, 1).bit_length()
+    part = np.repeat(np.arange(n_parts), np.diff(own))
     addresses = np.empty(n_nodes, dtype=np.uint32)
-    addresses[nodes] = (positions // size << place_bits) | positions % size
-    return Parts(nodes, addresses, n_parts, size, place_bits)
+    addresses[order] = part << place_bits | len(hubs) + np.arange(len(order)) - own[part]
+    addresses[hubs] = n_parts << place_bits | np.arange(len(hubs))
+    nodes = np.concatenate(
+        [np.concatenate([hubs, order[own[number] : own[number + 1]]]) for number in range(n_parts)]
+    )
+    return Parts(nodes, starts, addresses, place_bits, len(hubs))
 
 
-def draw_pairs(walks: Walks, indices: NDArray[np.int64], window_size: int, parts: Parts) -> BlockPairs:
+def draw_pairs(
+    walks: Walks, indices: NDArray[np.int64], window_size: int, parts: Parts, key: np.uint64
+) -> BlockPairs:
     """Draw a block of walks, on the calling thread, and sort its pairs."""
     nodes, lengths = draw_walks(walks, indices)
     addresses = np.empty(nodes.shape, dtype=np.uint32)
     begins = np.empty(parts.n_parts * (parts.n_parts + 1) // 2 + 1, dtype=np.int64)
-    layout = parts.place_bits, parts.n_parts
-    count_pairs(nodes, lengths, window_size, parts.addresses, *layout, addresses, begins)
+    layout = parts.place_bits, parts.n_parts, parts.n_hubs
+    count_pairs(indices, nodes, lengths, window_size, parts.addresses, *layout, key, addresses, begins)
     pairs = np.empty(int(begins[-1]), dtype=_pair_type(parts.place_bits))
     place_pairs(addresses, lengths, window_size, *layout, begins.copy(), pairs)
     return BlockPairs(pairs, begins)

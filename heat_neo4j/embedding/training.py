@@ -19,7 +19,7 @@ from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.walks import Walks
 from heat_neo4j.geometry.hyperboloid import lift, radius
 
-__all__ = ["START_WIDTH", "start_points", "train"]
+__all__ = ["START_WIDTH", "parts_of", "start_points", "train"]
 
 START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
 _FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
@@ -33,6 +33,12 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
     return lift(2.0 * START_WIDTH * generator.random((n_nodes, n_components)) - START_WIDTH)
 
 
+def parts_of(n_nodes: int, n_components: int, n_parts: int | None) -> int:
+    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph."""
+    asked = usual_parts(n_nodes, n_components) if n_parts is None else n_parts
+    return max(min(asked, n_nodes // _LEAST_NODES), 1)
+
+
 def train(
     start: NDArray[np.float64],
     walks: Walks,
@@ -41,6 +47,7 @@ def train(
     keys: Keys,
     *,
     team: WorkerThreads = ALONE,
+    occurrences: NDArray[np.int64] | None = None,
     only: NDArray[np.int64] | None = None,
     time_limit: float | None = None,
     on_batch: Callable[[int, int], None] = lambda done, total: None,
@@ -50,7 +57,8 @@ def train(
     With several parts of the nodes, `schedule.n_parts` or as many as are usual, it is training by buckets,
     with one by batches. Every epoch repeats the same walks, in another order with other negatives. Training
     ends after `time_limit` seconds; where they will not do, the learning rate falls with the time.
-    `on_batch` is called with (batches done, batches in all).
+    `on_batch` is called with (batches done, batches in all). `occurrences`, how often each node occurs in
+    the walks, shape (N,), tell buckets which are hubs; none is if not given.
 
     With `only`, shape (M,), the other nodes stay where they are: walks, all in one round, start from these
     nodes alone, and only the first position of a walk is a source. (Seen from all positions, new nodes are
@@ -62,11 +70,12 @@ def train(
     began = perf_counter()
     border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
     n_nodes, columns = start.shape
-    n_parts = usual_parts(n_nodes, columns - 1) if schedule.n_parts is None else schedule.n_parts
-    n_parts = min(n_parts, n_nodes // _LEAST_NODES)
+    n_parts = parts_of(n_nodes, columns - 1, schedule.n_parts)
     attempt: Callable[..., Trained | None]
     if only is None and n_parts > 1:
-        attempt = partial(train_by_buckets, start, walks, negatives, n_parts=n_parts)
+        if occurrences is None:
+            occurrences = np.ones(n_nodes, dtype=np.int64)
+        attempt = partial(train_by_buckets, start, walks, negatives, n_parts=n_parts, occurrences=occurrences)
     else:
         attempt = partial(train_by_batches, start, walks, negatives, only=only)
     for halved in range(_MOST_HALVED + 1):

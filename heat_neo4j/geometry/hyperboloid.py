@@ -72,16 +72,19 @@ def distance(x: Array, y: Array) -> Array:
     return result
 
 
-def add_to_centroid(centroid: Array, weight: Array, x: Array) -> tuple[Array, Array]:
+def add_to_centroid(
+    centroid: Array, weight: Array, x: Array, x_weight: Array | float = 1.0
+) -> tuple[Array, Array]:
     """Return the Lorentz centroid of some points and of one more, and its weight; rows broadcast.
 
     The centroid of x_1, ..., x_n is S / w with S = x_1 + ... + x_n and weight w = sqrt(-<S, S>); of one point
-    it is the point, with weight 1. With another point, w'^2 = (w + 1)^2 + 2 w (cosh(d) - 1), d its distance
-    from the centroid: no two large numbers are subtracted. See M. Law et al., "Lorentzian Distance Learning
-    for Hyperbolic Representations" (ICML 2019), section 3.
+    it is the point, with weight 1. With another point, or a centroid of weight v, its weight is the root of
+    (w + v)^2 + 2 w v (cosh(d) - 1), d their distance: no two large numbers are subtracted. See M. Law et al.,
+    "Lorentzian Distance Learning for Hyperbolic Representations" (ICML 2019), section 3.
     """
-    heavier = np.sqrt((weight + 1.0) ** 2 + 2.0 * weight * _excess(centroid, x))
-    spatial = (weight[..., None] * centroid[..., :-1] + x[..., :-1]) / heavier[..., None]
+    heavier = np.sqrt((weight + x_weight) ** 2 + 2.0 * weight * x_weight * _excess(centroid, x))
+    added = np.broadcast_to(x_weight, weight.shape)[..., None] * x[..., :-1]
+    spatial = (weight[..., None] * centroid[..., :-1] + added) / heavier[..., None]
     return lift(spatial), heavier
 
 

@@ -1,6 +1,8 @@
 """Training by buckets: the tournament, the pairs of each bucket, and the whole against its twin."""
 
+import itertools
 import random
+from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import sleep
 
@@ -16,7 +18,7 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import buckets as by_buckets
 from heat_neo4j.embedding.batches import batch_shape
 from heat_neo4j.embedding.pairs import collect_pairs
-from heat_neo4j.embedding.parts import draw_pairs, make_parts
+from heat_neo4j.embedding.parts import draw_pairs, hubs_of, make_parts
 from heat_neo4j.embedding.schedule import Schedule, late_moments
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
 from heat_neo4j.embedding.training import train
@@ -82,122 +84,171 @@ def test_the_error_of_a_bucket_is_raised():
 
 
 @settings(max_examples=20, deadline=None)
-@given(n=st.integers(2, 300), n_parts=st.integers(1, 12), seed=st.integers(0, 99))
-def test_parts_hold_each_node_once(n, n_parts, seed):
-    parts = make_parts(n, n_parts, np.random.default_rng(seed))
-    assert sorted(parts.nodes) == list(range(n))
-    assert (parts.positions(parts.nodes) == np.arange(n)).all()
-    spans = [parts.part(number) for number in range(n_parts)]
-    assert np.concatenate([np.arange(n)[span] for span in spans]).tolist() == list(range(n))
-    numbers = parts.addresses[parts.nodes] >> parts.place_bits
-    assert all((numbers[span] == number).all() for number, span in enumerate(spans))
+@given(n=st.integers(2, 300), n_parts=st.integers(1, 12), n_hubs=st.integers(0, 2), seed=st.integers(0, 99))
+def test_parts_hold_each_node_once_and_hubs_each_time(n, n_parts, n_hubs, seed):
+    hubs = np.arange(n_hubs, dtype=np.int32)
+    parts = make_parts(n, hubs, n_parts, np.random.default_rng(seed))
+    own = []
+    for number in range(n_parts):
+        nodes = parts.nodes[parts.part(number)]
+        assert nodes[:n_hubs].tolist() == hubs.tolist()
+        own.append(nodes[n_hubs:].tolist())
+        addresses = parts.addresses[nodes[n_hubs:]]
+        assert (addresses >> parts.place_bits == number).all()
+        place = (1 << parts.place_bits) - 1
+        assert (addresses & place).tolist() == list(range(n_hubs, len(nodes)))
+        assert (parts.addresses[hubs] == (n_parts << parts.place_bits | hubs)).all()
+    assert sorted(np.concatenate(own)) == list(range(n_hubs, n))
+    assert max(map(len, own)) - min(map(len, own)) <= 1
+
+
+def part_of(parts, key, walk, at, node):
+    """The part in which a walk meets a node at its step `at`."""
+    part = int(parts.addresses[node]) >> parts.place_bits
+    if part < parts.n_parts:
+        return part
+    stream = naive.Stream(key, walk)
+    state = (stream.state + at * naive.GOLDEN) & naive.MASK
+    return ((naive.mix(state) >> 32) * parts.n_parts) >> 32
+
+
+def counted_pairs(walks, indices, window, parts, key):
+    """How often each pair of (part, node) and (part, node) is in the walks, by its parts, both directions."""
+    found = {}
+    nodes, lengths = draw_walks(walks, indices)
+    for walk, row, length in zip(indices, nodes.tolist(), lengths, strict=True):
+        met = [(part_of(parts, key, int(walk), at, node), node) for at, node in enumerate(row[:length])]
+        for a, b in itertools.permutations(range(length), 2):
+            if abs(a - b) <= window and met[a][1] != met[b][1]:
+                bucket = tuple(sorted((met[a][0], met[b][0])))
+                pairs = found.setdefault(bucket, Counter())
+                pairs[met[a], met[b]] += 1
+    return found
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 5, 8])
-@pytest.mark.parametrize("place_bits", [None, 17])
-def test_the_pairs_of_each_bucket_are_those_of_the_walks(n_parts, place_bits):
+@pytest.mark.parametrize(("hubs", "wide"), [((), False), ((4, 9), False), ((4, 9), True)])
+def test_the_pairs_of_each_bucket_are_those_of_the_walks(n_parts, hubs, wide):
     walks = make_walks(toy(), alpha=0.3, walk_length=20, key=np.uint64(5))
-    parts = make_parts(60, n_parts, np.random.default_rng(1))
-    if place_bits is not None:  # parts so large that a pair takes 8 bytes
-        part, place = divmod(parts.positions(np.arange(60)), parts.size)
-        addresses = (part << place_bits | place).astype(np.uint32)
-        parts = parts._replace(place_bits=place_bits, addresses=addresses)
+    parts = make_parts(60, np.array(hubs, dtype=np.int32), n_parts, np.random.default_rng(1))
+    if wide:  # parts so large that a pair takes 8 bytes
+        part, place = parts.addresses >> parts.place_bits, parts.addresses & ((1 << parts.place_bits) - 1)
+        parts = parts._replace(place_bits=17, addresses=part << 17 | place)
     indices = np.arange(100, 150)
-    block = draw_pairs(walks, indices, 3, parts)
-    assert block.pairs.dtype == (np.uint32 if place_bits is None else np.uint64)
-    nodes, lengths = draw_walks(walks, indices)
-    drawn = [row[:length].tolist() for row, length in zip(nodes, lengths, strict=True)]
-    part_of = parts.positions(np.arange(60)) // parts.size
+    block = draw_pairs(walks, indices, 3, parts, np.uint64(7))
+    assert block.pairs.dtype == (np.uint64 if wide else np.uint32)
+    expected = counted_pairs(walks, indices, 3, parts, 7)
     for buckets in tournament(n_parts):
         for bucket in buckets:
-            expected = naive_buckets.bucket_pairs(drawn, 3, part_of, bucket.first, bucket.second)
-            found = {}
+            found = Counter()
             for pair in block.of(bucket.number(n_parts)):
                 places = int(pair) >> parts.place_bits, int(pair) & ((1 << parts.place_bits) - 1)
                 ends = [
-                    int(parts.nodes[parts.part(part).start + place])
+                    (part, int(parts.nodes[parts.part(part).start + place]))
                     for part, place in zip((bucket.first, bucket.second), places, strict=True)
                 ]
-                for pair_ in (tuple(ends), tuple(ends[::-1])):
-                    found[pair_] = found.get(pair_, 0) + 1
-            assert found == expected
+                found[tuple(ends)] += 1
+                found[tuple(ends[::-1])] += 1
+            assert found == expected.get((bucket.first, bucket.second), Counter())
 
 
-def trained_slowly(start, walks, negatives, schedule, keys, n_parts):
-    """Train as `train` does, all points in one table; return points, losses, pairs, skipped and damped."""
+def hub_centroids(rows, n):
+    """The centroid of all rows of each node, (part, node) to point."""
+    sums = np.zeros((n, len(next(iter(rows.values())))))
+    for (_, node), point in rows.items():
+        sums[node] += point
+    return sums / np.sqrt(sums[:, -1:] ** 2 - (sums[:, :-1] ** 2).sum(axis=1, keepdims=True))
+
+
+def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts):
+    """Train as `train` does, by (part, node); return points, losses, pairs, skipped and damped."""
     n, weights = len(start), slot_weights(negatives.slots)
     met = {u: {v for v in range(n) if contains(negatives, u, v)} for u in range(n)}
-    points, moments, seen = start.copy(), late_moments(), [[] for _ in range(n)]
+    points, moments, seen = start.copy(), late_moments(), np.zeros_like(start)
     n_turns = schedule.walks_per_node * n_parts
     losses, trained, skipped, damped = [], 0, 0, 0
     for number in range(schedule.walks_per_node):
         seed = np.random.SeedSequence([int(keys.negatives), number])
-        parts = make_parts(n, n_parts, np.random.Generator(np.random.PCG64(seed)))
-        round_key = int(seed.generate_state(1, np.uint64)[0])
-        nodes, lengths = draw_walks(walks, np.arange(number * n, (number + 1) * n))
-        drawn = [row[:length].tolist() for row, length in zip(nodes, lengths, strict=True)]
-        part_of = parts.positions(np.arange(n)) // parts.size
-        loss = pairs = 0
+        hubs = hubs_of(occurrences, n_parts)
+        parts = make_parts(n, hubs, n_parts, np.random.Generator(np.random.PCG64(seed)))
+        round_key, hub_key = (int(key) for key in seed.generate_state(2, np.uint64))
+        indices = np.arange(number * n, (number + 1) * n)
+        counted = counted_pairs(walks, indices, schedule.window_size, parts, hub_key)
+        rows = {
+            (part, node): points[node]
+            for part in range(n_parts)
+            for node in parts.nodes[parts.part(part)].tolist()
+        }
+        tally = {"loss": 0.0, "pairs": 0, "skipped": 0}
         for turn, buckets in enumerate(tournament(n_parts)):
             for bucket in buckets:
-                keys_ = np.random.SeedSequence([round_key, bucket.number(n_parts)]).generate_state(
+                both = {bucket.first, bucket.second}
+                here = [row for part in sorted(both) for row in rows if row[0] == part]
+                order_key, key = np.random.SeedSequence([round_key, bucket.number(n_parts)]).generate_state(
                     2, np.uint64
                 )
-                in_parts = {
-                    part: parts.nodes[parts.part(part)].tolist() for part in (bucket.first, bucket.second)
-                }
-                rows = [node for part in sorted(in_parts) for node in in_parts[part]]
-                counted = naive_buckets.bucket_pairs(drawn, 3, part_of, bucket.first, bucket.second)
+                pairs = counted.get((bucket.first, bucket.second), Counter())
                 ordered = naive_buckets.positions(
-                    counted, rows, by_buckets._CONTEXTS, by_buckets._TIMES, keys_[0]
+                    pairs, here, by_buckets._CONTEXTS, by_buckets._TIMES, order_key
                 )
-                lost = 0
-
-                def draw(
-                    source, contexts, at, bucket=bucket, in_parts=in_parts, keys_=keys_, part_of=part_of
-                ):
-                    nonlocal lost
-                    other = bucket.first if part_of[source] == bucket.second else bucket.second
-                    there = in_parts[other]
-                    a, b = negatives.listed_from[source], negatives.listed_from[source + 1]
-                    if b > a:
-                        there = [node for node in there if node in negatives.listed[a:b]]
-                        there = sorted(there, key=lambda node: negatives.listed[a:b].tolist().index(node))
-                    if not negatives.exists[source] or not there:
-                        lost += sum(times for _, times in contexts)
-                        return None
-                    law = weights[there]
-                    if b > a:
-                        own = dict(
-                            zip(
-                                negatives.listed[a:b].tolist(),
-                                slot_weights(negatives.listed_slots[a:b]),
-                                strict=True,
-                            )
-                        )
-                        law = np.array([own[node] for node in there])
-                    table = naive.alias_rows(alias_slots(law))
-                    avoided = set() if b > a else met[source]
-                    return naive_buckets.negatives(
-                        source, at, schedule.n_negatives, there, table, avoided, keys_[1]
-                    )
-
+                law = Law(negatives, weights, met, hubs, n_parts, [row for row in rows if row[0] in both])
+                step = schedule.learning_rate * by_buckets._RATE
                 at_turn = number * n_parts + turn
-                rates = [schedule.learning_rate * (1 - share / n_turns) for share in (at_turn, at_turn + 1)]
-                segments, in_segment = batch_shape(schedule.batch_size, len(rows), len(rows))
-                points, more, damped_ = naive_buckets.train_bucket(
-                    points, ordered, draw, segments * in_segment, schedule.sigma, *rates
-                )
-                loss, damped, skipped = loss + more, damped + damped_, skipped + lost
-                pairs += sum(counted.values()) - lost
+                rates = [step * (1 - share / n_turns) for share in (at_turn, at_turn + 1)]
+                segments, in_segment = batch_shape(schedule.batch_size, len(here), len(here))
+                local = {row: i for i, row in enumerate(here)}
+
+                def draw(source, contexts, at, law=law, key=key, both=both, tally=tally, local=local):
+                    drawn = law.draw(source, at, schedule.n_negatives, key, both)
+                    if drawn is None:
+                        tally["skipped"] += sum(times for _, times in contexts)
+                        return None
+                    return [local[row] for row in drawn]
+
+                moved, loss, damped_ = naive_buckets.train_bucket(
+                    np.array([rows[row] for row in here]), ordered, local, draw, segments * in_segment,
+                    schedule.sigma, *rates,
+                )  # fmt: skip
+                rows.update(zip(here, moved, strict=True))
+                tally["loss"] += loss
+                damped += damped_
                 if any(at_turn / n_turns < moment <= (at_turn + 1) / n_turns for moment in moments):
-                    for node in rows:
-                        seen[node].append(points[node])
-        losses.append(loss / pairs)
-        trained += pairs
-    sums = np.array([np.sum(each, axis=0) for each in seen])
-    square = sums[:, -1:] ** 2 - (sums[:, :-1] ** 2).sum(axis=1, keepdims=True)
-    return sums / np.sqrt(square), losses, trained, skipped, damped
+                    for _, node in here:
+                        seen[node] += rows[_, node]
+        points = hub_centroids(rows, n)
+        total = sum(sum(each.values()) for each in counted.values())
+        losses.append(tally["loss"] / (total - tally["skipped"]))
+        trained += total - tally["skipped"]
+        skipped += tally["skipped"]
+    square = seen[:, -1:] ** 2 - (seen[:, :-1] ** 2).sum(axis=1, keepdims=True)
+    return seen / np.sqrt(square), losses, trained, skipped, damped
+
+
+class Law:
+    """What negatives are drawn from in a bucket."""
+
+    def __init__(self, negatives, weights, met, hubs, n_parts, rows):
+        self.negatives, self.weights, self.met = negatives, weights, met
+        self.shares = {int(hub): 1 / n_parts for hub in hubs}
+        self.rows = rows
+
+    def draw(self, source, at, count, key, both):
+        part, node = source
+        other = part if len(both) == 1 else min(both - {part})
+        there = [row for row in self.rows if row[0] == other]
+        a, b = self.negatives.listed_from[node], self.negatives.listed_from[node + 1]
+        listed = self.negatives.listed[a:b].tolist()
+        law = self.weights
+        if listed:
+            own = dict(zip(listed, slot_weights(self.negatives.listed_slots[a:b]), strict=True))
+            law = [own.get(v, 0.0) for v in range(len(self.weights))]
+            ordered = [v for v in listed if v not in self.shares] + [v for v in listed if v in self.shares]
+            there = [(other, v) for v in ordered if (other, v) in there]
+        if not self.negatives.exists[node] or not there:
+            return None
+        table = naive.alias_rows(alias_slots(np.array([law[v] * self.shares.get(v, 1.0) for _, v in there])))
+        avoided = {node} if listed else {node} | self.met[node]
+        return naive_buckets.negatives(at, count, there, table, avoided, node, key)
 
 
 @pytest.mark.parametrize(
@@ -213,12 +264,15 @@ def trained_slowly(start, walks, negatives, schedule, keys, n_parts):
 def test_training_agrees_with_the_twin(graph, n_parts, rate):
     keys = make_keys(3)
     walks = make_walks(graph, alpha=0.2, walk_length=12, key=keys.walks)
-    negatives = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.5).negatives
+    collected = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.5)
+    negatives, occurrences = collected.negatives, collected.occurrences
     schedule = Schedule(2, 3, 4, 0.8, rate, 20, 1, n_parts)
     start = lift(np.random.default_rng(1).normal(size=(graph.n_nodes, 3)))
     with WorkerThreads(2) as team:
-        result = train(start, walks, negatives, schedule, keys, team=team)
-    points, losses, pairs, skipped, damped = trained_slowly(start, walks, negatives, schedule, keys, n_parts)
+        result = train(start, walks, negatives, schedule, keys, team=team, occurrences=occurrences)
+    points, losses, pairs, skipped, damped = trained_slowly(
+        start, walks, negatives, occurrences, schedule, keys, n_parts
+    )
     assert (result.n_pairs, result.n_skipped, result.n_damped) == (pairs, skipped, damped)
     assert (result.n_damped > 0) == (rate == 0.05)
     assert result.n_parts == n_parts

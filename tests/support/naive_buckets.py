@@ -1,17 +1,8 @@
 """Training by buckets in plain Python: pairs counted, positions dealt out, negatives drawn one by one."""
 
-from collections import Counter
-
 import numpy as np
 
 from tests.support import naive
-
-
-def bucket_pairs(walks, window, part_of, first, second):
-    """How often each pair of a bucket, (source, context), occurs in the walks."""
-    return Counter(
-        (u, v) for u, v in naive.pairs(walks, window) if {part_of[u], part_of[v]} == {first, second}
-    )
 
 
 def positions(pairs, nodes, most, most_times, key):
@@ -34,21 +25,24 @@ def positions(pairs, nodes, most, most_times, key):
     return ordered
 
 
-def negatives(source, at, count, nodes, table, met, key, tries=200):
-    """Draw negatives of position `at` among `nodes`, outside those that the source has met."""
+def negatives(at, count, rows, table, avoided, node, key, tries=200):
+    """Draw negatives of position `at`, of a source that is `node`, among some (part, node) rows."""
     stream, drawn, failed = naive.Stream(key, at), [], 0
     while len(drawn) < count:
-        node = nodes[stream.slot(table)]
-        if node != source and (node not in met or failed == tries):
-            drawn.append(node)
+        row = rows[stream.slot(table)]
+        if row[1] != node and (row[1] not in avoided or failed == tries):
+            drawn.append(row)
             failed = 0
         else:
             failed = min(failed + 1, tries)
     return drawn
 
 
-def train_bucket(points, ordered, draw, per_batch, sigma, rate, last_rate):
-    """Train the positions of a bucket batch by batch; return the points, the loss and the damped steps."""
+def train_bucket(points, ordered, local, draw, per_batch, sigma, rate, last_rate):
+    """Train the positions of a bucket batch by batch; return the points, the loss and the damped steps.
+
+    `local` has the row of `points` of each node.
+    """
     frozen = np.zeros(len(points), dtype=bool)
     n_batches = -(-len(ordered) // per_batch)
     loss, damped = 0.0, 0
@@ -58,7 +52,11 @@ def train_bucket(points, ordered, draw, per_batch, sigma, rate, last_rate):
             source, contexts = ordered[at]
             drawn = draw(source, contexts, at)
             if drawn is not None:
-                segments += [(source, [context, *drawn]) for context, times in contexts for _ in range(times)]
+                segments += [
+                    (local[source], [local[context], *drawn])
+                    for context, times in contexts
+                    for _ in range(times)
+                ]
         step = rate + (last_rate - rate) * batch / n_batches
         points, batch_loss, batch_damped = naive.train_batch(points, segments, sigma, step, frozen)
         loss += batch_loss

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ __all__ = ["train_by_buckets", "usual_parts"]
 
 Array = NDArray[np.float64]
 
+_MANY_NODES, _FEWEST_PARTS, _PART_BYTES = 10_000, 16, 3 * 2**20
 _CONTEXTS = 6  # of a source, that share a set of negatives, at most
 _TIMES = 3  # equal pairs that are trained as one, at most
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
@@ -120,8 +122,13 @@ class _Table:
 
 
 def usual_parts(n_nodes: int, n_components: int) -> int:
-    """Return V for a graph."""
-    return 1
+    """Return V for a graph: 1 below 10,000 nodes, then 16, or more: a part has at most 3 MiB of points.
+
+    More parts share less: a source has fewer contexts in each, and needs negatives of its own there.
+    """
+    if n_nodes < _MANY_NODES:
+        return 1
+    return max(_FEWEST_PARTS, 2 * ceil(8 * n_nodes * padded_width(n_components + 1) / (2 * _PART_BYTES)))
 
 
 def train_by_buckets(

@@ -19,7 +19,9 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
+from heat_neo4j.embedding.parts import pair_bytes
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
+from heat_neo4j.embedding.training import parts_of
 from heat_neo4j.errors import MemoryExceeded, ProjectionError
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
@@ -66,7 +68,8 @@ _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
 _TRIAL_NODES, _TRIAL_DEGREE, _TRIAL_WALKS = 2000, 8, 2  # of the graph that is trained to measure speeds
 _TRIALS = 3
 _MACHINE_RATES = (
-    "position", "candidate", "coordinate", "walk_step", "teleport", "teleport_value", "table_entry",
+    "position", "candidate", "coordinate", "bucket_pair", "bucket_negative", "bucket_coordinate",
+    "walk_step", "teleport", "teleport_value", "table_entry",
     "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_block",
     "fitted_edge", "scored_pair", "shortlisted_node",
 )  # fmt: skip
@@ -93,12 +96,16 @@ class Rates:
     position: float = 270e-9  # a position of a walk that is trained
     candidate: float = 49e-9  # each of its contexts and negatives
     coordinate: float = 2.1e-9  # each coordinate of these
+    bucket_pair: float = 50e-9  # a pair that is trained by buckets, points being in a cache near by
+    bucket_negative: float = 6e-9  # each of its negatives, which several pairs share
+    bucket_coordinate: float = 2.5e-9  # each of its coordinates
     walk_step: float = 145e-9  # a step of a walk while pairs are collected
     teleport: float = 300e-9  # what a step along attributes takes more
     teleport_value: float = 30e-9  # and for each attribute value of the node
     growth: float = 0.42  # share added by each tenfold of the nodes beyond `small`: memory is farther away
     small: float = 2000.0  # nodes
     second_thread: float = 0.6  # what a thread more adds to the speed of one
+    second_bucket: float = 0.9  # by buckets
     table_entry: float = 4e-9  # an entry of the table of similarities, per attribute of its row
     similarity_value: float = 200e-9  # an attribute value while the sampler by rejection is prepared
     near_compiling: float = 25.0  # until the search for nodes with similar attributes is compiled
@@ -143,6 +150,7 @@ class RunSize:
     window_size: int = 3
     n_negatives: int = 10
     n_epochs: int = 1
+    n_parts: int | None = None  # as `HEAT` takes it
     alpha: float = 0.2
     attribute_neighbours: int | None = None
     threads: int = 1
@@ -175,6 +183,11 @@ class RunSize:
         """Training pairs, if no walk ends early or meets a node twice."""
         length, window = self.walk_length, min(self.window_size, self.walk_length - 1)
         return self.n_epochs * self.walks * window * (2 * length - window - 1)
+
+    @property
+    def parts(self) -> int:
+        """Parts of the nodes in which they are trained."""
+        return parts_of(self.nodes, self.n_components, self.n_parts)
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:
@@ -290,6 +303,10 @@ def _training_bytes(size: RunSize) -> float:
         )
     moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1)  # points, and who was touched
     mean = _points(size) + 8 * size.nodes
+    if size.parts > 1:  # points and means twice, while they are brought into the order of the next parts
+        of_round = size.pairs / (2 * size.n_epochs * size.walks_per_node)
+        pair_set += round(of_round * pair_bytes(size.nodes, size.parts))
+        moving, mean = 2 * moving + 40 * size.nodes, 2 * mean
     return pair_set + walker + negatives + moving + mean + _similarity_bytes(size)
 
 
@@ -334,6 +351,8 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     pace = _slower(spread, rates) / (1.0 + rates.second_thread * (size.threads - 1))
     teleport = _teleport_seconds(size, rates)
     training = size.n_epochs * steps * (position * (1.0 - _met_all(size)) + teleport) * pace
+    if size.parts > 1:
+        training = _bucket_seconds(size, rates, teleport)
     prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
@@ -353,6 +372,19 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     index = size.nodes * (rates.index_node + rates.index_coordinate * size.n_components)
     stages["index"] = indexes * index
     return stages
+
+
+def _bucket_seconds(size: RunSize, rates: Rates, teleport: float) -> float:
+    """Return what training by buckets takes: the walks once more, and the pairs of each round."""
+    steps = size.n_epochs * size.walks * size.walk_length
+    pair = (
+        rates.bucket_pair
+        + rates.bucket_negative * size.n_negatives
+        + rates.bucket_coordinate * size.n_components
+    )
+    walks = steps * (rates.walk_step + teleport) * _slower(size.nodes, rates)
+    threads = min(size.threads, size.parts // 2)
+    return (walks + size.pairs * pair) / (1.0 + rates.second_bucket * (threads - 1))
 
 
 def _met_all(size: RunSize) -> float:

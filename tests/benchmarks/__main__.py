@@ -32,6 +32,10 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
         (("--dim", "2"), ("--dim", "10"), ("--dim", "50")),
     ),
     "threads": ("Threads alone, beside busy processes and under a quota", ((),)),
+    "buckets": (
+        "Training by buckets: AUROC over the parts, and threads",
+        ((), ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "2")),
+    ),
     "batch_size": ("The size of a batch", ((),)),
     "compiling": ("The first run on a machine compiles", ((),)),
     "parity": ("AUROC and CPU seconds beside the Hogwild trainer", ((), ("--dim", "50"))),

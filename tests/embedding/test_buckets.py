@@ -10,20 +10,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from heat_neo4j._kernels import buckets as kernels
+from heat_neo4j._kernels.buckets import SPARE, Draws, Positions
 from heat_neo4j._kernels.pairs import contains
 from heat_neo4j._kernels.random import alias_slots, slot_weights
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import buckets as by_buckets
 from heat_neo4j.embedding.batches import batch_shape
+from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.parts import draw_pairs, hubs_of, make_parts
 from heat_neo4j.embedding.schedule import Schedule, late_moments
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
-from heat_neo4j.embedding.training import train
+from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import draw_walks, make_walks
-from heat_neo4j.geometry.hyperboloid import lift
+from heat_neo4j.embedding.warm_start import fit_warm
+from heat_neo4j.geometry.hyperboloid import distance, lift
 from tests.embedding.test_kernels import hub_graph, toy
 from tests.support import naive, naive_buckets
 
@@ -279,3 +284,93 @@ def test_training_agrees_with_the_twin(graph, n_parts, rate):
     assert result.losses == pytest.approx(losses, rel=1e-9)
     np.testing.assert_allclose(result.points, points, rtol=1e-7, atol=1e-9)
     assert np.abs(result.points - start).max() > 1e-3
+
+
+def test_negatives_are_drawn_from_the_contexts_part_by_the_noise_law_outside_what_the_source_has_met():
+    graph, n_parts, draws = hub_graph(400), 2, 6000
+    walks = make_walks(graph, alpha=0.0, walk_length=20, key=np.uint64(5))
+    collected = collect_pairs(walks, walks_per_node=2, window_size=2, negative_exponent=0.5)
+    negatives, weights = collected.negatives, collected.occurrences**0.5
+    hubs = hubs_of(collected.occurrences, n_parts)
+    parts = make_parts(400, hubs, n_parts, np.random.default_rng(0))
+    lists = by_buckets._lists_by_part(negatives, parts)
+    slots = by_buckets._slots_by_part(slot_weights(negatives.slots), parts)
+    round_ = by_buckets._Round(0, parts, 1, negatives.exists[parts.nodes], slots, lists, [])
+    bucket = Bucket(1, 0, 1)
+    nodes = by_buckets._bucket_nodes(round_, bucket, parts.bucket(bucket), negatives)
+    places = {"hub": 0, "first part": len(hubs) + 3, "second part": nodes.first + len(hubs) + 5}
+    assert hubs.tolist() == [0]
+    assert nodes.list_of[places["hub"]] >= 0 > nodes.list_of[places["first part"]]
+    for where, row in places.items():
+        in_first = row < nodes.first
+        context = len(nodes.names) - 1 if in_first else nodes.first - 1
+        positions = Positions(
+            *(np.full(draws, each, dtype=kind) for each, kind in ((row, np.int32), (0, np.int64))),
+            *(np.ones(draws, dtype=np.int32) for _ in range(2)),
+            np.array([context], dtype=np.int32), np.ones(1, dtype=np.float32),
+        )  # fmt: skip
+        drawn = drawn_by(nodes, positions, draws)
+        there = np.arange(nodes.first, len(nodes.names)) if in_first else np.arange(nodes.first)
+        law = np.zeros(len(nodes.names))
+        for other in there:
+            node = int(nodes.names[other])
+            if node != nodes.names[row] and not contains(negatives, int(nodes.names[row]), node):
+                law[other] = weights[node] / (n_parts if node in hubs else 1)
+        seen = np.bincount(drawn, minlength=len(law))
+        assert (seen[law == 0] == 0).all(), where
+        expected = law[law > 0] / law.sum() * len(drawn)
+        assert stats.chisquare(seen[law > 0], expected).pvalue > 0.001, where
+
+
+def drawn_by(nodes, positions, count):
+    """The negatives that the kernel draws, one for each position, after its context."""
+    draws = Draws(
+        np.empty((count, 1 + SPARE), np.int32), np.empty((count, 1 + SPARE), np.int64),
+        np.empty((count, 1 + SPARE), np.uint64), np.empty(2 * count),
+    )  # fmt: skip
+    sources, contexts, ends = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int64)
+    candidates, tally = np.empty(2 * count, np.int32), np.zeros(2, np.int64)
+    slots = kernels._draw(
+        positions, 0, count, 1, nodes, np.uint64(3), draws, sources, contexts, ends, candidates, draws.times,
+        tally,
+    )  # fmt: skip
+    assert slots == tally[0] == count
+    return candidates[1::2]
+
+
+def test_a_time_limit_ends_training_by_buckets_early_with_points_that_are_valid():
+    graph, keys = toy(400), make_keys(0)
+    walks = make_walks(graph, alpha=0.2, walk_length=80, key=keys.walks)
+    negatives = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.5).negatives
+    calls = []
+    long = Schedule(10_000, 3, 5, 1.0, 0.05, 320, 1, 4)
+    for limit in (0.0, 1.0):
+        result = train(
+            start_points(400, 4, keys.start), walks, negatives, long, keys, time_limit=limit,
+            on_batch=lambda done, total: calls.append((done, total)),
+        )  # fmt: skip
+        assert 0 <= result.share < 0.5
+        assert calls[-1] == (16 * 10_000,) * 2
+        assert (result.losses > 0).all()
+        spatial, time = result.points[:, :-1], result.points[:, -1]
+        np.testing.assert_allclose(time**2 - (spatial**2).sum(axis=1), 1.0, rtol=1e-12)
+    assert result.losses[-1] < result.losses[0]
+
+
+def test_a_training_by_buckets_that_diverges_begins_anew_with_half_the_rate():
+    options = {"n_parts": 4, "walks_per_node": 3, "walk_length": 20, "random_state": 0, "n_components": 3}
+    model = HEAT(**options, learning_rate=50.0).fit(toy(200))
+    halved = model.training_["learning_rate_halved"]
+    assert halved > 0
+    again = HEAT(**options, learning_rate=50.0 / 2**halved).fit(toy(200))
+    assert again.embedding_.tobytes() == model.embedding_.tobytes()
+
+
+def test_a_warm_start_by_buckets_stays_near_its_start():
+    graph = toy(300)
+    model = HEAT(n_parts=4, walks_per_node=4, random_state=0).fit(graph)
+    warm = fit_warm(model, graph, model.embedding_, np.zeros(300, dtype=bool))
+    assert warm.training_["parts"] == 4
+    moved = distance(warm.embedding_, model.embedding_).mean()
+    apart = distance(model.embedding_, np.roll(model.embedding_, 1, axis=0)).mean()
+    assert 0 < moved < 0.3 * apart

@@ -38,9 +38,11 @@ def eight_processors(monkeypatch):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
-def test_same_bits_for_any_number_of_threads(graph, n_threads, eight_processors):
-    one = HEAT(**QUICK, n_threads=1).fit(graph)
-    other = HEAT(**QUICK, n_threads=n_threads).fit(graph)
+@pytest.mark.parametrize("n_parts", [1, 5])
+def test_same_bits_for_any_number_of_threads(graph, n_threads, n_parts, eight_processors):
+    one = HEAT(**QUICK, n_threads=1, n_parts=n_parts).fit(graph)
+    other = HEAT(**QUICK, n_threads=n_threads, n_parts=n_parts).fit(graph)
+    assert one.training_["parts"] == n_parts
     assert one.embedding_.tobytes() == other.embedding_.tobytes()
     assert one.loss_curve_.tobytes() == other.loss_curve_.tobytes()
 
@@ -79,6 +81,8 @@ def test_same_bits_with_rejection_and_bloom_filter(graph, eight_processors, monk
 
 def test_a_time_limit_that_is_kept_changes_no_bit(graph, model):
     assert HEAT(**QUICK, time_limit=1000.0).fit(graph).embedding_.tobytes() == model.embedding_.tobytes()
+    by_buckets, kept = (HEAT(**QUICK, n_parts=4, time_limit=each).fit(graph) for each in (None, 1000.0))
+    assert by_buckets.embedding_.tobytes() == kept.embedding_.tobytes() != model.embedding_.tobytes()
     assert model.training_["trained_share"] == 1.0
 
 

@@ -236,8 +236,8 @@ class Connection:
     def read_transaction(self, work: Callable[[Transaction], T], *, doing: str = "reading") -> T:
         """Run `work` in a managed transaction in which the server refuses every write; return its result.
 
-        Repeated when something was deleted between being matched and being looked at, and where the connection
-        broke at the commit, which the driver repeats for nobody: here there was nothing to commit.
+        Repeated when something was deleted between being matched and being looked at, and when the connection
+        broke at the commit, where the driver gives up: here there was nothing to commit.
         """
         for _ in range(_ATTEMPTS - 1):
             try:

@@ -25,7 +25,7 @@ __all__ = ["NodeTable", "Positions", "id_prefix", "key_problems", "rows_by_key"]
 Positions = NDArray[np.int64]
 
 _NUMBERS_PER_BLOCK = 50_000
-# A number that is no node of the projection costs about a third of one that is, and a node twice a scan's.
+# A number that is no node of the projection costs about a third of one that is.
 _NUMBERS_PER_NODE = 4
 _NODES_PER_SCAN = 1_000_000  # which are some 60 MB of the server's memory
 _ELEMENT_ID = re.compile(r"(\d+:[^:]*:)\d+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from scipy import sparse
 
 __all__ = ["Graph", "Provenance", "Relationships", "Triple", "check_weights", "earliest_times"]
 
+_AT_ONCE = 2**16
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
 
 Triple = tuple[tuple[str, ...], str, tuple[str, ...]]
@@ -150,6 +151,9 @@ class Graph:
         How `edge_times` are to be read.
     relationships : Relationships, optional
         Directions and types of what `adjacency` joins, and of no other pair; None where nobody knows them.
+    checked : csr_array, optional
+        `adjacency` itself, where it is known to be as it is stored: symmetric, of finite weights above 0,
+        without a diagonal, indices sorted and each once. Then it is neither checked nor copied.
 
     Raises
     ------
@@ -169,10 +173,12 @@ class Graph:
     edge_times: NDArray[np.float64] | None = None
     times_are_dates: bool = False
     relationships: Relationships | None = None
+    checked: sparse.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        adjacency = _symmetric(self.adjacency)
+        adjacency = self.adjacency if self.adjacency is self.checked else _symmetric(self.adjacency)
         object.__setattr__(self, "adjacency", adjacency)
+        object.__setattr__(self, "checked", adjacency)
         if self.attributes is not None:
             object.__setattr__(self, "attributes", _checked_attributes(self.attributes, adjacency.shape[0]))
         n = adjacency.shape[0]
@@ -328,7 +334,7 @@ def _checked_attributes(values: Any, n: int) -> sparse.csr_array | NDArray[np.fl
         result = numbers = np.ascontiguousarray(values, dtype=np.float64)
     if result.ndim != 2 or result.shape[0] != n:
         raise ValueError(f"attributes must have shape ({n}, F), got {result.shape}")
-    if not np.isfinite(numbers).all():
+    if not all(np.isfinite(numbers[part]).all() for part in _parts(len(numbers))):
         raise ValueError("attributes has a value that is NaN or infinite")
     return result
 
@@ -337,9 +343,14 @@ def _checked_times(values: Any, n_edges: int) -> NDArray[np.float64]:
     times = np.ascontiguousarray(values, dtype=np.float64)
     if times.shape != (n_edges,):
         raise ValueError(f"edge_times must have one entry per edge: shape {times.shape} for {n_edges} edges")
-    if np.isinf(times).any():
+    if any(np.isinf(times[part]).any() for part in _parts(len(times))):
         raise ValueError("edge_times has an infinite time; one that is not known is NaN")
     return times
+
+
+def _parts(length: int) -> Iterator[slice]:
+    """Yield parts of an array that may be larger than memory, to be looked at one by one."""
+    return (slice(begin, begin + _AT_ONCE) for begin in range(0, length, _AT_ONCE))
 
 
 def _each_once(

@@ -1,6 +1,7 @@
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -226,3 +227,11 @@ def test_relationships_of_rows_that_are_not_there_are_refused():
     beyond = Relationships.from_pairs({"R": (np.array([0]), np.array([3]))})
     with pytest.raises(ValueError, match="must join rows 0 to 2"):
         Graph(adjacency=sparse.csr_array((3, 3)), relationships=beyond)
+
+
+def test_a_matrix_known_to_be_symmetric_is_neither_copied_nor_checked_again():
+    first = Graph(sparse.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]])))
+    assert replace(first, labels={"A": np.array([True, False])}).adjacency is first.adjacency
+    assert Graph(first.adjacency, checked=first.adjacency).adjacency is first.adjacency
+    other = replace(first, adjacency=sparse.csr_array(np.array([[1.0, 0.0], [3.0, 0.0]])))
+    assert other.adjacency.toarray().tolist() == [[0.0, 3.0], [3.0, 0.0]]

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import cos, log, sin
+from heat_neo4j._utils.scratch import Scratch, slices
+from heat_neo4j.attributes.exact_sums import exact_sums
 from heat_neo4j.attributes.values import Block, Kind, Point, Recipe, RecipeError, Rows, TimeOfDay, finite
 from heat_neo4j.errors import ProjectionError
 
@@ -33,7 +35,7 @@ class Column(Protocol):
 
     kind: str
 
-    def __init__(self, name: str, kind: str, n_rows: int) -> None: ...
+    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None: ...
 
     def add(self, rows: Rows, values: Sequence[Any]) -> None:
         """Add values, none of them None, of the nodes `rows`."""
@@ -45,29 +47,30 @@ class Column(Protocol):
         """Return the columns of the nodes `rows`, in that order, and how many values have no column."""
 
 
-def make_column(name: str, kind: str, n_rows: int) -> Column:
+def make_column(name: str, kind: str, n_rows: int, scratch: Scratch) -> Column:
     """Return the empty column of an attribute whose values are of that kind."""
-    return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows)
+    return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows, scratch)
 
 
 class _Numbers(Column):
-    """One number a node, or as many on each; a node that has none has NaN."""
+    """One number a node, or as many on each."""
 
-    def __init__(self, name: str, kind: str, n_rows: int) -> None:
-        self.name, self.kind = name, kind
-        self.values = np.full((n_rows, 1), np.nan)
+    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
+        self.name, self.kind, self.scratch = name, kind, scratch
+        self.present = np.zeros(n_rows, dtype=np.bool_)
+        self.values = np.empty((n_rows, 0))
         self.width = 0  # unknown until there is a value
 
     def add(self, rows: Rows, values: Sequence[Any]) -> None:
         numbers = self._numbers(values)
         if not self.width:
             self.width = numbers.shape[1]
-            self.values = np.full((len(self.values), self.width), np.nan)
-        self.values[rows] = numbers
+            self.values = self.scratch.zeros((len(self.present), self.width))
+        self.values[rows], self.present[rows] = numbers, True
 
     def learn(self, rows: Rows, max_categories: int) -> dict[str, Any]:
-        missing = np.isnan(self.values[rows, 0])
-        means = [_mean(self.values[rows[~missing], column]) for column in range(self.width)]
+        missing = ~self.present[rows]
+        means = self._means(rows[~missing])
         indicator = [f"{self.name}:missing"] if missing.any() else []
         return {
             "kind": self.kind,
@@ -79,14 +82,21 @@ class _Numbers(Column):
 
     def encode(self, recipe: Recipe, rows: Rows) -> tuple[Block, int]:
         mean = np.atleast_1d(recipe["mean"])
-        missing = np.isnan(self.values[rows, 0])
-        if missing.all():
-            values = np.tile(mean, (rows.size, 1))
-        else:
+        missing = ~self.present[rows]
+        if not missing.all():
             self._check_fit(recipe)
-            values = self.values[rows]
-            values[missing] = mean
-        return (np.hstack([values, missing[:, None]]) if recipe["missing"] else values), 0
+        encoded = self.scratch.zeros((rows.size, mean.size + recipe["missing"]))
+        for part in slices(rows.size, mean.size):
+            there = ~missing[part]
+            encoded[part, : mean.size] = mean
+            encoded[part, mean.size :] = missing[part, None]
+            if there.any():
+                encoded[part, : mean.size][there] = self.values[rows[part][there]]
+        return encoded, 0
+
+    def _means(self, rows: Rows) -> list[float]:
+        parts = (self.values[rows[part]] for part in slices(rows.size, self.width))
+        return [total / max(rows.size, 1) for total in exact_sums(parts, self.width)]
 
     def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
         """Return the values as finite numbers, shape (len(values), width)."""
@@ -198,7 +208,7 @@ class _Entries:
 class _Strings(Column):
     """Strings as codes: one a node (a category) or a list of them (tags)."""
 
-    def __init__(self, name: str, kind: str, n_rows: int) -> None:
+    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
         self.name, self.kind = name, kind
         self.code_of: dict[str, int] = {}
         self.entries = _Entries(n_rows, np.int32, np.int32)
@@ -246,7 +256,7 @@ class _Texts(Column):
 
     kind = Kind.TEXT.value
 
-    def __init__(self, name: str, kind: str, n_rows: int) -> None:
+    def __init__(self, name: str, kind: str, n_rows: int, scratch: Scratch) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer  # takes longer than many commands do
 
         self.name = name
@@ -295,11 +305,6 @@ def _on_sphere(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     longitude, latitude = degrees[:, :2].T * (math.pi / 180)
     width = cos(latitude)
     return np.column_stack((width * cos(longitude), width * sin(longitude), sin(latitude)))
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    """Return the mean by a sum without rounding errors, in which the order of the values cannot matter."""
-    return math.fsum(values.tolist()) / max(values.size, 1)
 
 
 _COLUMNS: Mapping[str, type[Column]] = {

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
 from heat_neo4j.attributes.columns import Column, make_column
 from heat_neo4j.attributes.values import (
     Block,
@@ -123,7 +124,8 @@ class AttributeTable:
     text, whatever the number of nodes; Python objects are kept only for distinct strings.
 
     The strings of one property have at most `max_categories` columns. `labels`, masks of shape (n_rows,), say
-    which nodes carry the labels of attributes; none does if a label is not there.
+    which nodes carry the labels of attributes; none does if a label is not there. Numbers and dense
+    matrices are made in `scratch`.
     """
 
     def __init__(
@@ -133,9 +135,10 @@ class AttributeTable:
         *,
         max_categories: int,
         labels: Masks | None = None,
+        scratch: Scratch = IN_MEMORY,
     ) -> None:
         self._attributes = tuple(attributes)
-        self._n_rows, self._max_categories = n_rows, max_categories
+        self._n_rows, self._max_categories, self._scratch = n_rows, max_categories, scratch
         everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
         self._masks = {
             each: everywhere if each.label is None else (labels or {}).get(each.label, nowhere)
@@ -210,7 +213,7 @@ class AttributeTable:
 
     def _column(self, attribute: Attribute, kind: str) -> Column:
         if attribute not in self._columns:
-            self._columns[attribute] = make_column(attribute.name, kind, self._n_rows)
+            self._columns[attribute] = make_column(attribute.name, kind, self._n_rows, self._scratch)
         return self._columns[attribute]
 
     def _no_values(self, attribute: Attribute) -> ProjectionError:
@@ -232,9 +235,43 @@ class AttributeTable:
             inside = self._masks[attribute][rows]
             block, without_column = self._columns[attribute].encode(entry, rows[inside])
             unknown += without_column
-            blocks.append(block if inside.all() else _widened(block, inside, entry))
+            blocks.append(block if inside.all() else self._widened(block, inside, entry))
         names = tuple(name for entry in recipe for name in entry["columns"])
-        return Attributes(_joined(blocks, rows.size, len(names)), names, tuple(map(dict, recipe)), unknown)
+        matrix = self._joined(blocks, rows.size, len(names))
+        return Attributes(matrix, names, tuple(map(dict, recipe)), unknown)
+
+    def _widened(self, block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
+        """Return a block of the nodes `inside` as one of all: the others have means, or 0 without any."""
+        shape = (inside.size, block.shape[1])
+        if not isinstance(block, np.ndarray):
+            entries = sparse.coo_array(block)
+            coordinates = (np.flatnonzero(inside)[entries.row], entries.col)
+            return sparse.csr_array((entries.data, coordinates), shape=shape)
+        full = self._scratch.zeros(shape)
+        mean = np.atleast_1d(entry["mean"])
+        full[:, : mean.size] = mean
+        nodes = np.flatnonzero(inside)
+        for part in slices(nodes.size, shape[1]):
+            full[nodes[part]] = block[part]
+        return full
+
+    def _joined(self, blocks: Sequence[Block], n_rows: int, n_columns: int) -> Block:
+        """Return the blocks side by side, as CSR or dense, whichever suits their share of zeros."""
+        filled = sum(map(_filled, blocks))
+        if blocks and filled < _SPARSE_BELOW * n_rows * n_columns:
+            joined = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr")
+            return sparse.csr_array(joined, shape=(n_rows, n_columns))
+        if len(blocks) == 1 and isinstance(blocks[0], np.ndarray):
+            return blocks[0]  # the large case, a list of numbers: no second copy
+        result = self._scratch.zeros((n_rows, n_columns))
+        start = 0
+        for block in blocks:
+            stop = start + block.shape[1]
+            for part in slices(n_rows, block.shape[1]):
+                rows = block[part]
+                result[part, start:stop] = rows.toarray() if sparse.issparse(rows) else rows
+            start = stop
+        return result
 
 
 def encode(
@@ -258,36 +295,5 @@ def encode(
     return table.apply(recipe, rows).matrix
 
 
-def _widened(block: Block, inside: NDArray[np.bool_], entry: Recipe) -> Block:
-    """Return a block of the nodes `inside` as one of all nodes: the others have means, or 0 without any."""
-    shape = (inside.size, block.shape[1])
-    if not isinstance(block, np.ndarray):
-        entries = sparse.coo_array(block)
-        coordinates = (np.flatnonzero(inside)[entries.row], entries.col)
-        return sparse.csr_array((entries.data, coordinates), shape=shape)
-    full = np.zeros(shape)
-    mean = np.atleast_1d(entry["mean"])
-    full[:, : mean.size] = mean
-    full[inside] = block
-    return full
-
-
 def _filled(block: Block) -> int:
     return int(block.nnz if sparse.issparse(block) else np.count_nonzero(block))
-
-
-def _joined(blocks: Sequence[Block], n_rows: int, n_columns: int) -> Block:
-    """Return the blocks side by side, as CSR or as a dense array, whichever suits their share of zeros."""
-    filled = sum(map(_filled, blocks))
-    if blocks and filled < _SPARSE_BELOW * n_rows * n_columns:
-        joined = sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr")
-        return sparse.csr_array(joined, shape=(n_rows, n_columns))
-    if len(blocks) == 1 and isinstance(blocks[0], np.ndarray):
-        return blocks[0]  # the large case, a list of numbers: no second copy
-    result = np.zeros((n_rows, n_columns))
-    start = 0
-    for block in blocks:
-        stop = start + block.shape[1]
-        result[:, start:stop] = block.toarray() if sparse.issparse(block) else block
-        start = stop
-    return result

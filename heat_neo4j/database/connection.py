@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import neo4j
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from heat_neo4j import __version__
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, translated
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.errors import ProjectionError, WriteFailed
+from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
 
 __all__ = [
     "CONNECT_SECONDS",
@@ -236,13 +236,14 @@ class Connection:
     def read_transaction(self, work: Callable[[Transaction], T], *, doing: str = "reading") -> T:
         """Run `work` in a managed transaction in which the server refuses every write; return its result.
 
-        Repeated when something was deleted between being matched and being looked at.
+        Repeated when something was deleted between being matched and being looked at, and when the connection
+        broke at the commit, where the driver gives up: here there was nothing to commit.
         """
         for _ in range(_ATTEMPTS - 1):
             try:
                 return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
-            except ProjectionError as error:
-                if not is_deleted_meanwhile(error):
+            except (ProjectionError, ConnectionFailed) as error:
+                if not (is_deleted_meanwhile(error) or isinstance(error.__cause__, IncompleteCommit)):
                     raise
         return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
 

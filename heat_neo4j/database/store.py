@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -622,6 +623,7 @@ class Neo4jStore:
         projection: Projection,
         recipe: Sequence[Mapping[str, Any]] | None = None,
         *,
+        scratch: str | Path | None = None,
         on_progress: Progress = no_progress,
     ) -> Graph:
         """Read nodes, relationships and attributes into a `Graph`.
@@ -637,6 +639,10 @@ class Neo4jStore:
             `Provenance.attribute_recipe` or `RunRecord.attribute_recipe` of an earlier reading, to encode the
             attributes by: strings unknown to it go to its column ``:other`` or nowhere, and a missing number
             takes its mean. Learnt from the values if not given.
+        scratch : path of a folder, optional
+            Where the graph's matrix, relationships, times and numeric attributes are made, in files that are
+            mapped into memory: the same bits, in memory that does not grow with the number of relationships.
+            The files have no names, and go with the graph or the process. In memory if not given.
 
         Returns
         -------
@@ -648,8 +654,10 @@ class Neo4jStore:
         ProjectionError
             If a name does not exist, nothing matches, or a weight, time, key or attribute value cannot be
             used; as `RecipeError` if values do not fit the recipe.
+        ConfigError
+            If files cannot be made in `scratch`, or its disk is full.
         """
-        return read_graph(self._connection, projection, recipe, on_progress)
+        return read_graph(self._connection, projection, recipe, on_progress, scratch)
 
     def read_property(self, graph: Graph, name: str) -> list[Any]:
         """Read the property `name` of a graph's nodes as it is stored, whatever its type.

@@ -4,6 +4,7 @@
 
     python -m tests.benchmarks.reading [--nodes 200000] [--relationships 2000000] [--pure] [--version 5.26]
     python -m tests.benchmarks.reading --before COMMIT
+    python -m tests.benchmarks.reading --scratch FOLDER [--cursors 1 2 3 4] [--features 50]
 
 Both ways end in the same `Graph`, which is checked. The transport alone is as many numbers, in lists as long,
 that the server makes up. ``--pure`` hides neo4j-rust-ext from the driver. The exit code is 1 if we are not 3
@@ -12,6 +13,11 @@ times as fast as the plain way. The graph is made first, which takes longer than
 ``--before`` reads the same graph, whose relationships are of two types, with the code of a commit as well, in
 processes that take turns. The exit code is 1 if ours reads fewer than .8 of its rows per second, or takes
 more than 1.25 times its memory.
+
+``--scratch`` reads it into files of a folder, by each number of cursors in turn, and into memory, in
+processes of their own: rows per second of each stage, and the peak of anonymous memory, which the system
+cannot take back as it can mapped files. The exit code is 1 if the bits differ. It is meant for large graphs,
+too: with ``--features 0``, a node has no list of numbers.
 """
 
 from __future__ import annotations
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from heat_neo4j.graph import Graph
 
 LABEL, TYPES, FEATURES = "BenchNode", ("BENCH_LINK", "BENCH_TIE"), 50
+SAMPLED = 0.02  # seconds
 ROOT = Path(__file__).resolve().parents[2]
 BAR = 3.0
 LEAST_RATE, MOST_MEMORY = 0.8, 1.25
@@ -47,7 +54,8 @@ TURNS = 3
 MAKE = (
     f"CREATE CONSTRAINT bench_node IF NOT EXISTS FOR (n:{LABEL}) REQUIRE n.key IS UNIQUE",
     f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{"
-    f" CREATE (:{LABEL} {{key: k, features: [i IN range(1, {FEATURES}) | sin(k * i)]}})"
+    f" CREATE (:{LABEL} {{key: k, features: CASE WHEN $features > 0 THEN"
+    " [i IN range(1, $features) | sin(k * i)] END})"
     " } IN TRANSACTIONS OF 10000 ROWS",
     *(
         f"UNWIND range(0, $nodes - 1) AS k CALL (k) {{ MATCH (a:{LABEL} {{key: k}})"
@@ -79,6 +87,46 @@ with Neo4jStore.connect(sys.argv[1], auth=(sys.argv[2], sys.stdin.read())) as st
     before, start = peak(), perf_counter()
     graph = store.read_graph(projection)
     print(perf_counter() - start, peak() - before)
+"""
+MEASURE = f"""
+import hashlib, sys, threading
+from time import perf_counter, sleep
+import numpy as np
+from heat_neo4j import Neo4jStore
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read import cursors
+
+def anonymous():
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024
+
+def sample():
+    while not over.wait({SAMPLED}):
+        peak[0] = max(peak[0], anonymous())
+
+uri, user, scratch, cursors.CURSORS, features = *sys.argv[1:4], *map(int, sys.argv[4:])
+projection = Projection(
+    ["{LABEL}"], {list(TYPES)}, weight="weight", attributes=["features"] if features else []
+)
+stages, peak, over = {{}}, [0], threading.Event()
+
+def watch(stage, done, total):
+    stages.setdefault(stage, [perf_counter()] * 2)[1] = perf_counter()
+
+with Neo4jStore.connect(uri, auth=(user, sys.stdin.read())) as store:
+    before, began = anonymous(), perf_counter()
+    sampling = threading.Thread(target=sample)
+    sampling.start()
+    graph = store.read_graph(projection, scratch=scratch or None, on_progress=watch)
+    seconds = perf_counter() - began
+    over.set()
+    sampling.join()
+digest = hashlib.sha256()
+w, directed = graph.adjacency, graph.relationships
+for part in (w.indptr, w.indices, w.data, directed.source, directed.target, graph.attributes):
+    if part is not None:
+        digest.update(np.ascontiguousarray(part).data)
+print(peak[0] - before, digest.hexdigest()[:8], seconds, *(end - begin for begin, end in stages.values()))
 """
 CLEAR = f"MATCH (n:{LABEL}) CALL (n) {{ DETACH DELETE n }} IN TRANSACTIONS OF 10000 ROWS"
 
@@ -134,11 +182,11 @@ def transport(driver: neo4j.Driver, what: str, total: int) -> float:
     return perf_counter() - begin
 
 
-def make(driver: neo4j.Driver, nodes: int, relationships: int) -> None:
+def make(driver: neo4j.Driver, nodes: int, relationships: int, features: int = FEATURES) -> None:
     """Make the graph."""
     with driver.session() as session:
         for statement in MAKE:
-            session.run(statement, nodes=nodes, degree=relationships // nodes).consume()
+            session.run(statement, nodes=nodes, degree=relationships // nodes, features=features).consume()
 
 
 def beside(commit: str, settings: tuple[str, str, str], rows: int) -> bool:
@@ -163,6 +211,36 @@ def beside(commit: str, settings: tuple[str, str, str], rows: int) -> bool:
     print(f"{old_seconds / seconds:.2f} of its rows/s (bar: {LEAST_RATE:g})")
     print(f"{kib / old_kib:.2f} times its memory, {kib / 1024:,.0f} MiB (bar: {MOST_MEMORY:g})")
     return bool(old_seconds / seconds >= LEAST_RATE and kib / old_kib <= MOST_MEMORY)
+
+
+def by_cursors(
+    folder: str, counts: list[int], settings: tuple[str, str, str], nodes: int, rels: int, features: int
+) -> bool:
+    """Print what each number of cursors takes, into files, and into memory; return whether all agree."""
+    uri, user, password = settings
+    ways = [(count, folder) for count in counts] + [(counts[-1], "")]
+    digests, found = set(), dict[tuple[int, str], list[list[float]]]()
+    for _ in range(TURNS):
+        for count, where in ways:
+            done = subprocess.run(
+                [sys.executable, "-c", MEASURE, uri, user, where, str(count), str(features)],
+                input=password,
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            octets, digest, *seconds = done.stdout.split()
+            digests.add(digest)
+            found.setdefault((count, where), []).append(list(map(float, (octets, *seconds))))
+    print(f"{'median of ' + str(TURNS):24}{'all s':>8}{'all':>12}{'nodes':>12}{'relationships':>15}", end="")
+    print(f"{'attributes':>12} rows/s{'peak MiB':>10}{'bytes/row':>11}")
+    for (count, where), measured in found.items():
+        peak, whole, *stages = np.median(measured, axis=0)
+        name = f"{count} cursors, {'files' if where else 'memory'}"
+        rates = [rows / spent for rows, spent in zip((nodes, rels, nodes), stages, strict=True)]
+        print(f"{name:24}{whole:8.1f}{(nodes + rels) / whole:12,.0f}{rates[0]:12,.0f}", end="")
+        print(f"{rates[1]:15,.0f}{rates[2]:12,.0f}{peak / 2**20:17,.0f}{peak / (nodes + rels):11.0f}")
+    return len(digests) == 1 and not os.listdir(folder)
 
 
 @contextmanager
@@ -229,6 +307,9 @@ def main() -> int:
     parser.add_argument("--pure", action="store_true")
     parser.add_argument("--version", default="5.26")
     parser.add_argument("--before", metavar="COMMIT")
+    parser.add_argument("--scratch", metavar="FOLDER")
+    parser.add_argument("--cursors", type=int, nargs="+", default=[1, 2, 3, 4])
+    parser.add_argument("--features", type=int, default=FEATURES, help="numbers of a node, with --scratch")
     options = parser.parse_args()
     if options.pure:
         sys.modules["neo4j._rust"] = None  # type: ignore[assignment]
@@ -245,6 +326,10 @@ def main() -> int:
                 make(driver, options.nodes, options.relationships)
                 rows = options.nodes + options.relationships
                 return int(not beside(options.before, settings, rows))
+            if options.scratch is not None:
+                sizes = options.nodes, options.relationships, options.features
+                make(driver, *sizes)
+                return int(not by_cursors(options.scratch, options.cursors, settings, *sizes))
             times = run(driver, options.nodes, options.relationships)
         finally:
             with driver.session() as session:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_neo4j._utils.scratch import IN_MEMORY
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.graph import Graph
@@ -22,12 +23,12 @@ COMBINE = {"sum": math.fsum, "min": min, "max": max, "count": len, "single": lam
 
 
 def read(projection, chunks):
-    table = RelationshipTable(projection, str)
+    table = RelationshipTable(projection, N, str, IN_MEMORY)
     for chunk in chunks:
         sources, targets, weights = map(list, zip(*chunk, strict=True)) if chunk else ([], [], [])
         places = np.array(sources, dtype=np.int64), np.array(targets, dtype=np.int64)
         table.add("T", *places, weights if projection.weight else None)
-    return table.matrix(np.arange(N), N), table.counts
+    return table.join(np.arange(N), N).adjacency, table.counts
 
 
 @settings(max_examples=300, deadline=None)
@@ -59,12 +60,11 @@ def test_any_order_gives_the_same_bits_and_what_the_slow_twin_gives(relationship
 
 
 def test_nodes_that_have_gone_take_their_relationships_along():
-    table = RelationshipTable(Projection(), str)
+    table = RelationshipTable(Projection(), 3, str, IN_MEMORY)
     table.add("T", np.array([0, 1, 2]), np.array([1, 2, 0]))
-    matrix = table.matrix(np.array([0, -1, 1]), 2)
-    assert matrix.toarray().tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    directed = table.directed(np.array([0, -1, 1]))
-    assert [ends.tolist() for ends in directed.of("T")] == [[1], [0]]
+    joined = table.join(np.array([0, -1, 1]), 2)
+    assert joined.adjacency.toarray().tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert [ends.tolist() for ends in joined.relationships.of("T")] == [[1], [0]]
 
 
 @settings(max_examples=100, deadline=None)
@@ -72,7 +72,7 @@ def test_nodes_that_have_gone_take_their_relationships_along():
     st.lists(st.tuples(st.integers(0, N - 1), st.integers(-1, N - 1), st.sampled_from("AB"))), st.randoms()
 )
 def test_types_and_directions_are_kept_whatever_the_chunks(relationships, draw):
-    table = RelationshipTable(Projection(), str)
+    table = RelationshipTable(Projection(), N, str, IN_MEMORY)
     shuffled = draw.sample(relationships, len(relationships))
     while shuffled:
         kind = shuffled[-1][2]
@@ -80,7 +80,7 @@ def test_types_and_directions_are_kept_whatever_the_chunks(relationships, draw):
         table.add(kind, *(np.array([each[end] for each in chunk], dtype=np.int64) for end in (0, 1)))
         for each in chunk:
             shuffled.remove(each)
-    directed = table.directed(np.arange(N))
+    directed = table.directed()
     found = {kind: list(zip(*map(np.ndarray.tolist, directed.of(kind)), strict=True)) for kind in "AB"}
     for kind in "AB":
         assert found[kind] == sorted({(u, v) for u, v, of in relationships if of == kind and -1 < v != u})

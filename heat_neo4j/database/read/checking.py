@@ -67,12 +67,10 @@ def check_projection(
     report = ProjectionReport(connection.server, projection, scope.problems, scope.predicted_types)
     if scope.problems:
         return report
-    on_progress("reading nodes", 0, 1)
     try:
-        nodes = NodeTable.read(connection, scope)
+        nodes = NodeTable.read(connection, scope, on_progress)
     except ProjectionError as error:
         return replace(report, problems=(str(error),))
-    on_progress("reading nodes", 1, 1)
     relationships = read_relationships(connection, scope, nodes, on_progress)
     properties = _PropertyCheck(projection, nodes)
     for positions, values in read_properties(connection, scope, nodes, on_progress):
@@ -88,7 +86,7 @@ def check_projection(
         report,
         problems=tuple(problems),
         nodes=nodes.size,
-        labels={label: int(mask.sum()) for label, mask in nodes.label_masks(np.arange(nodes.size)).items()},
+        labels={label: int(mask.sum()) for label, mask in nodes.label_masks().items()},
         types=count_by_type(connection, scope),
         patterns=_patterns(nodes, relationships),
         counts={**relationships.counts, **properties.counts},
@@ -103,7 +101,7 @@ class _PropertyCheck:
 
     def __init__(self, projection: Projection, nodes: NodeTable) -> None:
         self._rows = np.arange(nodes.size)
-        self._masks = nodes.label_masks(self._rows)
+        self._masks = nodes.label_masks()
         self._keys = projection.keys
         self._places = self._keys.places(self._masks, nodes.size)
         self._key_values: list[Any] = []  # of the nodes that are still there
@@ -218,10 +216,9 @@ def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Ite
 
 def _patterns(nodes: NodeTable, relationships: RelationshipTable) -> dict[str, int]:
     """Return the patterns of the relationships that count, each with how many pairs of nodes it joins."""
-    rows = np.arange(nodes.size)
     label_sets = [tuple(sorted(labels)) for labels in nodes.label_sets]
-    schema = relationships.directed(rows).schema(label_sets, nodes.label_codes.astype(np.int64))
-    carriers = {label: int(mask.sum()) for label, mask in nodes.label_masks(rows).items()}
+    schema = relationships.directed().schema(label_sets, nodes.label_codes.astype(np.int64))
+    carriers = {label: int(mask.sum()) for label, mask in nodes.label_masks().items()}
     return {str(pattern): count for pattern, count in observed_patterns(schema, carriers).items()}
 
 

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
+import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
+from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import NodeKeys
+from heat_neo4j.database.read.cursors import prefetch
+from heat_neo4j.database.read.element_ids import ElementIds
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
@@ -20,6 +25,9 @@ __all__ = ["NodeTable", "Positions", "id_prefix", "key_problems", "rows_by_key"]
 Positions = NDArray[np.int64]
 
 _NUMBERS_PER_BLOCK = 50_000
+# A number that is no node of the projection costs about a third of one that is.
+_NUMBERS_PER_NODE = 4
+_NODES_PER_SCAN = 1_000_000  # which are some 60 MB of the server's memory
 _ELEMENT_ID = re.compile(r"(\d+:[^:]*:)\d+")
 
 
@@ -34,49 +42,65 @@ class NodeTable:
     label_codes: NDArray[np.int32]  # (N,): which of them each node has
 
     @classmethod
-    def read(cls, connection: Connection, scope: Scope) -> Self:
-        """Read the nodes of `scope`; a ProjectionError if there are none."""
+    def read(
+        cls,
+        connection: Connection,
+        scope: Scope,
+        on_progress: Progress = no_progress,
+        scratch: Scratch = IN_MEMORY,
+    ) -> Self:
+        """Read the nodes of `scope`, range by range of their numbers; a ProjectionError if there are none."""
         prefix = id_prefix(connection, scope)
-        statement = load_statement("read/nodes", bound=scope.bound(), **scope.nodes())
-        parameters = scope.parameters(prefix=len(prefix), block=_NUMBERS_PER_BLOCK)
-        codes: dict[tuple[str, ...], int] = {}
+        ours = {"beginning": prefix, "prefix": len(prefix), "block": _NUMBERS_PER_BLOCK}
+        span = load_statement("read/node_span", **scope.nodes())
+        there = connection.read(span, scope.parameters(**ours), doing="reading nodes")[0]
+        if not there["nodes"]:
+            raise scope.nothing_matches()
+        name, step = _way(there["nodes"], there["last"] - there["first"] + 1)
+        statement = load_statement(name, bound=scope.bound(), **scope.nodes())
 
-        def collect(transaction: Transaction) -> list[Positions]:
-            codes.clear()
+        def fetch(first: int) -> list[neo4j.Record]:
+            last = min(first + step - 1, there["last"])
+            parameters = scope.parameters(first=first, last=last, **ours)
+            return connection.read(statement, parameters, doing="reading nodes")
+
+        codes: dict[tuple[str, ...], int] = {}
+        columns = [scratch.growing(dtype) for dtype in (np.int64, np.int64, np.int32)]
+        on_progress("reading nodes", 0, there["nodes"])
+        for _, records in prefetch(fetch, range(there["first"], there["last"] + 1, step)):
             blocks = []
-            for record in transaction.stream(statement, parameters):
+            for record in records:
                 code = codes.setdefault(tuple(record["labels"]), len(codes))
                 numbers = record["numbers"]
                 blocks.append(np.array([numbers, record["degrees"], [code] * len(numbers)], dtype=np.int64))
-            return blocks
-
-        blocks = connection.read_transaction(collect, doing="reading nodes")
-        if not blocks:
+            if blocks:
+                found = np.concatenate(blocks, axis=1)
+                order = np.argsort(found[0])
+                for column, values in zip(columns, found, strict=True):
+                    column.append(values[order])
+            on_progress("reading nodes", columns[0].size, max(there["nodes"], columns[0].size + 1))
+        if not columns[0].size:
             raise scope.nothing_matches()
-        numbers, degrees, label_codes = np.concatenate(blocks, axis=1)
-        order = np.argsort(numbers)
-        return cls(prefix, numbers[order], degrees[order], tuple(codes), label_codes[order].astype(np.int32))
+        on_progress("reading nodes", columns[0].size, columns[0].size)
+        numbers, degrees, label_codes = (column.finish() for column in columns)
+        return cls(prefix, numbers, degrees, tuple(codes), label_codes)
 
     @property
     def size(self) -> int:
         """Number of nodes N."""
         return int(self.numbers.size)
 
-    def element_ids(self, positions: Positions) -> list[str]:
-        """Return the element ids at `positions`."""
-        return [f"{self.prefix}{number}" for number in self.numbers[positions].tolist()]
-
-    def element_id(self, position: int) -> str:
-        """Return the element id at one position."""
-        return f"{self.prefix}{self.numbers[position]}"
+    def element_ids(self, positions: Positions | slice = slice(None)) -> ElementIds:
+        """Return the element ids at `positions`, or all."""
+        return ElementIds(self.prefix, self.numbers[positions])
 
     def positions_of(self, numbers: Positions) -> Positions:
         """Return the positions of nodes given by number, -1 for nodes that are not in the table."""
         places = np.minimum(np.searchsorted(self.numbers, numbers), self.size - 1)
         return np.where(self.numbers[places] == numbers, places, -1)
 
-    def label_masks(self, positions: Positions) -> dict[str, NDArray[np.bool_]]:
-        """Return, for every label met, which of the nodes at `positions` carry it."""
+    def label_masks(self, positions: Positions | slice = slice(None)) -> dict[str, NDArray[np.bool_]]:
+        """Return, for every label met, which of the nodes at `positions`, or of all, carry it."""
         codes = self.label_codes[positions]
         masks = {}
         for label in sorted({label for labels in self.label_sets for label in labels}):
@@ -94,6 +118,14 @@ class NodeTable:
             stop = min(max(stop, start + 1), start + most_nodes)
             yield positions[start:stop]
             start, read = stop, int(ends[stop - 1])
+
+
+def _way(nodes: int, numbers: int) -> tuple[str, int]:
+    """Return the statement that reads nodes spread over so many numbers, and the numbers to ask at once."""
+    if numbers <= _NUMBERS_PER_NODE * nodes:
+        return "read/nodes_by_id", _NUMBERS_PER_BLOCK
+    scans = -(-nodes // _NODES_PER_SCAN)
+    return "read/nodes", -(-numbers // scans)
 
 
 def rows_by_key(keys: NodeKeys, places: Positions, values: Sequence[Any]) -> Positions:

@@ -1,10 +1,9 @@
 """Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any
 
 import neo4j
 import neo4j.spatial
@@ -14,10 +13,12 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.attributes.table import AttributeTable
 from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.cursors import prefetch
 from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
 from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.database.read.scope import Scope
@@ -30,12 +31,8 @@ try:
 except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
-__all__ = ["plain_values", "prefetch", "read_graph", "read_properties", "read_property", "read_relationships"]
+__all__ = ["plain_values", "read_graph", "read_properties", "read_property", "read_relationships"]
 
-Request = TypeVar("Request")
-Answer = TypeVar("Answer")
-
-_AT_ONCE = 2
 # What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
 _NODES_PER_CHUNK = 10_000
 _RELATIONSHIPS_PER_CHUNK = 200_000
@@ -44,29 +41,6 @@ _FIRST_NODES = 256
 
 _SECOND, _DAY = 10**9, 86_400 * 10**9  # in nanoseconds
 _MONTH = 2_629_746 * _SECOND  # 30.436875 days, a twelfth of the mean Gregorian year
-
-
-def prefetch(
-    fetch: Callable[[Request], Answer], requests: Iterable[Request]
-) -> Iterator[tuple[Request, Answer]]:
-    """Yield each request with its answer, in order, while other threads fetch the next two.
-
-    Requests are taken at most three ahead of the answers that were yielded. What `fetch` raises comes in the
-    place of its answer.
-    """
-    waiting: deque[tuple[Request, Future[Answer]]] = deque()
-    pool = ThreadPoolExecutor(_AT_ONCE, "heat-read")
-    try:
-        for request in requests:
-            waiting.append((request, pool.submit(fetch, request)))
-            if len(waiting) > _AT_ONCE:
-                first, answer = waiting.popleft()
-                yield first, answer.result()
-        while waiting:
-            first, answer = waiting.popleft()
-            yield first, answer.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def plain_values(values: list[Any]) -> list[Any]:
@@ -119,6 +93,7 @@ def read_graph(
     projection: Projection,
     recipe: Sequence[Mapping[str, Any]] | None = None,
     on_progress: Progress = no_progress,
+    folder: str | Path | None = None,
 ) -> Graph:
     """Read what `projection` names into a `Graph`; see `Neo4jStore.read_graph`.
 
@@ -126,31 +101,36 @@ def read_graph(
     order in which the server returns anything. Nodes deleted before the end are left out and counted.
     """
     scope = Scope.resolve(connection, projection).require()
-    on_progress("reading nodes", 0, 1)
-    nodes = NodeTable.read(connection, scope)
-    on_progress("reading nodes", 1, 1)
-    relationships = read_relationships(connection, scope, nodes, on_progress)
-    relationships.check()
-    masks = nodes.label_masks(np.arange(nodes.size))
-    table = AttributeTable(
-        projection.all_attributes, nodes.size, max_categories=projection.max_categories, labels=masks
-    )
-    keys, places = projection.keys, projection.keys.places(masks, nodes.size)
-    key_values: NDArray[np.object_] = np.full(nodes.size, None, dtype=object)
-    present = np.zeros(nodes.size, dtype=np.bool_)
-    for positions, values in read_properties(connection, scope, nodes, on_progress):
-        present[positions] = True
-        table.add(positions, values)
-        key_values[positions] = keys.values(values, places[positions])
-    positions = np.flatnonzero(present)
-    if not positions.size:
-        raise ProjectionError("all nodes that matched were deleted while they were read: read again")
-    order = positions[rows_by_key(keys, places[positions], key_values[positions].tolist())]
-    row_of = np.full(nodes.size, -1, dtype=np.int64)
-    row_of[order] = np.arange(order.size)
-    table.check_present()
-    attributes = table.finish(order) if recipe is None else table.apply(recipe, order)
-    adjacency = relationships.matrix(row_of, order.size)
+    with Scratch(folder) as scratch:
+        nodes = NodeTable.read(connection, scope, on_progress, scratch)
+        relationships = read_relationships(connection, scope, nodes, on_progress, scratch)
+        relationships.check()
+        masks = nodes.label_masks()
+        table = AttributeTable(
+            projection.all_attributes,
+            nodes.size,
+            max_categories=projection.max_categories,
+            labels=masks,
+            scratch=scratch,
+        )
+        keys, places = projection.keys, projection.keys.places(masks, nodes.size)
+        key_values: NDArray[np.object_] = np.full(nodes.size if keys.by_label else 0, None, dtype=object)
+        present = np.zeros(nodes.size, dtype=np.bool_)
+        for positions, values in read_properties(connection, scope, nodes, on_progress):
+            present[positions] = True
+            table.add(positions, values)
+            if keys.by_label:
+                key_values[positions] = keys.values(values, places[positions])
+        order = np.flatnonzero(present)
+        if not order.size:
+            raise ProjectionError("all nodes that matched were deleted while they were read: read again")
+        if keys.by_label:
+            order = order[rows_by_key(keys, places[order], key_values[order].tolist())]
+        row_of = np.full(nodes.size, -1, dtype=np.int64)
+        row_of[order] = np.arange(order.size)
+        table.check_present()
+        attributes = table.finish(order) if recipe is None else table.apply(recipe, order)
+        joined = relationships.join(row_of, order.size)
     counts = {
         "nodes": order.size,
         "nodes_gone_while_reading": nodes.size - order.size,
@@ -161,20 +141,25 @@ def read_graph(
     if recipe is not None:
         counts["values_unknown_to_recipe"] = attributes.unknown
     return Graph(
-        adjacency,
+        joined.adjacency,
         attributes.matrix if projection.all_attributes else None,
-        node_ids=tuple(nodes.element_ids(order)),
+        node_ids=nodes.element_ids(order),
         labels=nodes.label_masks(order),
         attribute_names=attributes.names,
         provenance=Provenance(projection.to_dict(), counts, attributes.recipe),
-        edge_times=relationships.edge_times(row_of, order.size),
+        edge_times=joined.edge_times,
         times_are_dates=relationships.times_are_dates,
-        relationships=relationships.directed(row_of),
+        relationships=joined.relationships,
+        checked=joined.adjacency,
     )
 
 
 def read_relationships(
-    connection: Connection, scope: Scope, nodes: NodeTable, on_progress: Progress
+    connection: Connection,
+    scope: Scope,
+    nodes: NodeTable,
+    on_progress: Progress,
+    scratch: Scratch = IN_MEMORY,
 ) -> RelationshipTable:
     """Read every relationship that leaves `nodes`, once, from its source; weights and times are unchecked."""
     weight, time = scope.projection.weight, scope.projection.time
@@ -188,12 +173,12 @@ def read_relationships(
     else:
         name = "read/relationships"
     statement = load_statement(name, **scope.relationships())
-    table = RelationshipTable(scope.projection, nodes.element_id)
+    table = RelationshipTable(scope.projection, nodes.size, nodes.element_ids().__getitem__, scratch)
     read, most = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", read, most)
 
     def fetch(positions: Positions) -> list[neo4j.Record]:
-        parameters = scope.parameters(ids=nodes.element_ids(positions), **ours)
+        parameters = scope.parameters(ids=list(nodes.element_ids(positions)), **ours)
         return connection.read(statement, parameters, doing="reading relationships")
 
     for positions, records in prefetch(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
@@ -225,7 +210,7 @@ def read_properties(
     size = _FIRST_NODES if names else _NODES_PER_CHUNK
 
     def fetch(chunk: Positions) -> neo4j.Record:
-        parameters = {"heat_ids": nodes.element_ids(chunk), "heat_keys": names}
+        parameters = {"heat_ids": list(nodes.element_ids(chunk)), "heat_keys": names}
         return connection.read(statement, parameters, doing="reading attributes")[0]
 
     def chunks() -> Iterator[Positions]:

@@ -1,4 +1,4 @@
-"""Relationships on their way from lists of the server to a weighted adjacency matrix and times of edges."""
+"""Relationships on their way from lists of the server to records, checked and counted."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -6,33 +6,39 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
+from heat_neo4j._utils.scratch import Scratch
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.joining import Combine, Joined, WeightOverflowError, join, record_type
 from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.graph import Relationships, check_weights, earliest_times
+from heat_neo4j.graph import Relationships
 
 __all__ = ["RelationshipTable"]
 
 _EXAMPLE_CHARACTERS = 40
+_PIECE = 2**19  # records
 
 
 class RelationshipTable:
-    """Takes relationships chunk by chunk in any order; ends in arrays that depend on none of it.
+    """Takes relationships chunk by chunk in any order; ends, once, in arrays that depend on none of it.
 
     Nodes are named by position here (0 to N - 1, in the order of their element ids); `name_of` gives the
-    element id of one, for messages. A relationship takes 8 bytes, 8 more if they have weights, and 8 more if
-    they have times.
+    element id of one, for messages. A relationship takes 12 bytes of `scratch`, 8 more if they have weights,
+    and 8 more if they have times.
     """
 
-    def __init__(self, projection: Projection, name_of: Callable[[int], str]) -> None:
-        self._projection = projection
-        self._types: list[str] = []  # of each chunk
-        self._sources: list[NDArray[np.int32]] = []
-        self._targets: list[NDArray[np.int32]] = []
-        self._weights: list[NDArray[np.float64]] = []
-        self._times: list[NDArray[np.float64]] = []
+    def __init__(
+        self, projection: Projection, n_nodes: int, name_of: Callable[[int], str], scratch: Scratch
+    ) -> None:
+        self._projection, self._scratch = projection, scratch
+        self._weighted = projection.weight is not None or bool(projection.type_weights)
+        self._record = record_type(weighted=self._weighted, timed=projection.time is not None)
+        self._records = scratch.blocks(self._record)
+        self._types: dict[str, int] = {}  # their numbers
+        self._entries = np.zeros(n_nodes, dtype=np.int64)  # relationships that leave or reach each node
+        self.kept = 0
+        """How many relationships count: between two nodes of the projection, with a weight other than 0."""
         self._bad_weights = _Faults(name_of)
         self._bad_times = _Faults(name_of)
         self._time_kinds = Counter({"dates": 0, "numbers": 0})
@@ -62,27 +68,25 @@ class RelationshipTable:
         self.counts["relationships_to_outside"] += int(outside.sum())
         self.counts["relationships_to_itself"] += int(to_itself.sum())
         keep = ~(outside | to_itself)
+        numbers: NDArray[np.float64] | None = None
         if weights is not None:
             numbers = self._numbers(sources, targets, keep, weights)
             zero = keep & (numbers == 0)
             self.counts["relationships_of_zero_weight"] += int(zero.sum())
             keep &= ~zero
-            self._weights.append(numbers[keep])
-        elif self._projection.type_weights:
-            self._weights.append(np.ones(int(keep.sum())))
-        if self._projection.type_weights:
+        records = np.empty(int(keep.sum()), dtype=self._record)
+        records["source"], records["target"] = sources[keep], targets[keep]
+        records["kind"] = self._types.setdefault(kind, len(self._types))
+        if self._weighted:
+            factor = self._projection.type_weights.get(kind, 1.0)
             with np.errstate(over="ignore"):  # found when they are summed
-                self._weights[-1] *= self._projection.type_weights.get(kind, 1.0)
+                records["weight"] = factor if numbers is None else factor * numbers[keep]
         if times is not None:
-            self._times.append(self._as_times(sources, targets, keep, *times)[keep])
-        self._types.append(kind)
-        self._sources.append(sources[keep].astype(np.int32))
-        self._targets.append(targets[keep].astype(np.int32))
-
-    @property
-    def kept(self) -> int:
-        """How many relationships count: between two nodes of the projection, with a weight other than 0."""
-        return sum(chunk.size for chunk in self._sources)
+            records["time"] = self._as_times(sources, targets, keep, *times)[keep]
+        np.add.at(self._entries, records["source"], 1)
+        np.add.at(self._entries, records["target"], 1)
+        self._records.add(self.kept // _PIECE, records)
+        self.kept += records.size
 
     @property
     def times_are_dates(self) -> bool:
@@ -125,71 +129,56 @@ class RelationshipTable:
                 f"time {name!r} is on none of the {self.kept} relationships that match: {advice}"
             )
 
-    def matrix(self, row_of: Positions, n_rows: int) -> sparse.csr_array:
-        """Return the undirected matrix: parallel relationships aggregated, then both directions summed.
+    def join(self, row_of: Positions, n_rows: int) -> Joined:
+        """Return the undirected matrix, and times and directions: the records are gone after it.
 
-        They are summed for every pair, so that one more relationship changes the weight of no other pair; the
-        bits are the same for any order of the relationships. `row_of` has the row of each position, -1 for a
-        node that has gone, whose relationships are dropped. A ProjectionError if a weight is too small or too
-        large to be reckoned with.
+        Parallel relationships are aggregated, then both directions summed. They are summed for every pair, so
+        that one more relationship changes the weight of no other pair. `row_of` has the row of each position,
+        -1 for a node that has gone, whose relationships are dropped. A ProjectionError if a weight is too
+        small or too large to be reckoned with.
         """
-        weights = np.concatenate(self._weights) if self._weights else np.ones(self.kept)
-        rows, columns, weights = self._in_rows(row_of, weights)
-        pairs = rows * n_rows + columns
-        order = np.argsort(pairs)
-        pairs, weights = pairs[order], weights[order]
-        starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-        _sort_within(pairs, weights)
-        values = self._aggregate(weights, starts)
-        self.counts["relationships_parallel"] = pairs.size - starts.size
-        rows, columns = np.divmod(pairs[starts], n_rows)
-        directed = sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
-        undirected = sparse.csr_array(directed + directed.T)
+        weight = self._projection.weight
         try:
-            check_weights(undirected.data[undirected.data != 0])
+            joined = self._joined(row_of, n_rows, self._record, self._aggregate)
+        except WeightOverflowError as error:
+            what = "type_weights add" if weight is None else f"weight {weight!r} adds"
+            raise ProjectionError(f"{what} up to infinity: scale the weights down") from error
         except ValueError as error:
-            raise ProjectionError(f"weight {self._projection.weight!r} is not usable: {error}") from error
-        return undirected
+            raise ProjectionError(f"weight {weight!r} is not usable: {error}") from error
+        self.counts["relationships_parallel"] = joined.parallel
+        return joined
 
-    def directed(self, row_of: Positions) -> Relationships:
-        """Return which rows the relationships of each type lead from and to; `row_of` as for `matrix`."""
-        pairs = {}
-        for kind in set(self._types):
-            own = [place for place, of in enumerate(self._types) if of == kind]
-            source = row_of[_joined([self._sources[place] for place in own])]
-            target = row_of[_joined([self._targets[place] for place in own])]
-            there = (source >= 0) & (target >= 0)
-            pairs[kind] = source[there], target[there]
-        return Relationships.from_pairs(pairs)
+    def directed(self) -> Relationships:
+        """Return which positions the relationships of each type join, in place of `join`."""
+        n_nodes = self._entries.size
+        plain = record_type(weighted=False, timed=False)
+        return self._joined(np.arange(n_nodes), n_nodes, plain, self._aggregate).relationships
 
-    def edge_times(self, row_of: Positions, n_rows: int) -> NDArray[np.float64] | None:
-        """Return the earliest time of each edge, as `Graph.edge_times`; None without a time."""
-        if self._projection.time is None:
-            return None
-        times = np.concatenate(self._times) if self._times else np.empty(0)
-        return earliest_times(*self._in_rows(row_of, times), n_rows)
+    def _joined(self, row_of: Positions, n_rows: int, record: np.dtype[Any], combine: Combine) -> Joined:
+        there = row_of >= 0
+        entries = np.zeros(n_rows, dtype=np.int64)
+        entries[row_of[there]] = self._entries[there]
+        pieces = (self._in_rows(row_of, record, number) for number in range(self.kept // _PIECE + 1))
+        joined = join(pieces, record, entries, list(self._types), combine, self._scratch)
+        self._records.close()
+        return joined
 
-    def _in_rows(
-        self, row_of: Positions, values: NDArray[np.float64]
-    ) -> tuple[Positions, Positions, NDArray[np.float64]]:
-        """Return rows, columns and values of the relationships whose two nodes are still there."""
-        rows, columns = row_of[_joined(self._sources)], row_of[_joined(self._targets)]
-        if (rows < 0).any() or (columns < 0).any():
-            there = (rows >= 0) & (columns >= 0)
-            return rows[there], columns[there], values[there]
-        return rows, columns, values
+    def _in_rows(self, row_of: Positions, record: np.dtype[Any], number: int) -> NDArray[Any]:
+        """Return a piece of the records, with these fields, by rows, if both are still there."""
+        positions = self._records.take(number)
+        source, target = row_of[positions["source"]], row_of[positions["target"]]
+        there = (source >= 0) & (target >= 0)
+        rows = np.empty(int(there.sum()), record)
+        for name in record.names or ():
+            rows[name] = positions[name][there]
+        rows["source"], rows["target"] = source[there], target[there]
+        return rows
 
     def _aggregate(self, weights: NDArray[np.float64], starts: Positions) -> NDArray[np.float64]:
         if self._projection.aggregation == "single" or not starts.size:
             return np.ones(starts.size)
         combine = {"min": np.minimum, "max": np.maximum}.get(self._projection.aggregation, np.add)
-        with np.errstate(over="ignore"):
-            total = weights.sum()
-            values: NDArray[np.float64] = combine.reduceat(weights, starts)
-        if not np.isfinite(2 * total):
-            weight = self._projection.weight
-            what = "type_weights add" if weight is None else f"weight {weight!r} adds"
-            raise ProjectionError(f"{what} up to infinity: scale the weights down")
+        values: NDArray[np.float64] = combine.reduceat(weights, starts)
         return values
 
     def _numbers(
@@ -273,14 +262,3 @@ class _Faults:
     def __str__(self) -> str:
         counts = ", ".join(f"{count} {what}" for what, count in sorted(self._counts.items()))
         return f"{counts}, e.g. {self._example}"
-
-
-def _sort_within(pairs: Positions, weights: NDArray[np.float64]) -> None:
-    """Sort the weights of each run of equal pairs: a floating-point sum depends on the order of its terms."""
-    same = pairs[1:] == pairs[:-1]
-    parallel = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-    weights[parallel] = weights[parallel][np.lexsort((weights[parallel], pairs[parallel]))]
-
-
-def _joined(chunks: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int32)

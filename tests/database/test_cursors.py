@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from heat_neo4j.database.read.reader import prefetch
+from heat_neo4j.database.read.cursors import prefetch
 
 
 def test_answers_come_in_order_though_two_are_fetched_at_once():

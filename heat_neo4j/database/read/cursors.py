@@ -1,0 +1,36 @@
+"""Several cursors on the server: threads fetch answers, each in its own transaction, to be taken in order."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["CURSORS", "prefetch"]
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+CURSORS = 2
+
+
+def prefetch(
+    fetch: Callable[[Request], Answer], requests: Iterable[Request]
+) -> Iterator[tuple[Request, Answer]]:
+    """Yield each request with its answer, in order, while other threads fetch the next two.
+
+    Requests are taken at most three ahead of the answers that were yielded. What `fetch` raises comes in the
+    place of its answer.
+    """
+    waiting: deque[tuple[Request, Future[Answer]]] = deque()
+    pool = ThreadPoolExecutor(CURSORS, "heat-read")
+    try:
+        for request in requests:
+            waiting.append((request, pool.submit(fetch, request)))
+            if len(waiting) > CURSORS:
+                first, answer = waiting.popleft()
+                yield first, answer.result()
+        while waiting:
+            first, answer = waiting.popleft()
+            yield first, answer.result()
+    finally:
+        pool.shutdown(cancel_futures=True)

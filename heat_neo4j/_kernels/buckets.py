@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import MAX_DRAWS, has_pair, locate
-from heat_neo4j._kernels.random import advance, draw_slot, mix, stream
+from heat_neo4j._kernels.random import advance, draw_slot, mix, slot_of, stream
 from heat_neo4j._kernels.training import move_nodes, pull_segment
 
 __all__ = [
@@ -59,8 +59,9 @@ class Positions(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """The first draws for each of the P positions of a segment, each of shape (P, m + SPARE)."""
+    """The first draws for all positions of a segment, m + SPARE for each."""
 
+    bits: NDArray[np.uint64]  # the random numbers
     proposals: NDArray[np.int32]  # rows
     places: NDArray[np.int64]  # of the word of D that tells of the pair
     masks: NDArray[np.uint64]  # its bits there
@@ -221,23 +222,25 @@ def _draw(
     """
     at_source, at_begin, at_count, at_stride, all_contexts, all_times = positions
     names, first, exists, slots, list_of, listed_from, listed, listed_slots, words, row_words = nodes
-    proposals, places, masks, _ = draws
+    bits, proposals, places, masks, _ = draws
     n, n_words = names.shape[0], words.shape[0]
     drawn = n_negatives + SPARE
     for at in range(begin, end):
-        source = at_source[at]
-        if list_of[source] >= 0:
-            continue
-        base = first if source < first < n else 0
-        size = n - base if source < first else first
-        state, name = stream(key, at), names[source]
+        row, state = (at - begin) * drawn, stream(key, at)
         for i in range(drawn):
-            v = base + draw_slot(slots, base, size, advance(state, i + 1))
-            word, mask = locate(row_words, n_words, name, names[v])
-            prefetch(words, word)
-            proposals[at - begin, i] = v
-            places[at - begin, i] = word
-            masks[at - begin, i] = mask
+            bits[row + i] = mix(advance(state, i + 1))
+    for at in range(begin, end):
+        row, source = (at - begin) * drawn, at_source[at]
+        base = first if source < first < n else 0
+        size = np.uint64(n - base if source < first else first)
+        for i in range(row, row + drawn):
+            proposals[i] = base + slot_of(slots, base, size, bits[i])
+    for at in range(begin, end):
+        row, name = (at - begin) * drawn, names[at_source[at]]
+        for i in range(row, row + drawn):
+            places[i], masks[i] = locate(row_words, n_words, name, names[proposals[i]])
+    for i in range((end - begin) * drawn):
+        prefetch(words, places[i])
     used: Any = 0
     slot: Any = 0
     trained = skipped = np.int64(0)
@@ -266,13 +269,13 @@ def _draw(
             used = last
         base = first if source < first < n else 0
         size = n - base if source < first else first
-        row, name = at - begin, names[source]
+        row, name = (at - begin) * drawn, names[source]
         failed: Any = 0
         k: Any = 0
         while used < last:
             if k < drawn:
-                v = np.int64(proposals[row, k])
-                is_new = np.int64(words[places[row, k]] & masks[row, k] != masks[row, k])
+                v = np.int64(proposals[row + k])
+                is_new = np.int64(words[places[row + k]] & masks[row + k] != masks[row + k])
             else:
                 v = base + draw_slot(slots, base, size, advance(state, k + 1))
                 is_new = np.int64(not has_pair(words, row_words, name, names[v]))
@@ -300,7 +303,7 @@ def train_bucket(
     `points`, one row for each of `nodes`, are moved in place; `w` is a `Workspace` of one owner, and
     `draws` scratch.
     """
-    segments, in_segment = w.sources.shape[0], draws.proposals.shape[0]
+    segments, in_segment = w.source_points.shape[0], w.source_points.shape[1]
     per_batch = segments * in_segment
     n_batches = (n_positions + per_batch - 1) // per_batch
     scale = 0.5 / (sigma * sigma)

@@ -44,7 +44,7 @@ _HASH_BITS = np.uint64(0xFFFFFFFF)
 _U32 = np.uint64(32)
 _MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
 _MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
-_SHORT = 1e-3  # squared length of a step
+_SHORT = 0.03  # squared length of a step
 _S32 = np.int64(32)
 _LOW_32 = np.int64(0xFFFFFFFF)
 
@@ -340,9 +340,11 @@ def _move(
             damped += 1
         square = dot_rows(tangents, t, tangents, t) - 2.0 * tangents[t, time] * tangents[t, time]
         square = max(step * step * square, 0.0)
-        if square < _SHORT:  # nearly every step; the first term left out is below 1e-16
-            along[t] = 1.0 + square * (1 / 2 + square * (1 / 24 + square * (1 / 720)))
-            across[t] = step * (1.0 + square * (1 / 6 + square * (1 / 120 + square * (1 / 5040))))
+        if square < _SHORT:  # nearly every step; the first term left out is below 1e-17
+            even = 1 / 720 + square * (1 / 40320 + square * (1 / 3628800))
+            odd = 1 / 5040 + square * (1 / 362880 + square * (1 / 39916800))
+            along[t] = 1.0 + square * (1 / 2 + square * (1 / 24 + square * even))
+            across[t] = step * (1.0 + square * (1 / 6 + square * (1 / 120 + square * odd)))
         else:
             norm = np.sqrt(square)
             along[t] = cosh(norm)

@@ -34,9 +34,10 @@ __all__ = ["train_by_buckets", "usual_parts"]
 
 Array = NDArray[np.float64]
 
+_SMALL_BATCH, _LARGE_BATCH = 320, 1280
 _MANY_NODES, _FEWEST_PARTS, _PART_BYTES = 10_000, 16, 3 * 2**20
-_CONTEXTS = 6  # of a source, that share a set of negatives, at most
-_TIMES = 3  # equal pairs that are trained as one, at most
+_CONTEXTS = 8  # of a source, that share a set of negatives, at most
+_TIMES = 4  # equal pairs that are trained as one, at most
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
 _RATE = 1.7
 
@@ -254,14 +255,17 @@ class _Trainer:
     ) -> _Tally:
         """Move the points of a bucket; `progress` is the share of the training before it and after it."""
         schedule, time = self.schedule, self.table.columns - 1
-        segments, in_segment = batch_shape(schedule.batch_size, len(points), len(points))
+        rows = len(points)
+        batch_size = schedule.batch_size or max(_SMALL_BATCH, min(rows // 16, _LARGE_BATCH))
+        segments, in_segment = batch_shape(batch_size, rows, rows)
         m = schedule.n_negatives
         workspace = workspace_of(len(points), time, segments, in_segment, _CONTEXTS + m)
-        shape = in_segment, m + SPARE
+        n_draws = in_segment * (m + SPARE)
         draws = Draws(
-            proposals=np.empty(shape, dtype=np.int32),
-            places=np.empty(shape, dtype=np.int64),
-            masks=np.empty(shape, dtype=np.uint64),
+            bits=np.empty(n_draws, dtype=np.uint64),
+            proposals=np.empty(n_draws, dtype=np.int32),
+            places=np.empty(n_draws, dtype=np.int64),
+            masks=np.empty(n_draws, dtype=np.uint64),
             times=np.empty(in_segment * (_CONTEXTS + m)),
         )
         rate, last_rate = (_RATE * schedule.learning_rate * (1.0 - share) for share in progress)

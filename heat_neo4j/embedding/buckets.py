@@ -35,7 +35,8 @@ __all__ = ["train_by_buckets", "usual_parts"]
 Array = NDArray[np.float64]
 
 _SMALL_BATCH, _LARGE_BATCH = 320, 1280
-_MANY_NODES, _FEWEST_PARTS, _PART_BYTES = 10_000, 16, 3 * 2**20
+_MANY_NODES, _FEWEST_ROUNDS = 10_000, 5
+_FEWEST_PARTS, _PART_BYTES = 16, 3 * 2**20
 _CONTEXTS = 8  # of a source, that share a set of negatives, at most
 _TIMES = 4  # equal pairs that are trained as one, at most
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
@@ -122,12 +123,13 @@ class _Table:
         return points, mean, weight
 
 
-def usual_parts(n_nodes: int, n_components: int) -> int:
+def usual_parts(n_nodes: int, n_components: int, n_rounds: int) -> int:
     """Return V for a graph: 1 below 10,000 nodes, then 16, or more: a part has at most 3 MiB of points.
 
-    More parts share less: a source has fewer contexts in each, and needs negatives of its own there.
+    More parts share less: a source has fewer contexts in each, and needs negatives of its own there. Two
+    parts meet once in a round of walks: with less than five rounds that is too seldom, and V is 1.
     """
-    if n_nodes < _MANY_NODES:
+    if n_nodes < _MANY_NODES or n_rounds < _FEWEST_ROUNDS:
         return 1
     return max(_FEWEST_PARTS, 2 * ceil(8 * n_nodes * padded_width(n_components + 1) / (2 * _PART_BYTES)))
 

@@ -76,8 +76,8 @@ class HEAT(BaseEstimator):
         Passes over the walks.
     n_parts : int, optional
         Parts V that the nodes are shared out among, anew in each round of walks, for training by buckets,
-        at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, as many
-        as suit the number of nodes: see `usual_parts`.
+        at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, 1 below
+        10,000 nodes or five walks from each, then 16, and more on graphs of some 500,000 nodes and more.
     refine : bool, default True
         Whether trained points are moved a little towards their neighbours and to radii that follow the
         degree too; the paper does not. See `refinement`.
@@ -237,7 +237,8 @@ class HEAT(BaseEstimator):
         """Walk, collect pairs and train; return what is trained, and facts about it."""
         keys = make_keys(self.seed_)
         clock = _Clock()
-        n_parts = parts_of(graph.n_nodes, self.n_components, schedule.n_parts)
+        n_rounds = schedule.n_epochs * schedule.walks_per_node
+        n_parts = parts_of(graph.n_nodes, self.n_components, n_rounds, schedule.n_parts)
         if make_ready(on_progress, by_buckets=n_parts > 1):
             clock.stop("compile")
         similarity, dropped = None, 0.0

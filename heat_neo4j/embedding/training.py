@@ -33,9 +33,12 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
     return lift(2.0 * START_WIDTH * generator.random((n_nodes, n_components)) - START_WIDTH)
 
 
-def parts_of(n_nodes: int, n_components: int, n_parts: int | None) -> int:
-    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph."""
-    asked = usual_parts(n_nodes, n_components) if n_parts is None else n_parts
+def parts_of(n_nodes: int, n_components: int, n_rounds: int, n_parts: int | None) -> int:
+    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph.
+
+    `n_rounds` is the number of walks from each node, in all epochs.
+    """
+    asked = usual_parts(n_nodes, n_components, n_rounds) if n_parts is None else n_parts
     return max(min(asked, n_nodes // _LEAST_NODES), 1)
 
 
@@ -70,7 +73,8 @@ def train(
     began = perf_counter()
     border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
     n_nodes, columns = start.shape
-    n_parts = parts_of(n_nodes, columns - 1, schedule.n_parts)
+    n_rounds = schedule.n_epochs * schedule.walks_per_node
+    n_parts = parts_of(n_nodes, columns - 1, n_rounds, schedule.n_parts)
     attempt: Callable[..., Trained | None]
     if only is None and n_parts > 1:
         if occurrences is None:

@@ -96,9 +96,9 @@ class Rates:
     position: float = 270e-9  # a position of a walk that is trained
     candidate: float = 49e-9  # each of its contexts and negatives
     coordinate: float = 2.1e-9  # each coordinate of these
-    bucket_pair: float = 50e-9  # a pair that is trained by buckets, points being in a cache near by
-    bucket_negative: float = 6e-9  # each of its negatives, which several pairs share
-    bucket_coordinate: float = 2.5e-9  # each of its coordinates
+    bucket_pair: float = 85e-9  # a pair that is trained by buckets, points being in a cache near by
+    bucket_negative: float = 7e-9  # each of its negatives, which several pairs share
+    bucket_coordinate: float = 3e-9  # each of its coordinates
     walk_step: float = 145e-9  # a step of a walk while pairs are collected
     teleport: float = 300e-9  # what a step along attributes takes more
     teleport_value: float = 30e-9  # and for each attribute value of the node
@@ -187,7 +187,7 @@ class RunSize:
     @property
     def parts(self) -> int:
         """Parts of the nodes in which they are trained."""
-        return parts_of(self.nodes, self.n_components, self.n_parts)
+        return parts_of(self.nodes, self.n_components, self.n_epochs * self.walks_per_node, self.n_parts)
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:

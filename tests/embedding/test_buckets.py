@@ -358,12 +358,15 @@ def test_a_time_limit_ends_training_by_buckets_early_with_points_that_are_valid(
     assert result.losses[-1] < result.losses[0]
 
 
-def test_a_training_by_buckets_that_diverges_begins_anew_with_half_the_rate():
+def test_a_training_by_buckets_whose_points_get_too_far_out_begins_anew_with_half_the_rate(monkeypatch):
+    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHEST", 1.0)
+    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.5)
     options = {"n_parts": 4, "walks_per_node": 3, "walk_length": 20, "random_state": 0, "n_components": 3}
-    model = HEAT(**options, learning_rate=50.0).fit(toy(200))
+    model = HEAT(**options, learning_rate=0.1).fit(toy(200))
     halved = model.training_["learning_rate_halved"]
-    assert halved > 0
-    again = HEAT(**options, learning_rate=50.0 / 2**halved).fit(toy(200))
+    assert 0 < halved < 8
+    again = HEAT(**options, learning_rate=0.1 / 2**halved).fit(toy(200))
+    assert again.training_["learning_rate_halved"] == 0
     assert again.embedding_.tobytes() == model.embedding_.tobytes()
 
 

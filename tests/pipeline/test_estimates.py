@@ -170,9 +170,11 @@ def test_more_of_anything_takes_more_memory_and_time(more):
     assert greater.total_seconds > less.total_seconds
 
 
-def test_threads_share_the_training():
-    one, two = estimate(replace(SMALL, nodes=100_000, threads=1)), estimate(replace(SMALL, nodes=100_000))
-    assert one.seconds["train"] == pytest.approx((1 + RATES.second_thread) * two.seconds["train"], rel=0.01)
+@pytest.mark.parametrize(("n_parts", "second"), [(1, RATES.second_thread), (16, RATES.second_bucket)])
+def test_threads_share_the_training(n_parts, second):
+    size = replace(SMALL, nodes=100_000, n_parts=n_parts)
+    one, two = estimate(replace(size, threads=1)), estimate(size)
+    assert one.seconds["train"] == pytest.approx((1 + second) * two.seconds["train"], rel=0.01)
     assert one.seconds["write"] == two.seconds["write"]
 
 
@@ -197,8 +199,17 @@ def test_teleports_among_near_nodes_need_lists_and_no_table():
 
 def test_the_rates_are_used():
     slow = replace(RATES, candidate=20 * RATES.candidate)
-    big = replace(SMALL, nodes=50_000)
+    big = replace(SMALL, nodes=50_000, n_parts=1)
     assert estimate(big, slow).seconds["train"] > 5 * estimate(big).seconds["train"]
+
+
+def test_large_graphs_are_trained_in_parts_in_less_time_and_more_memory():
+    large = replace(SMALL, nodes=300_000, relationships=1_500_000)
+    by_batches = replace(large, n_parts=1)
+    assert (large.parts, by_batches.parts, SMALL.parts) == (16, 1, 1)
+    assert replace(large, walks_per_node=4).parts == 1
+    assert estimate(large).seconds["train"] < estimate(by_batches).seconds["train"]
+    assert estimate(large).memory["train"] > estimate(by_batches).memory["train"]
 
 
 def test_exclusion_is_exact_while_the_bits_fit():
@@ -214,7 +225,7 @@ def test_the_report_is_plain_data():
 
 
 def test_relationships_of_a_dense_graph_are_far_away_in_memory():
-    dense = replace(SMALL, nodes=10_000, relationships=1_800_000)
+    dense = replace(SMALL, nodes=10_000, relationships=1_800_000, n_parts=1)
     few = replace(dense, relationships=50_000)
     assert estimate(dense).seconds["train"] > 1.2 * estimate(few).seconds["train"]
     assert estimate(replace(few, relationships=100_000)).seconds["train"] == estimate(few).seconds["train"]

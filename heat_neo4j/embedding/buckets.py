@@ -152,47 +152,35 @@ def train_by_buckets(
 
     A bucket counts as one batch where it is of one part, and as two where it is of two.
     """
-    n, hubs = len(start), hubs_of(occurrences, n_parts)
     turns = tournament(n_parts)
     n_rounds = schedule.n_epochs * schedule.walks_per_node
     pace = Pace(n_rounds * n_parts**2, time_limit)
-    weights = slot_weights(negatives.slots)
+    hubs = hubs_of(occurrences, n_parts)
     table: _Table | None = None
     losses: list[float] = []
     total = np.zeros(3, dtype=np.int64)
     for number in range(n_rounds):
         if pace.over:
             break
-        seed = np.random.SeedSequence([int(keys.negatives), number])
-        round_key, hub_key = seed.generate_state(2, np.uint64)
-        generator = np.random.Generator(np.random.PCG64(seed))
-        parts = make_parts(n, hubs, n_parts, generator)
+        round_ = _draw_round(number, hubs, n_parts, walks, negatives, schedule, keys, team)
         if table is None:
-            table = _Table(start, parts)
+            table = _Table(start, round_.parts)
         else:
-            table.reorder(parts)
-        indices = number % schedule.walks_per_node * n + generator.permutation(n)
-        draw = partial(draw_pairs, walks, window_size=schedule.window_size, parts=parts, key=hub_key)
-        drawn = [team.submit(draw, indices[at : at + WALKS_PER_BLOCK]) for at in range(0, n, WALKS_PER_BLOCK)]
-        round_ = _Round(
-            number=number,
-            parts=parts,
-            key=int(round_key),
-            exists=negatives.exists[parts.nodes],
-            slots=_slots_by_part(weights, parts),
-            lists=_lists_by_part(negatives, parts),
-            blocks=[block.result() for block in drawn],
-        )
-        trainer = _Trainer(schedule, negatives, table, n_rounds * n_parts, latest, pace)
+            table.reorder(round_.parts)
+        trainer = _Trainer(round_, schedule, negatives, table, n_rounds * n_parts, latest, pace)
         tallies: dict[int, _Tally] = {}
-        for bucket, tally in play(turns, partial(team.submit, trainer.train, round_), team.n_threads):
+        for bucket, tally in play(turns, partial(team.submit, trainer.train), team.n_threads):
+            if tally is None:  # no time was left
+                continue
             if tally.diverged:
                 return None
             tallies[bucket.number(n_parts)] = tally
+            pace.advance(len({bucket.first, bucket.second}))
             on_batch(pace.done, pace.total)
         counts = np.array([tallies[key][1:4] for key in sorted(tallies)], dtype=np.int64).sum(axis=0)
         total += counts
         losses.append(sum(tallies[key].loss for key in sorted(tallies)) / max(int(counts[0]), 1))
+        del round_, trainer  # its pairs would be there beside those of the next
     assert table is not None  # there is a round
     if pace.done < pace.total:
         table.average(slice(None))
@@ -208,10 +196,41 @@ def train_by_buckets(
     )
 
 
+def _draw_round(
+    number: int,
+    hubs: NDArray[np.int32],
+    n_parts: int,
+    walks: Walks,
+    negatives: Negatives,
+    schedule: Schedule,
+    keys: Keys,
+    team: WorkerThreads,
+) -> _Round:
+    """Share the nodes out among parts, and draw the walks of a round and sort their pairs."""
+    n = walks.n_nodes
+    seed = np.random.SeedSequence([int(keys.negatives), number])
+    round_key, hub_key = seed.generate_state(2, np.uint64)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    parts = make_parts(n, hubs, n_parts, generator)
+    indices = number % schedule.walks_per_node * n + generator.permutation(n)
+    draw = partial(draw_pairs, walks, window_size=schedule.window_size, parts=parts, key=hub_key)
+    drawn = [team.submit(draw, indices[at : at + WALKS_PER_BLOCK]) for at in range(0, n, WALKS_PER_BLOCK)]
+    return _Round(
+        number=number,
+        parts=parts,
+        key=int(round_key),
+        exists=negatives.exists[parts.nodes],
+        slots=_slots_by_part(slot_weights(negatives.slots), parts),
+        lists=_lists_by_part(negatives, parts),
+        blocks=[block.result() for block in drawn],
+    )
+
+
 @dataclass(frozen=True)
 class _Trainer:
-    """Trains buckets."""
+    """Trains the buckets of a round."""
 
+    round: _Round
     schedule: Schedule
     negatives: Negatives
     table: _Table
@@ -219,10 +238,11 @@ class _Trainer:
     latest: float  # time coordinate that a point may have
     pace: Pace
 
-    def train(self, round_: _Round, bucket: Bucket) -> _Tally:
-        """Train one bucket on the calling thread, if there is time left."""
+    def train(self, bucket: Bucket) -> _Tally | None:
+        """Train one bucket on the calling thread; return None if there is no time left."""
         if self.pace.over:
-            return _Tally(0.0, 0, 0, 0, diverged=False)
+            return None
+        round_ = self.round
         rows = round_.parts.bucket(bucket)
         nodes = _bucket_nodes(round_, bucket, rows, self.negatives)
         seed = np.random.SeedSequence([round_.key, bucket.number(round_.parts.n_parts)])
@@ -243,7 +263,6 @@ class _Trainer:
             at += part.stop - part.start
             if late:
                 self.table.average(part)
-        self.pace.advance(len(rows))
         return tally
 
     def _run(
@@ -272,19 +291,9 @@ class _Trainer:
         )
         rate, last_rate = (_RATE * schedule.learning_rate * (1.0 - share) for share in progress)
         train_bucket(
-            points,
-            time,
-            nodes,
-            positions,
-            n_positions,
-            workspace,
-            draws,
-            rate,
-            last_rate,
-            m,
-            schedule.sigma,
+            points, time, nodes, positions, n_positions, workspace, draws, rate, last_rate, m, schedule.sigma,
             key,
-        )
+        )  # fmt: skip
         pairs, skipped = workspace.tallies.sum(axis=0)
         return _Tally(
             loss=float(workspace.losses.sum()),

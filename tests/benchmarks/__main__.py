@@ -34,7 +34,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "threads": ("Threads alone, beside busy processes and under a quota", ((),)),
     "buckets": (
         "Training by buckets: AUROC over the parts, and threads",
-        ((), ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "2")),
+        ((), ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "5")),
     ),
     "batch_size": ("The size of a batch", ((),)),
     "compiling": ("The first run on a machine compiles", ((),)),

@@ -4,8 +4,8 @@
 
     python -m tests.benchmarks.buckets [--graphs cora_ml citeseer ppi 100000] [--parts 1 2 4 8 16 64]
                                        [--seeds 0 1 2 3 4] [--walks-per-node 10]
-    python -m tests.benchmarks.buckets --before COMMIT [--graphs 1000000] [--walks-per-node 1]
-    python -m tests.benchmarks.buckets --threads 1 2 [--graphs 100000] [--walks-per-node 2]
+    python -m tests.benchmarks.buckets --before COMMIT [--graphs 1000000] [--walks-per-node 5]
+    python -m tests.benchmarks.buckets --threads 1 2 [--graphs 100000] [--walks-per-node 5]
 
 A number is a random hyperbolic graph of so many nodes, "classes" the class graph of Neo4j's jars. A share of
 the edges, .15, or .05 of the hyperbolic ones, is held out. Parts have 500 nodes at least; 1 is training by

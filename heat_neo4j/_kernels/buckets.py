@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.intrinsics import prefetch
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.pairs import MAX_DRAWS, has_pair, locate
-from heat_neo4j._kernels.random import advance, draw_slot, mix, slot_of, stream
+from heat_neo4j._kernels.random import advance, draw_slot, mix, stream
 from heat_neo4j._kernels.training import move_nodes, pull_segment
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "BucketNodes",
     "Draws",
     "Positions",
+    "bucket_number",
     "count_pairs",
     "group_pairs",
     "place_pairs",
@@ -61,7 +62,6 @@ class Positions(NamedTuple):
 class Draws(NamedTuple):
     """The first draws for all positions of a segment, m + SPARE for each."""
 
-    bits: NDArray[np.uint64]  # the random numbers
     proposals: NDArray[np.int32]  # rows
     places: NDArray[np.int64]  # of the word of D that tells of the pair
     masks: NDArray[np.uint64]  # its bits there
@@ -69,8 +69,8 @@ class Draws(NamedTuple):
 
 
 @njit(cache=True, inline="always")
-def _bucket_of(first: Any, second: Any, n_parts: Any) -> Any:
-    """Return the number of the bucket of parts first <= second."""
+def bucket_number(first: Any, second: Any, n_parts: Any) -> Any:
+    """Return which of the V (V + 1) / 2 buckets that of parts first <= second is."""
     return ((first * (2 * n_parts - 1 - first)) >> 1) + second
 
 
@@ -110,7 +110,7 @@ def count_pairs(
                 other = addresses[i, b]
                 if not _are_one(one, other, place, n_hubs):
                     part_of_other = np.int64(other >> bits)
-                    bucket = _bucket_of(
+                    bucket = bucket_number(
                         min(part_of_one, part_of_other), max(part_of_one, part_of_other), n_parts
                     )
                     begins[bucket + 1] += 1
@@ -140,7 +140,7 @@ def place_pairs(
                 swapped = (other >> bits) < (one >> bits)
                 low = other if swapped else one
                 high = one if swapped else other
-                bucket = _bucket_of(np.int64(low >> bits), np.int64(high >> bits), n_parts)
+                bucket = bucket_number(np.int64(low >> bits), np.int64(high >> bits), n_parts)
                 at = ends[bucket]
                 pairs[at] = (np.uint64(low & place) << np.uint64(place_bits)) | np.uint64(high & place)
                 ends[bucket] = at + 1
@@ -222,25 +222,18 @@ def _draw(
     """
     at_source, at_begin, at_count, at_stride, all_contexts, all_times = positions
     names, first, exists, slots, list_of, listed_from, listed, listed_slots, words, row_words = nodes
-    bits, proposals, places, masks, _ = draws
+    proposals, places, masks, _ = draws
     n, n_words = names.shape[0], words.shape[0]
     drawn = n_negatives + SPARE
     for at in range(begin, end):
-        row, state = (at - begin) * drawn, stream(key, at)
-        for i in range(drawn):
-            bits[row + i] = mix(advance(state, i + 1))
-    for at in range(begin, end):
-        row, source = (at - begin) * drawn, at_source[at]
+        source, row, state = at_source[at], (at - begin) * drawn, stream(key, at)
         base = first if source < first < n else 0
-        size = np.uint64(n - base if source < first else first)
-        for i in range(row, row + drawn):
-            proposals[i] = base + slot_of(slots, base, size, bits[i])
-    for at in range(begin, end):
-        row, name = (at - begin) * drawn, names[at_source[at]]
-        for i in range(row, row + drawn):
-            places[i], masks[i] = locate(row_words, n_words, name, names[proposals[i]])
-    for i in range((end - begin) * drawn):
-        prefetch(words, places[i])
+        size = n - base if source < first else first
+        for i in range(drawn):
+            v = base + draw_slot(slots, base, size, advance(state, i + 1))
+            proposals[row + i] = v
+            places[row + i], masks[row + i] = locate(row_words, n_words, names[source], names[v])
+            prefetch(words, places[row + i])
     used: Any = 0
     slot: Any = 0
     trained = skipped = np.int64(0)

@@ -18,7 +18,6 @@ __all__ = [
     "draw_slot",
     "first_above",
     "mix",
-    "slot_of",
     "slot_weights",
     "step",
     "stream",
@@ -96,13 +95,8 @@ def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
     A slot packs its threshold, a multiple of 2**-32 (high half), and the position to take instead (low half):
     one random number and one look at memory make a draw (Walker 1977).
     """
-    return slot_of(slots, first, np.uint64(size), mix(state))
-
-
-@njit(cache=True, inline="always")
-def slot_of(slots: Any, first: int, size: np.uint64, bits: np.uint64) -> Any:
-    """Return the position that a random number of 64 bits draws, as `draw_slot` does."""
-    position = ((bits >> _S32) * size) >> _S32
+    bits = mix(state)
+    position = ((bits >> _S32) * np.uint64(size)) >> _S32
     slot = slots[first + np.int64(position)]
     alias = slot & _LOW_32
     keep = np.uint64((bits & _LOW_32) < (slot >> _S32))

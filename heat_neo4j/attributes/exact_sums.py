@@ -1,4 +1,4 @@
-"""Sums of columns without rounding errors, in parts of their rows: `math.fsum` wants a column at once."""
+"""Sums of columns without rounding errors, part by part: `math.fsum` would read anew for each column."""
 
 from collections.abc import Iterable
 

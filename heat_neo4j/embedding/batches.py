@@ -16,7 +16,7 @@ from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks
 
 __all__ = ["batch_shape", "from_a_line", "make_workspace", "train_by_batches", "workspace_of"]
 
-_SMALL_BATCH, _LARGE_BATCH, _NODES_PER_POSITION = 320, 1280, 96
+_SMALL_BATCH, _LARGE_BATCH = 320, 1280
 _SEGMENT = 10  # source positions that one walk gives to a batch
 _OWNERS = 16  # among which several threads share the nodes out
 _LINE = 64  # bytes of a cache line
@@ -24,15 +24,17 @@ _LINE = 64  # bytes of a cache line
 _BATCHES_PER_CALL, _POSITIONS_PER_CALL = 128, 128 * 320
 
 
-def batch_shape(batch_size: int | None, longest: int, n_nodes: int) -> tuple[int, int]:
+def batch_shape(
+    batch_size: int | None, longest: int, n_nodes: int, nodes_per_position: int = 96
+) -> tuple[int, int]:
     """Return (segments in a batch, source positions in a segment, no more than `longest`).
 
-    When None, a batch has 320 positions, and on large graphs N / 96, up to 1,280, so that threads meet less
-    often: `python -m tests.benchmarks.batch_size` shows what that costs. On a small graph it is below N / 8:
-    the sum of many pairs per node from frozen coordinates would overshoot.
+    When None, a batch has 320 positions, and on large graphs one for so many nodes, up to 1,280, so that
+    threads meet less often: `python -m tests.benchmarks.batch_size` shows what that costs. On a small graph
+    it is below N / 8: the sum of many pairs per node from frozen coordinates would overshoot.
     """
     if batch_size is None:
-        batch_size = max(_SMALL_BATCH, min(n_nodes // _NODES_PER_POSITION, _LARGE_BATCH))
+        batch_size = max(_SMALL_BATCH, min(n_nodes // nodes_per_position, _LARGE_BATCH))
     positions = max(1, min(batch_size, n_nodes // 8))
     in_segment = min(positions, longest, _SEGMENT)
     return positions // in_segment, in_segment

@@ -34,9 +34,9 @@ __all__ = ["train_by_buckets", "usual_parts"]
 
 Array = NDArray[np.float64]
 
-_SMALL_BATCH, _LARGE_BATCH = 320, 1280
 _MANY_NODES, _FEWEST_ROUNDS = 10_000, 5
 _FEWEST_PARTS, _PART_BYTES = 16, 3 * 2**20
+_NODES_PER_POSITION = 16  # of a batch
 _CONTEXTS = 8  # of a source, that share a set of negatives, at most
 _TIMES = 4  # equal pairs that are trained as one, at most
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
@@ -77,18 +77,14 @@ class _Tally(NamedTuple):
 class _Table:
     """The points of all nodes and their late means; while a round is trained, by the rows of its parts."""
 
-    def __init__(self, start: NDArray[np.float64], parts: Parts) -> None:
+    def __init__(self, start: Array) -> None:
         n, self.columns = start.shape
-        points = np.zeros((n, padded_width(self.columns)))
-        points[:, : self.columns] = start
-        self._spread(parts, points, np.zeros((n, self.columns)), np.zeros(n))
-
-    def _spread(self, parts: Parts, points: Array, mean: Array, weight: Array) -> None:
-        self.points, self.mean = points[parts.nodes], mean[parts.nodes]
-        self.weight = weight[parts.nodes]  # of the mean, as `add_to_centroid` has it
-        for start in parts.starts[1:-1]:
-            self.weight[start : start + parts.n_hubs] = 0.0  # the mean of a hub is in its first copy
-        self._parts = parts
+        self.points = np.zeros((n, padded_width(self.columns)))
+        self.points[:, : self.columns] = start
+        self.mean = np.zeros((n, self.columns))
+        self.weight = np.zeros(n)  # of the mean, as `add_to_centroid` has it
+        nodes = np.arange(n, dtype=np.int32)
+        self._parts = Parts(nodes, np.array([0, n]), nodes.astype(np.uint32), n.bit_length(), 0)
 
     def average(self, rows: slice) -> None:
         """Take the points of some rows into their means."""
@@ -97,7 +93,11 @@ class _Table:
 
     def reorder(self, parts: Parts) -> None:
         """Bring all rows into the order of new parts; the copies of a hub go on from their centroid."""
-        self._spread(parts, *self._by_node())
+        points, mean, weight = self._by_node()
+        self.points, self.mean, self.weight = points[parts.nodes], mean[parts.nodes], weight[parts.nodes]
+        for start in parts.starts[1:-1]:
+            self.weight[start : start + parts.n_hubs] = 0.0  # the mean of a hub is in its first copy
+        self._parts = parts
 
     def means(self) -> Array:
         """Return the means by node."""
@@ -152,24 +152,28 @@ def train_by_buckets(
 
     A bucket counts as one batch where it is of one part, and as two where it is of two.
     """
-    turns = tournament(n_parts)
-    n_rounds = schedule.n_epochs * schedule.walks_per_node
-    pace = Pace(n_rounds * n_parts**2, time_limit)
-    hubs = hubs_of(occurrences, n_parts)
-    table: _Table | None = None
+    trainer = _Trainer(
+        walks=walks,
+        negatives=negatives,
+        weights=slot_weights(negatives.slots),
+        hubs=hubs_of(occurrences, n_parts),
+        schedule=schedule,
+        key=int(keys.negatives),
+        n_parts=n_parts,
+        latest=latest,
+        pace=Pace(schedule.n_epochs * schedule.walks_per_node * n_parts**2, time_limit),
+        table=_Table(start),
+    )
+    pace, table, turns = trainer.pace, trainer.table, tournament(n_parts)
     losses: list[float] = []
     total = np.zeros(3, dtype=np.int64)
-    for number in range(n_rounds):
+    for number in range(trainer.n_rounds):
         if pace.over:
             break
-        round_ = _draw_round(number, hubs, n_parts, walks, negatives, schedule, keys, team)
-        if table is None:
-            table = _Table(start, round_.parts)
-        else:
-            table.reorder(round_.parts)
-        trainer = _Trainer(round_, schedule, negatives, table, n_rounds * n_parts, latest, pace)
+        round_ = trainer.draw(number, team)
+        table.reorder(round_.parts)
         tallies: dict[int, _Tally] = {}
-        for bucket, tally in play(turns, partial(team.submit, trainer.train), team.n_threads):
+        for bucket, tally in play(turns, partial(team.submit, trainer.train, round_), team.n_threads):
             if tally is None:  # no time was left
                 continue
             if tally.diverged:
@@ -180,8 +184,7 @@ def train_by_buckets(
         counts = np.array([tallies[key][1:4] for key in sorted(tallies)], dtype=np.int64).sum(axis=0)
         total += counts
         losses.append(sum(tallies[key].loss for key in sorted(tallies)) / max(int(counts[0]), 1))
-        del round_, trainer  # its pairs would be there beside those of the next
-    assert table is not None  # there is a round
+        del round_  # its pairs would be there beside those of the next
     if pace.done < pace.total:
         table.average(slice(None))
         on_batch(pace.total, pace.total)  # nothing more will come
@@ -196,60 +199,61 @@ def train_by_buckets(
     )
 
 
-def _draw_round(
-    number: int,
-    hubs: NDArray[np.int32],
-    n_parts: int,
-    walks: Walks,
-    negatives: Negatives,
-    schedule: Schedule,
-    keys: Keys,
-    team: WorkerThreads,
-) -> _Round:
-    """Share the nodes out among parts, and draw the walks of a round and sort their pairs."""
-    n = walks.n_nodes
-    seed = np.random.SeedSequence([int(keys.negatives), number])
-    round_key, hub_key = seed.generate_state(2, np.uint64)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    parts = make_parts(n, hubs, n_parts, generator)
-    indices = number % schedule.walks_per_node * n + generator.permutation(n)
-    draw = partial(draw_pairs, walks, window_size=schedule.window_size, parts=parts, key=hub_key)
-    drawn = [team.submit(draw, indices[at : at + WALKS_PER_BLOCK]) for at in range(0, n, WALKS_PER_BLOCK)]
-    return _Round(
-        number=number,
-        parts=parts,
-        key=int(round_key),
-        exists=negatives.exists[parts.nodes],
-        slots=_slots_by_part(slot_weights(negatives.slots), parts),
-        lists=_lists_by_part(negatives, parts),
-        blocks=[block.result() for block in drawn],
-    )
-
-
 @dataclass(frozen=True)
 class _Trainer:
-    """Trains the buckets of a round."""
+    """Draws the rounds and trains their buckets."""
 
-    round: _Round
-    schedule: Schedule
+    walks: Walks
     negatives: Negatives
-    table: _Table
-    n_turns: int  # of all rounds
+    weights: Array  # (N,): by which negatives are drawn
+    hubs: NDArray[np.int32]
+    schedule: Schedule
+    key: int
+    n_parts: int
     latest: float  # time coordinate that a point may have
     pace: Pace
+    table: _Table
 
-    def train(self, bucket: Bucket) -> _Tally | None:
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of all epochs."""
+        return self.schedule.n_epochs * self.schedule.walks_per_node
+
+    def draw(self, number: int, team: WorkerThreads) -> _Round:
+        """Share the nodes out among parts, draw the walks of a round, and sort their pairs."""
+        n, negatives = self.walks.n_nodes, self.negatives
+        seed = np.random.SeedSequence([self.key, number])
+        round_key, hub_key = seed.generate_state(2, np.uint64)
+        generator = np.random.Generator(np.random.PCG64(seed))
+        parts = make_parts(n, self.hubs, self.n_parts, generator)
+        indices = number % self.schedule.walks_per_node * n + generator.permutation(n)
+        draw = partial(
+            draw_pairs, self.walks, window_size=self.schedule.window_size, parts=parts, key=hub_key
+        )
+        blocks = [
+            team.submit(draw, indices[at : at + WALKS_PER_BLOCK]) for at in range(0, n, WALKS_PER_BLOCK)
+        ]
+        return _Round(
+            number=number,
+            parts=parts,
+            key=int(round_key),
+            exists=negatives.exists[parts.nodes],
+            slots=_slots_by_part(self.weights, parts),
+            lists=_lists_by_part(negatives, parts),
+            blocks=[block.result() for block in blocks],
+        )
+
+    def train(self, round_: _Round, bucket: Bucket) -> _Tally | None:
         """Train one bucket on the calling thread; return None if there is no time left."""
         if self.pace.over:
             return None
-        round_ = self.round
         rows = round_.parts.bucket(bucket)
         nodes = _bucket_nodes(round_, bucket, rows, self.negatives)
-        seed = np.random.SeedSequence([round_.key, bucket.number(round_.parts.n_parts)])
+        seed = np.random.SeedSequence([round_.key, bucket.number(self.n_parts)])
         order_key, negatives_key = seed.generate_state(2, np.uint64)
         positions, n_positions = _positions(round_, bucket, nodes, order_key)
-        turn = round_.number * round_.parts.n_parts + bucket.turn
-        begin, end = turn / self.n_turns, (turn + 1) / self.n_turns
+        turn, n_turns = round_.number * self.n_parts + bucket.turn, self.n_rounds * self.n_parts
+        begin, end = turn / n_turns, (turn + 1) / n_turns
         if self.pace.hurried:
             begin, end = max(begin, self.pace.share), max(end, self.pace.share)
         points = np.concatenate([self.table.points[part] for part in rows])
@@ -276,14 +280,11 @@ class _Trainer:
     ) -> _Tally:
         """Move the points of a bucket; `progress` is the share of the training before it and after it."""
         schedule, time = self.schedule, self.table.columns - 1
-        rows = len(points)
-        batch_size = schedule.batch_size or max(_SMALL_BATCH, min(rows // 16, _LARGE_BATCH))
-        segments, in_segment = batch_shape(batch_size, rows, rows)
-        m = schedule.n_negatives
-        workspace = workspace_of(len(points), time, segments, in_segment, _CONTEXTS + m)
+        rows, m = len(points), schedule.n_negatives
+        segments, in_segment = batch_shape(schedule.batch_size, rows, rows, _NODES_PER_POSITION)
+        workspace = workspace_of(rows, time, segments, in_segment, _CONTEXTS + m)
         n_draws = in_segment * (m + SPARE)
         draws = Draws(
-            bits=np.empty(n_draws, dtype=np.uint64),
             proposals=np.empty(n_draws, dtype=np.int32),
             places=np.empty(n_draws, dtype=np.int64),
             masks=np.empty(n_draws, dtype=np.uint64),

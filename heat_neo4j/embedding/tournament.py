@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import NamedTuple, TypeVar
 
+from heat_neo4j._kernels.buckets import bucket_number
+
 __all__ = ["Bucket", "play", "tournament"]
 
 Result = TypeVar("Result")
@@ -23,7 +25,7 @@ class Bucket(NamedTuple):
 
     def number(self, n_parts: int) -> int:
         """Return which of the V (V + 1) / 2 buckets it is, by its parts."""
-        return self.first * (2 * n_parts - 1 - self.first) // 2 + self.second
+        return int(bucket_number(self.first, self.second, n_parts))
 
 
 def tournament(n_parts: int) -> list[list[Bucket]]:

@@ -350,9 +350,10 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     spread = max(size.nodes, round(size.relationships / _RELATIONSHIPS_AS_A_NODE))
     pace = _slower(spread, rates) / (1.0 + rates.second_thread * (size.threads - 1))
     teleport = _teleport_seconds(size, rates)
-    training = size.n_epochs * steps * (position * (1.0 - _met_all(size)) + teleport) * pace
     if size.parts > 1:
         training = _bucket_seconds(size, rates, teleport)
+    else:
+        training = size.n_epochs * steps * (position * (1.0 - _met_all(size)) + teleport) * pace
     prepared = steps * (rates.walk_step + teleport) * pace + _similarity_seconds(size, rates)
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:

@@ -326,8 +326,8 @@ def drawn_by(nodes, positions, count):
     """The negatives that the kernel draws, one for each position, after its context."""
     n_draws = count * (1 + SPARE)
     draws = Draws(
-        np.empty(n_draws, np.uint64), np.empty(n_draws, np.int32), np.empty(n_draws, np.int64),
-        np.empty(n_draws, np.uint64), np.empty(2 * count),
+        np.empty(n_draws, np.int32), np.empty(n_draws, np.int64), np.empty(n_draws, np.uint64),
+        np.empty(2 * count),
     )  # fmt: skip
     sources, contexts, ends = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int64)
     candidates, tally = np.empty(2 * count, np.int32), np.zeros(2, np.int64)

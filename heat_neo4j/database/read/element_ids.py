@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 __all__ = ["ElementIds"]
 
+_AT_ONCE = 10_000
+
 
 class ElementIds(Sequence[str]):
     """A sequence of element ids, made when they are asked for.
@@ -63,6 +65,3 @@ class ElementIds(Sequence[str]):
         if not number.isdecimal() or value != f"{self._prefix}{int(number)}":
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(self._numbers == int(number))
-
-
-_AT_ONCE = 10_000

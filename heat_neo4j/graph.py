@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -240,6 +242,25 @@ class Graph:
             if self.relationships is None
             else self.relationships.among(nodes, self.n_nodes),
         )
+
+    def digest(self) -> str:
+        """Return a hash of all that an embedding depends on: nodes, weights, attributes, types."""
+        digest = blake2b(digest_size=16)
+        for begin in range(0, len(self.node_ids), _AT_ONCE):
+            digest.update(json.dumps(list(self.node_ids[begin : begin + _AT_ONCE])).encode())
+        types = () if self.relationships is None else self.relationships.types
+        digest.update(json.dumps(list(types)).encode())
+        parts: list[NDArray[Any]] = [self.adjacency.indptr, self.adjacency.indices, self.adjacency.data]
+        if isinstance(self.attributes, np.ndarray):
+            parts.append(self.attributes)
+        elif self.attributes is not None:
+            parts += [self.attributes.indptr, self.attributes.indices, self.attributes.data]
+        if self.relationships is not None:
+            parts += [self.relationships.starts, self.relationships.source, self.relationships.target]
+        for part in parts:
+            digest.update(f"{part.dtype} {part.shape} ".encode())
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
 
     def schema(self) -> dict[Triple, int]:
         """Count relationships by the labels of their source, their type, and the labels of their target.

@@ -22,7 +22,7 @@ ONLY_IN = {
     "tqdm": {"cli"},
     "matplotlib": {"plots"},
     "jgo": {"local_server"},
-    "filelock": {"local_server"},
+    "filelock": {"embedding", "local_server"},
     "requests": {"local_server"},
     "tenacity": {"local_server", "worker"},
     "truststore": {"local_server"},

@@ -3,12 +3,14 @@
 import os
 import stat
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["check_output", "replace_file", "write_output"]
+__all__ = ["check_output", "replace_file", "replacing", "write_output"]
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -43,12 +45,23 @@ def write_output(path: Path, content: bytes, name: str, *, private: bool = False
 
 def replace_file(path: Path, content: bytes, mode: int) -> None:
     """Replace the file `path` atomically; never more readable than `mode`, and unchanged by an OSError."""
+    with replacing(path, mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path, mode: int, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """Yield a file to write, which becomes `path` at the end of the block, and goes if that fails.
+
+    A `durable` one is there after a loss of power too.
+    """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")  # mode 0600
     try:
         with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            yield file
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, path)
     except BaseException:

@@ -82,6 +82,7 @@ def _kind(values: "click.ParamType[Any]") -> str:
 
 _TEXT = click.STRING
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 _COUNT = Count(min=1)
 _NATURAL = Count(min=0)
 _ABOVE_0 = Number(min=0, min_open=True)
@@ -168,6 +169,10 @@ SETTINGS = (
     _number("heat.time_limit", _ABOVE_0, "more",
             "Seconds after which a training ends with what it has learnt.  [default: none]"),
     _number("heat.n_threads", _COUNT, "more", "Threads to use.  [default: the processors it may use]"),
+    Setting("heat.scratch", _FOLDER, "more", metavar="FOLDER",
+            help="Train over files there: in little memory, and another attempt goes on from them."),
+    Setting("heat.scheduler", _TEXT, "more", metavar="ADDRESS",
+            help="Dask scheduler whose workers train, such as tcp://host:8786; they share --scratch."),
     _number("heat.random_state", Count(min=0, largest=None), "common",
             "Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]"),
     Setting("choose.seconds", _ABOVE_0, "more", flag="--choose-seconds", parameter="choose_seconds",

@@ -1,28 +1,44 @@
 """`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
 
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
+from hashlib import blake2b
+from pathlib import Path
 from time import perf_counter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from heat_neo4j import __version__
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.random import draw_seed, make_keys
+from heat_neo4j._utils.random import Keys, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
+from heat_neo4j.embedding.bucket_tasks import BucketTasks
+from heat_neo4j.embedding.buckets import BucketThreads, BucketWorkers
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.pairs import collect_pairs
+from heat_neo4j.embedding.pairs import WalkPairs, collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.similarity import near_attributes
-from heat_neo4j.embedding.training import parts_of, start_points, train
-from heat_neo4j.embedding.walks import make_walks
+from heat_neo4j.embedding.training import make_tasks, parts_of, start_points, train, train_tasks
+from heat_neo4j.embedding.training_folder import TrainingFolder
+from heat_neo4j.embedding.walks import Walks, make_walks
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
 
-__all__ = ["HEAT", "NothingToLearnError"]
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["HEAT", "OF_THE_MACHINE", "NothingToLearnError"]
+
+OF_THE_MACHINE = ("n_threads", "scratch", "scheduler")
+"""Parameters that change no bit: where and how to compute."""
 
 _MOST_THREADS = 1024
 
@@ -77,7 +93,7 @@ class HEAT(BaseEstimator):
     n_parts : int, optional
         Parts V that the nodes are shared out among, anew in each round of walks, for training by buckets,
         at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, 1 below
-        10,000 nodes or five walks from each, then 16, and more on graphs of some 500,000 nodes and more.
+        10,000 nodes, then 16, and up to 64 on graphs of some 500,000 nodes and more.
     refine : bool, default True
         Whether trained points are moved a little towards their neighbours and to radii that follow the
         degree too; the paper does not. See `refinement`.
@@ -88,6 +104,13 @@ class HEAT(BaseEstimator):
         Threads to use at most; when None, one for each processor that this process may use, by its affinity
         and by the CPU quota of its control group. There are never more than that, and training uses fewer
         while other programs make fewer faster. The result is the same to the bit.
+    scratch : str or Path, optional
+        A folder for the files of a training by buckets, which then needs memory for two parts for each
+        thread, and for what walks and negatives need at random. A training that was killed goes on from
+        there, with the same bits, when `fit` is called on the same graph with the same parameters again.
+    scheduler : str, optional
+        Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets; `scratch` is
+        a folder then that all of them share, under the same name.
     random_state : int, optional
         Seed; None draws one, which `seed_` then tells.
 
@@ -141,6 +164,8 @@ class HEAT(BaseEstimator):
         refine: bool = True,
         time_limit: float | None = None,
         n_threads: int | None = None,
+        scratch: str | Path | None = None,
+        scheduler: str | None = None,
         random_state: int | None = None,
     ) -> None:
         self.n_components = n_components
@@ -161,6 +186,8 @@ class HEAT(BaseEstimator):
         self.refine = refine
         self.time_limit = time_limit
         self.n_threads = n_threads
+        self.scratch = scratch
+        self.scheduler = scheduler
         self.random_state = random_state
 
     embedding_: NDArray[np.float64]
@@ -175,6 +202,7 @@ class HEAT(BaseEstimator):
         y: None = None,
         *,
         start: NDArray[np.float64] | None = None,
+        client: "Client | None" = None,
         on_progress: Progress = no_progress,
     ) -> Self:
         """Embed `graph`.
@@ -187,6 +215,9 @@ class HEAT(BaseEstimator):
             Ignored; there for scikit-learn's conventions.
         start : float64 array of shape (N, d + 1), optional
             Points to start from, such as those of an earlier fit; close to the origin if not given.
+        client : distributed.Client, optional
+            A Dask cluster that trains the buckets, over files in `scratch`, with the same bits (extra
+            ``distributed``); `scheduler` is not asked then. A training by batches takes this process.
         on_progress : callable
             Called with the stages "walks" and "train".
 
@@ -200,6 +231,10 @@ class HEAT(BaseEstimator):
         TypeError, ValueError
             If a parameter is out of range, asks for directions or types that the graph does not know, or
             `start` is no N points of the hyperboloid.
+        ConfigError
+            If `scratch` is needed and not given, cannot be written, or is in use for the same training.
+        ConnectionFailed
+            If the cluster's scheduler does not answer or was lost.
         NothingToLearnError
             If the graph offers no pair to learn from; a ValueError too.
         """
@@ -213,9 +248,11 @@ class HEAT(BaseEstimator):
             if start.shape != shape:
                 raise ValueError(f"start must have shape {shape}, got {start.shape}")
             check_points(start)
+        if client is not None and self.scratch is None:
+            raise ConfigError("training on a cluster needs scratch: a folder that all workers share")
         self.seed_ = draw_seed(self.random_state)
-        with WorkerThreads(threads) as team:
-            trained, self.training_ = self._train(graph, schedule, team, start, on_progress)
+        with WorkerThreads(threads) as team, self._folder(graph, schedule, start) as folder:
+            trained, self.training_ = self._train(graph, schedule, team, start, folder, client, on_progress)
         # What training held is free by now, so that the peak is not that and this.
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses
@@ -226,21 +263,96 @@ class HEAT(BaseEstimator):
         """Embed `graph` and return `embedding_`."""
         return self.fit(graph).embedding_
 
+    def _folder(
+        self, graph: Graph, schedule: Schedule, start: NDArray[np.float64] | None
+    ) -> AbstractContextManager[TrainingFolder | None]:
+        """Return the folder of this training, if it is to have one."""
+        if self.scratch is None or parts_of(graph.n_nodes, self.n_components, schedule.n_parts) == 1:
+            return nullcontext()
+        decisive = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
+        text = json.dumps([__version__, decisive, graph.digest()], default=np.generic.item)
+        digest = blake2b(text.encode(), digest_size=12)
+        if start is not None:
+            digest.update(np.ascontiguousarray(start).data)
+        return TrainingFolder(self.scratch, digest.hexdigest())
+
     def _train(
         self,
         graph: Graph,
         schedule: Schedule,
         team: WorkerThreads,
         start: NDArray[np.float64] | None,
+        folder: TrainingFolder | None,
+        client: "Client | None",
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
-        """Walk, collect pairs and train; return what is trained, and facts about it."""
-        keys = make_keys(self.seed_)
+        """Walk, collect pairs and train; return what is trained, and facts about it.
+
+        With a folder all arrays of the training are there, and workers of a cluster may do it.
+        """
         clock = _Clock()
-        n_rounds = schedule.n_epochs * schedule.walks_per_node
-        n_parts = parts_of(graph.n_nodes, self.n_components, n_rounds, schedule.n_parts)
+        n_parts = parts_of(graph.n_nodes, self.n_components, schedule.n_parts)
         if make_ready(on_progress, by_buckets=n_parts > 1):
             clock.stop("compile")
+        if folder is None:
+            keys = make_keys(self.seed_)
+            walks, pairs, facts = self._prepare(graph, schedule, keys, team, clock, on_progress)
+            trained = train(
+                start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start,
+                walks,
+                pairs.negatives,
+                schedule,
+                keys,
+                team=team,
+                occurrences=pairs.occurrences,
+                time_limit=clock.left(self.time_limit),
+                on_batch=partial(on_progress, "train"),
+            )
+        else:
+            self.seed_ = folder.seed(self.seed_)
+            resumed = folder.store.has("tasks")
+            if not resumed:
+                keys = make_keys(self.seed_)
+                walks, pairs, facts = self._prepare(graph, schedule, keys, team, clock, on_progress)
+                folder.store.save("facts", np.array(json.dumps(facts)))
+                first = start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start
+                make_tasks(
+                    folder.store, first, walks, pairs.negatives, pairs.occurrences, schedule, keys
+                ).save()
+                del walks, pairs, first  # they are files now
+            facts = {**json.loads(str(folder.store.load("facts"))), "resumed": resumed}
+            with self._workers(team, folder, client) as (workers, of_cluster):
+                trained = train_tasks(
+                    BucketTasks.open(folder.store),
+                    workers,
+                    time_limit=clock.left(self.time_limit),
+                    on_batch=partial(on_progress, "train"),
+                )
+                facts |= of_cluster()
+        clock.stop("train")
+        return trained, {
+            "seconds": clock.seconds,
+            "threads": team.n_threads,
+            "threads_reason": "n_threads" if self.n_threads == team.n_threads else available_processors()[1],
+            "pairs": trained.n_pairs,
+            "trained_share": round(trained.share, 4),
+            "pairs_without_negative": trained.n_skipped,
+            "damped_steps": trained.n_damped,
+            "parts": trained.n_parts,
+            "learning_rate_halved": trained.n_halved,
+            **facts,
+        }
+
+    def _prepare(
+        self,
+        graph: Graph,
+        schedule: Schedule,
+        keys: Keys,
+        team: WorkerThreads,
+        clock: "_Clock",
+        on_progress: Progress,
+    ) -> tuple[Walks, WalkPairs, dict[str, Any]]:
+        """Make the walks and collect their pairs; return facts about both too."""
         similarity, dropped = None, 0.0
         if self.attribute_neighbours is not None and self.alpha > 0.0 and graph.n_attributes > 0:
             similarity, dropped = near_attributes(graph, self.attribute_neighbours, self.seed_)
@@ -269,34 +381,31 @@ class HEAT(BaseEstimator):
                 "the graph offers no pair to learn from: "
                 "no node has a neighbour or a node with similar attributes"
             )
-        trained = train(
-            start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start,
+        return (
             walks,
-            pairs.negatives,
-            schedule,
-            keys,
-            team=team,
-            occurrences=pairs.occurrences,
-            time_limit=clock.left(self.time_limit),
-            on_batch=partial(on_progress, "train"),
+            pairs,
+            {
+                "exclusion": pairs.exclusion,
+                "exclusion_false_positive_share": pairs.false_positive_share,
+                "crowded_nodes": pairs.n_crowded,
+                "attribute_sampling": _sampling(walks.similarity),
+                "attribute_mass_dropped": dropped,
+            },
         )
-        clock.stop("train")
-        return trained, {
-            "seconds": clock.seconds,
-            "threads": team.n_threads,
-            "threads_reason": "n_threads" if self.n_threads == team.n_threads else available_processors()[1],
-            "pairs": trained.n_pairs,
-            "trained_share": round(trained.share, 4),
-            "pairs_without_negative": trained.n_skipped,
-            "damped_steps": trained.n_damped,
-            "parts": trained.n_parts,
-            "learning_rate_halved": trained.n_halved,
-            "exclusion": pairs.exclusion,
-            "exclusion_false_positive_share": pairs.false_positive_share,
-            "crowded_nodes": pairs.n_crowded,
-            "attribute_sampling": _sampling(walks.similarity),
-            "attribute_mass_dropped": dropped,
-        }
+
+    @contextmanager
+    def _workers(
+        self, team: WorkerThreads, folder: TrainingFolder, client: "Client | None"
+    ) -> Iterator[tuple[BucketWorkers, Callable[[], dict[str, Any]]]]:
+        """Yield what trains the buckets, a cluster if there is one, and what tells of its workers."""
+        if client is None and self.scheduler is None:
+            yield BucketThreads(team), dict
+            return
+        from heat_neo4j.embedding import cluster
+
+        with cluster.connected(str(self.scheduler)) if client is None else nullcontext(client) as ours:
+            workers = cluster.ClusterWorkers(ours, folder.store.folder)
+            yield workers, workers.facts
 
     def check_parameters(self) -> tuple[Schedule, int]:
         """Return what is to be trained, and the number of threads; errors are those of `fit`."""
@@ -310,6 +419,8 @@ class HEAT(BaseEstimator):
         check_probability("negative_exponent", self.negative_exponent)
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
+        if self.scheduler is not None and self.scratch is None:
+            raise ValueError("scheduler needs scratch: a folder that all workers share")
         if self.n_threads is not None:
             check_integer("n_threads", self.n_threads, minimum=1, maximum=_MOST_THREADS)
         threads = resolve_threads(self.n_threads)

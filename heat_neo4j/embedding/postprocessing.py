@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import power
+from heat_neo4j._utils.scratch import slices
 from heat_neo4j.geometry.hyperboloid import at_radius, centroids, radius
 from heat_neo4j.graph import Graph
 
@@ -25,8 +26,11 @@ _DEGREE = 0.02  # a radius is divided by this power of the degree
 
 def refine(points: Array, graph: Graph) -> Array:
     """Return points a little nearer to their neighbours by weight, at radii that follow the degree too."""
-    moved = centroids(with_neighbours(graph, _NEIGHBOURS), points)
-    return at_radius(moved, _RADIUS_SCALE * radius(moved) / _by_degree(graph))
+    refined, by_degree = np.empty_like(points), _by_degree(graph)
+    for rows in slices(graph.n_nodes, points.shape[1]):
+        moved = centroids(with_neighbours(graph, _NEIGHBOURS, rows), points)
+        refined[rows] = at_radius(moved, _RADIUS_SCALE * radius(moved) / by_degree[rows])
+    return refined
 
 
 def unrefined_radii(points: Array, graph: Graph) -> Array:
@@ -39,8 +43,11 @@ def _by_degree(graph: Graph) -> Array:
     return np.asarray(power(np.maximum(graph.degrees, 1), _DEGREE))
 
 
-def with_neighbours(graph: Graph, weight: float) -> sparse.csr_array:
-    """Return the matrix that adds to each row `weight` times the weighted mean of its neighbours' rows."""
-    total = np.asarray(graph.adjacency.sum(axis=1)).ravel()
+def with_neighbours(graph: Graph, weight: float, rows: slice = slice(None)) -> sparse.csr_array:
+    """Return the matrix that adds to some rows `weight` times the weighted mean of their neighbours' rows."""
+    near = graph.adjacency[rows]
+    total = np.asarray(near.sum(axis=1)).ravel()
     share = np.divide(weight, total, out=np.zeros_like(total), where=total > 0)
-    return sparse.csr_array(sparse.eye_array(graph.n_nodes) + sparse.diags_array(share) @ graph.adjacency)
+    begin, end, _ = rows.indices(graph.n_nodes)
+    itself = sparse.eye_array(end - begin, graph.n_nodes, k=begin)
+    return sparse.csr_array(itself + sparse.diags_array(share) @ near)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -11,15 +10,20 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.elementwise import cosh
 from heat_neo4j._kernels.pairs import Negatives
+from heat_neo4j._kernels.random import slot_weights
+from heat_neo4j._utils.array_store import ArraysInMemory, ArrayStore
 from heat_neo4j._utils.random import Keys
+from heat_neo4j._utils.scratch import slices
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.batches import train_by_batches
-from heat_neo4j.embedding.buckets import train_by_buckets, usual_parts
+from heat_neo4j.embedding.bucket_tasks import BucketTasks
+from heat_neo4j.embedding.buckets import BucketThreads, BucketWorkers, train_by_buckets, usual_parts
+from heat_neo4j.embedding.parts import hubs_of
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.walks import Walks
 from heat_neo4j.geometry.hyperboloid import lift, radius
 
-__all__ = ["START_WIDTH", "parts_of", "start_points", "train"]
+__all__ = ["START_WIDTH", "make_tasks", "parts_of", "start_points", "train", "train_tasks"]
 
 START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
 _FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
@@ -30,15 +34,16 @@ _LEAST_NODES = 10  # in a part
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Return N points close to the origin of the hyperboloid, shape (N, d + 1)."""
     # Not by `uniform`, which fuses multiplication and addition where NumPy is built for that.
-    return lift(2.0 * START_WIDTH * generator.random((n_nodes, n_components)) - START_WIDTH)
+    points = np.empty((n_nodes, n_components + 1))
+    for rows in slices(n_nodes, n_components):
+        drawn = generator.random((rows.stop - rows.start, n_components))
+        points[rows] = lift(2.0 * START_WIDTH * drawn - START_WIDTH)
+    return points
 
 
-def parts_of(n_nodes: int, n_components: int, n_rounds: int, n_parts: int | None) -> int:
-    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph.
-
-    `n_rounds` is the number of walks from each node, in all epochs.
-    """
-    asked = usual_parts(n_nodes, n_components, n_rounds) if n_parts is None else n_parts
+def parts_of(n_nodes: int, n_components: int, n_parts: int | None) -> int:
+    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph."""
+    asked = usual_parts(n_nodes, n_components) if n_parts is None else n_parts
     return max(min(asked, n_nodes // _LEAST_NODES), 1)
 
 
@@ -70,24 +75,85 @@ def train(
     Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, training
     can diverge. If points get farther out than any graph needs, it begins anew with half the learning rate.
     """
-    began = perf_counter()
-    border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
-    n_nodes, columns = start.shape
-    n_rounds = schedule.n_epochs * schedule.walks_per_node
-    n_parts = parts_of(n_nodes, columns - 1, n_rounds, schedule.n_parts)
-    attempt: Callable[..., Trained | None]
+    n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_parts)
     if only is None and n_parts > 1:
-        if occurrences is None:
-            occurrences = np.ones(n_nodes, dtype=np.int64)
-        attempt = partial(train_by_buckets, start, walks, negatives, n_parts=n_parts, occurrences=occurrences)
-    else:
-        attempt = partial(train_by_batches, start, walks, negatives, only=only)
-    for halved in range(_MOST_HALVED + 1):
+        tasks = BucketTasks(
+            ArraysInMemory(),
+            walks,
+            negatives,
+            weights=slot_weights(negatives.slots),
+            hubs=hubs_of(
+                np.ones(len(start), dtype=np.int64) if occurrences is None else occurrences, n_parts
+            ),
+            start=start,
+            schedule=schedule,
+            key=int(keys.negatives),
+            n_parts=n_parts,
+        )
+        return train_tasks(tasks, BucketThreads(team), time_limit=time_limit, on_batch=on_batch)
+
+    def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
         slower = replace(schedule, learning_rate=schedule.learning_rate / 2**halved)
         same_draws = replace(keys, order=deepcopy(keys.order))
+        return train_by_batches(
+            start, walks, negatives, slower, same_draws, team=team, only=only, time_limit=left, latest=latest,
+            on_batch=on_batch,
+        )  # fmt: skip
+
+    return _until_it_holds(attempt, start, time_limit)
+
+
+def make_tasks(
+    store: ArrayStore,
+    start: NDArray[np.float64],
+    walks: Walks,
+    negatives: Negatives,
+    occurrences: NDArray[np.int64],
+    schedule: Schedule,
+    keys: Keys,
+) -> BucketTasks:
+    """Return the tasks of a training by buckets, whose results go to a store."""
+    n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_parts)
+    return BucketTasks(
+        store,
+        walks,
+        negatives,
+        weights=slot_weights(negatives.slots),
+        hubs=hubs_of(occurrences, n_parts),
+        start=start,
+        schedule=schedule,
+        key=int(keys.negatives),
+        n_parts=n_parts,
+    )
+
+
+def train_tasks(
+    tasks: BucketTasks,
+    workers: BucketWorkers,
+    *,
+    time_limit: float | None = None,
+    on_batch: Callable[[int, int], None] = lambda done, total: None,
+) -> Trained:
+    """Train by buckets, as `train` does, with tasks whose store may hold some of the results already."""
+
+    def attempt(halved: int, left: float | None, latest: float) -> Trained | None:
+        slower = replace(tasks, halved=halved)
+        return train_by_buckets(slower, workers, time_limit=left, latest=latest, on_batch=on_batch)
+
+    return _until_it_holds(attempt, tasks.start, time_limit)
+
+
+def _until_it_holds(
+    attempt: Callable[[int, float | None, float], Trained | None],
+    start: NDArray[np.float64],
+    time_limit: float | None,
+) -> Trained:
+    """Return the first result of ``attempt(how often halved, seconds left, latest time of a point)``."""
+    began = perf_counter()
+    border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
+    for halved in range(_MOST_HALVED + 1):
         left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
-        latest = border if halved < _MOST_HALVED else np.inf
-        trained = attempt(slower, same_draws, team=team, time_limit=left, latest=latest, on_batch=on_batch)
+        trained = attempt(halved, left, border if halved < _MOST_HALVED else np.inf)
         if trained is not None:
             return replace(trained, n_halved=halved)
     raise AssertionError("the last attempt has no border")

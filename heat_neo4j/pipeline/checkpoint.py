@@ -10,19 +10,17 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
-from scipy import sparse
 
 from heat_neo4j import __version__
 from heat_neo4j._utils.output_file import check_output, write_output
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
-from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.graph import Graph
 
 __all__ = ["Checkpoint"]
 
 _FORMAT = "heat_neo4j checkpoint"
-_NO_BITS = ("n_threads",)  # parameters that change no bit
 
 
 class Checkpoint:
@@ -124,20 +122,11 @@ def _fingerprint(model: HEAT, graph: Graph, chosen: Sequence[str]) -> str:
     """Return a hash of all that decides an embedding, but for what is to be chosen."""
     parameters = model.get_params()
     digest = blake2b(digest_size=16)
-    decisive = {name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *_NO_BITS}}
-    digest.update(_json([__version__, decisive, sorted(chosen), list(graph.node_ids)]).encode())
-    directed = graph.relationships
-    digest.update(_json([] if directed is None else list(directed.types)).encode())
-    for matrix in (graph.adjacency, graph.attributes, directed):
-        if sparse.issparse(matrix):
-            parts = [matrix.indptr, matrix.indices, matrix.data]
-        elif isinstance(matrix, Relationships):
-            parts = [matrix.starts, matrix.source, matrix.target]
-        else:
-            parts = [] if matrix is None else [matrix]
-        for part in parts:
-            digest.update(f"{part.dtype} {part.shape} ".encode())
-            digest.update(np.ascontiguousarray(part).data)
+    decisive = {
+        name: parameters[name] for name in sorted(parameters) if name not in {*chosen, *OF_THE_MACHINE}
+    }
+    digest.update(_json([__version__, decisive, sorted(chosen)]).encode())
+    digest.update(graph.digest().encode())
     return digest.hexdigest()
 
 

@@ -187,7 +187,7 @@ class RunSize:
     @property
     def parts(self) -> int:
         """Parts of the nodes in which they are trained."""
-        return parts_of(self.nodes, self.n_components, self.n_epochs * self.walks_per_node, self.n_parts)
+        return parts_of(self.nodes, self.n_components, self.n_parts)
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:

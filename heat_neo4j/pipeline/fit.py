@@ -5,7 +5,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from heat_neo4j._utils.progress import Progress, prefixed
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
@@ -103,7 +103,8 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     assert state.stored is not None
     now = job.model
     base = model_of(state.run)
-    base.set_params(n_threads=now.n_threads, random_state=now.random_state, time_limit=now.time_limit)
+    ours = now.get_params()
+    base.set_params(**{name: ours[name] for name in (*OF_THE_MACHINE, "random_state", "time_limit")})
     points, new = state.stored.points(), ~state.published_rows
     if mode == LOCAL:
         model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)

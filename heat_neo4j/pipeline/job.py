@@ -12,7 +12,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
 from heat_neo4j.database.publish.removal import RECORDS
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
 from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
@@ -20,7 +20,7 @@ from heat_neo4j.pipeline.gate import Gate
 __all__ = ["SCORES", "Job", "Limits", "LinkOptions", "difference"]
 
 SCORES = ("distance", "combined")
-_NO_SETTINGS = ("n_threads", "random_state", "time_limit")  # parameters that call for no new training
+_NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that call for no new training
 
 
 @dataclass(frozen=True)

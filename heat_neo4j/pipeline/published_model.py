@@ -17,7 +17,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -58,11 +58,12 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
 
 
 def model_of(run: RunRecord) -> HEAT:
-    """Return an unfitted estimator with the parameters and the seed of a run.
+    """Return an unfitted estimator with the parameters and the seed of a run, for this machine.
 
     A run's node that has been changed, and says what no run could have had, is a ProjectionError.
     """
-    parameters = {name: run.parameters[name] for name in signature(HEAT).parameters if name in run.parameters}
+    names = [name for name in signature(HEAT).parameters if name not in OF_THE_MACHINE]
+    parameters = {name: run.parameters[name] for name in names if name in run.parameters}
     try:
         model = HEAT(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
         model.check_parameters()

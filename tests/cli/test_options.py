@@ -54,7 +54,8 @@ def test_heat_toml_and_the_commands_know_the_same_keys():
 def test_auto_and_scores_are_those_of_the_python_api():
     assert {setting.name for setting in SETTINGS if isinstance(setting.type, OrAuto)} == set(GRIDS)
     for key, parameter in options_by_key("embed").items():
-        takes_auto = key.startswith("heat.") and parsed_or_none(parameter, "auto") == "auto"
+        is_text = parsed_or_none(parameter, "any text") is not None
+        takes_auto = key.startswith("heat.") and not is_text and parsed_or_none(parameter, "auto") == "auto"
         assert takes_auto == (key.removeprefix("heat.") in GRIDS), key
     assert tuple(options_by_key("embed")["links.score"].type.choices) == SCORES
 
@@ -110,6 +111,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         *("--window-size", "2", "--n-negatives", "6", "--negative-exponent", "0.6", "--learning-rate", "0.1"),
         *("--n-epochs", "2", "--no-refine", "--n-threads", "1", "--random-state", "9"),
         *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
+        *("--scratch", str(tmp_path), "--scheduler", "tcp://there:8786"),
         *("--k", "3", "--top", "50", "--predict", "A-R->B"),
         *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
         *("--model", "papers", "--config", str(config)),
@@ -125,7 +127,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         "walks_per_node": 4, "walk_length": 5,
         "window_size": 2, "n_negatives": 6, "negative_exponent": 0.6, "learning_rate": 0.1,
         "batch_size": 7, "n_epochs": 2, "n_parts": 3, "refine": False, "time_limit": 90.0, "n_threads": 1,
-        "random_state": 9,
+        "scratch": tmp_path, "scheduler": "tcp://there:8786", "random_state": 9,
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30
     assert arguments.links_from(given) == LinkOptions(3, 50, ["A-R->B"], 1, 8, probability=False)

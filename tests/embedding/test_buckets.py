@@ -18,7 +18,7 @@ from heat_neo4j._kernels.pairs import contains
 from heat_neo4j._kernels.random import alias_slots, slot_weights
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
-from heat_neo4j.embedding import buckets as by_buckets
+from heat_neo4j.embedding import bucket_tasks
 from heat_neo4j.embedding.batches import batch_shape
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
@@ -170,14 +170,16 @@ def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts
     n, weights = len(start), slot_weights(negatives.slots)
     met = {u: {v for v in range(n) if contains(negatives, u, v)} for u in range(n)}
     points, moments, seen = start.copy(), late_moments(), np.zeros_like(start)
-    n_turns = schedule.walks_per_node * n_parts
+    portions = -(-bucket_tasks._FEWEST_ROUNDS // schedule.walks_per_node)
+    n_turns = schedule.walks_per_node * portions * n_parts
     losses, trained, skipped, damped = [], 0, 0, 0
-    for number in range(schedule.walks_per_node):
+    for number in range(schedule.walks_per_node * portions):
         seed = np.random.SeedSequence([int(keys.negatives), number])
         hubs = hubs_of(occurrences, n_parts)
         parts = make_parts(n, hubs, n_parts, np.random.Generator(np.random.PCG64(seed)))
         round_key, hub_key = (int(key) for key in seed.generate_state(2, np.uint64))
-        indices = np.arange(number * n, (number + 1) * n)
+        repetition, portion = divmod(number, portions)
+        indices = np.arange(repetition * n, (repetition + 1) * n)[portion::portions]
         counted = counted_pairs(walks, indices, schedule.window_size, parts, hub_key)
         rows = {
             (part, node): points[node]
@@ -194,10 +196,10 @@ def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts
                 )
                 pairs = counted.get((bucket.first, bucket.second), Counter())
                 ordered = naive_buckets.positions(
-                    pairs, here, by_buckets._CONTEXTS, by_buckets._TIMES, order_key
+                    pairs, here, bucket_tasks._CONTEXTS, bucket_tasks._TIMES, order_key
                 )
                 law = Law(negatives, weights, met, hubs, n_parts, [row for row in rows if row[0] in both])
-                step = schedule.learning_rate * by_buckets._RATE
+                step = schedule.learning_rate * bucket_tasks._RATE
                 at_turn = number * n_parts + turn
                 rates = [step * (1 - share / n_turns) for share in (at_turn, at_turn + 1)]
                 segments, in_segment = batch_shape(schedule.batch_size, len(here), len(here))
@@ -293,11 +295,12 @@ def test_negatives_are_drawn_from_the_contexts_part_by_the_noise_law_outside_wha
     negatives, weights = collected.negatives, collected.occurrences**0.5
     hubs = hubs_of(collected.occurrences, n_parts)
     parts = make_parts(400, hubs, n_parts, np.random.default_rng(0))
-    lists = by_buckets._lists_by_part(negatives, parts)
-    slots = by_buckets._slots_by_part(slot_weights(negatives.slots), parts)
-    round_ = by_buckets._Round(0, parts, 1, negatives.exists[parts.nodes], slots, lists, [])
+    lists = bucket_tasks._lists_by_part(negatives, parts)
+    slots = bucket_tasks._slots_by_part(slot_weights(negatives.slots), parts)
+    no_keys, no_points = np.zeros(2, dtype=np.uint64), np.zeros((0, 0))
+    round_ = bucket_tasks._Round(parts, no_keys, slots, no_points, lists)
     bucket = Bucket(1, 0, 1)
-    nodes = by_buckets._bucket_nodes(round_, bucket, parts.bucket(bucket), negatives)
+    nodes = bucket_tasks._bucket_nodes(round_, bucket, negatives)
     places = {"hub": 0, "first part": len(hubs) + 3, "second part": nodes.first + len(hubs) + 5}
     assert hubs.tolist() == [0]
     assert nodes.list_of[places["hub"]] >= 0 > nodes.list_of[places["first part"]]

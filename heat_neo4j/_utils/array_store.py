@@ -1,0 +1,113 @@
+"""Arrays under names: in memory, or in the files of a folder that several processes share."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from heat_neo4j._utils.output_file import replacing
+from heat_neo4j.errors import ConfigError
+
+__all__ = ["ArrayFolder", "ArrayStore", "ArraysInMemory", "keep", "load_tuple"]
+
+Fields = TypeVar("Fields", bound=NamedTuple)
+
+
+class ArrayStore(Protocol):
+    """Holds arrays under names such as "round1/points3"; an array never changes."""
+
+    def save(self, name: str, array: ArrayLike) -> None:
+        """Keep an array: all of it or, if the process is killed meanwhile, nothing."""
+
+    def load(self, name: str) -> NDArray[Any]:
+        """Return an array; a KeyError if there is none of that name."""
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is an array of that name."""
+
+    def drop(self, name: str) -> None:
+        """Forget an array, or all whose names begin with this one and a slash, if there are any."""
+
+
+class ArraysInMemory:
+    """Arrays of this process."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def save(self, name: str, array: ArrayLike) -> None:
+        """Keep an array, not a copy."""
+        self._arrays[name] = np.asarray(array)
+
+    def load(self, name: str) -> NDArray[Any]:
+        """Return an array; a KeyError if there is none of that name."""
+        return self._arrays[name]
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is an array of that name."""
+        return name in self._arrays
+
+    def drop(self, name: str) -> None:
+        """Forget an array, or all whose names begin with this one and a slash, if there are any."""
+        if self._arrays.pop(name, None) is None:
+            for each in [each for each in list(self._arrays) if each.startswith(f"{name}/")]:
+                self._arrays.pop(each, None)
+
+
+class ArrayFolder:
+    """Arrays in files, mapped into memory when they are loaded.
+
+    A ConfigError says that a file cannot be written or read.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+
+    def save(self, name: str, array: ArrayLike) -> None:
+        """Write an array to a file that takes its name when it is whole."""
+        path = self._path(name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path, 0o600, durable=False) as file:
+                np.save(file, np.asarray(array), allow_pickle=False)
+        except OSError as error:
+            raise ConfigError(f"scratch folder {self.folder}: cannot be written: {error.strerror or error}") from error
+
+    def load(self, name: str) -> NDArray[Any]:
+        """Map a file; what is written to the array stays in this process."""
+        try:
+            return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
+        except FileNotFoundError:
+            raise KeyError(name) from None
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"scratch folder {self.folder}: {name} cannot be read: {error}") from error
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a file of that name."""
+        return self._path(name).exists()
+
+    def drop(self, name: str) -> None:
+        """Remove a file, or all whose names begin with this one and a slash, if there are any."""
+        self._path(name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+
+def keep(store: ArrayStore, name: str, fields: Fields) -> Fields:
+    """Save the arrays and numbers of a tuple; return it as `load_tuple` does."""
+    for field, value in fields._asdict().items():
+        store.save(f"{name}/{field}", value)
+    store.save(name, 1)
+    return load_tuple(store, name, type(fields))
+
+
+def load_tuple(store: ArrayStore, name: str, kind: type[Fields]) -> Fields:
+    """Return a tuple as `keep` saved it."""
+    values = (store.load(f"{name}/{field}") for field in kind._fields)
+    make: Callable[..., Fields] = kind
+    return make(*(value if value.ndim else value[()] for value in values))

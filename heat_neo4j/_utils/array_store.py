@@ -74,7 +74,9 @@ class ArrayFolder:
             with replacing(path, 0o600, durable=False) as file:
                 np.save(file, np.asarray(array), allow_pickle=False)
         except OSError as error:
-            raise ConfigError(f"scratch folder {self.folder}: cannot be written: {error.strerror or error}") from error
+            raise ConfigError(
+                f"scratch folder {self.folder}: cannot be written: {error.strerror or error}"
+            ) from error
 
     def load(self, name: str) -> NDArray[Any]:
         """Map a file; what is written to the array stays in this process."""

@@ -22,12 +22,12 @@ from heat_neo4j._kernels.walks import Walker
 from heat_neo4j._utils.array_store import ArrayStore, keep, load_tuple
 from heat_neo4j.embedding.batches import batch_shape, workspace_of
 from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, make_parts, pair_bytes
-from heat_neo4j.embedding.schedule import Schedule
+from heat_neo4j.embedding.schedule import Schedule, portions_of
 from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-__all__ = ["BucketTasks", "Moment", "Tally"]
+__all__ = ["BLOCK_BYTES", "BucketTasks", "Moment", "Tally", "keep_walks", "load_walks"]
 
 Array = NDArray[np.float64]
 
@@ -36,8 +36,9 @@ _CONTEXTS = 8  # of a source, that share a set of negatives, at most
 _TIMES = 4  # equal pairs that are trained as one, at most
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
 _RATE = 1.7
-_FEWEST_ROUNDS = 6  # in each of which two parts meet once
-_MOST_BLOCKS, _BLOCK_BYTES = 64, 2**27
+_MOST_BLOCKS = 64
+BLOCK_BYTES = 2**27
+"""Most bytes that the pairs of a block of walks take."""
 
 
 class Tally(NamedTuple):
@@ -101,9 +102,7 @@ class BucketTasks:
     _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict)
 
     def save(self) -> None:
-        """Save what all tasks read, for `open` to find."""
-        keep(self.store, "walker", self.walks.walker)
-        keep(self.store, "similarity", self.walks.similarity)
+        """Save what all tasks read, beside the walks, for `open` to find."""
         keep(self.store, "negatives", self.negatives)
         for name in ("weights", "hubs", "start"):
             self.store.save(name, getattr(self, name))
@@ -116,7 +115,7 @@ class BucketTasks:
         numbers = json.loads(str(store.load("tasks")))
         return cls(
             store,
-            Walks(load_tuple(store, "walker", Walker), load_tuple(store, "similarity", Similarity)),
+            load_walks(store),
             load_tuple(store, "negatives", Negatives),
             weights=store.load("weights"),
             hubs=store.load("hubs"),
@@ -135,7 +134,7 @@ class BucketTasks:
     @property
     def n_rounds(self) -> int:
         """Rounds of all epochs: of one walk from each node, or of a portion where these would be too few."""
-        return self.schedule.n_epochs * self.schedule.walks_per_node * self._portions
+        return self.schedule.n_walks * self._portions
 
     @property
     def n_blocks(self) -> int:
@@ -287,7 +286,7 @@ class BucketTasks:
 
     @property
     def _portions(self) -> int:
-        return max(1, -(-_FEWEST_ROUNDS // (self.schedule.n_epochs * self.schedule.walks_per_node)))
+        return portions_of(self.schedule.n_walks)
 
     @property
     def _block(self) -> int:
@@ -296,7 +295,7 @@ class BucketTasks:
         bytes_each = (
             pair_bytes(self.walks.n_nodes, self.n_parts) * self.walks.length * self.schedule.window_size
         )
-        return max(WALKS_PER_BLOCK, min(n_walks // _MOST_BLOCKS, _BLOCK_BYTES // bytes_each))
+        return max(WALKS_PER_BLOCK, min(n_walks // _MOST_BLOCKS, BLOCK_BYTES // bytes_each))
 
     def _walks_of_round(self, number: int) -> NDArray[np.int64]:
         n, portions = self.walks.n_nodes, self._portions
@@ -413,6 +412,16 @@ class BucketTasks:
             farthest=float(points[:, time].max(initial=1.0)),
             is_late=moment.is_late,
         )
+
+
+def keep_walks(store: ArrayStore, walks: Walks) -> Walks:
+    """Save walks; return them as `load_walks` does."""
+    return Walks(keep(store, "walker", walks.walker), keep(store, "similarity", walks.similarity))
+
+
+def load_walks(store: ArrayStore) -> Walks:
+    """Return walks as they were saved."""
+    return Walks(load_tuple(store, "walker", Walker), load_tuple(store, "similarity", Similarity))
 
 
 def _tally(counts: Array) -> Tally:

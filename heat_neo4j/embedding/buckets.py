@@ -18,7 +18,7 @@ import numpy as np
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.bucket_tasks import BucketTasks, Moment, Tally
-from heat_neo4j.embedding.schedule import Pace, Trained, late_moments
+from heat_neo4j.embedding.schedule import Pace, Trained, late_moments, portions_of
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
 
 __all__ = ["BucketThreads", "BucketWorkers", "train_by_buckets", "usual_parts"]
@@ -54,16 +54,17 @@ class BucketThreads:
         return self._team.submit(getattr(tasks, task), *arguments)
 
 
-def usual_parts(n_nodes: int, n_components: int) -> int:
+def usual_parts(n_nodes: int, n_components: int, n_walks: int) -> int:
     """Return V for a graph: 1 below 10,000 nodes, then 16, or up to 64 to keep a part to 3 MiB of points.
 
-    More parts share less: a source has fewer contexts in each, and needs negatives of its own there. And
-    they make more buckets, each of which has to be begun.
+    With few walks from each node, `n_walks`, whose rounds are split, it is fewer again. More parts share
+    less: a source has fewer contexts in each, and needs negatives of its own there; so do smaller rounds.
     """
     if n_nodes < _MANY_NODES:
         return 1
-    for_cache = 2 * ceil(8 * n_nodes * padded_width(n_components + 1) / (2 * _PART_BYTES))
-    return min(max(_FEWEST_PARTS, for_cache), _MOST_PARTS)
+    for_cache = 8 * n_nodes * padded_width(n_components + 1) / _PART_BYTES
+    n_parts = min(for_cache, _MOST_PARTS) / portions_of(n_walks)
+    return max(_FEWEST_PARTS, 2 * ceil(n_parts / 2))
 
 
 def train_by_buckets(

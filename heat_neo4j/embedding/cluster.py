@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
@@ -11,17 +11,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heat_neo4j._utils.array_store import ArrayFolder
+from heat_neo4j._utils.array_store import ArrayFolder, keep, load_tuple
 from heat_neo4j._utils.progress import no_progress
-from heat_neo4j.embedding.bucket_tasks import BucketTasks
+from heat_neo4j.embedding.bucket_tasks import BucketTasks, load_walks
 from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.embedding.pairs import RecordedPairs, record_share
+from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.errors import ConfigError, ConnectionFailed
 
 if TYPE_CHECKING:
     from distributed import Client
     from distributed import Future as Begun
 
-__all__ = ["ClusterWorkers", "connected", "run_task"]
+__all__ = ["ClusterWorkers", "connected", "on_worker", "record_task", "train_task"]
 
 _RETRIES = 3  # of a task that fails, as on a file that a shared folder does not show yet
 _DEATHS = 10  # of workers at one task, before it is given up, times those that Dask allows
@@ -62,16 +64,34 @@ class ClusterWorkers:
 
     def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> Future[Any]:
         """Begin a task on one of the workers."""
-        result: Future[Any] = Future()
-        self._begin(result, (str(self._folder), tasks.halved, task, *arguments), _DEATHS)
-        return result
+        return self._call(train_task, str(self._folder), tasks.halved, task, *arguments)
+
+    def record(self, schedule: Schedule) -> Iterator[RecordedPairs]:
+        """Record the pairs of the walks in the store, a share for each worker there is now."""
+        n_shares = max(len(self._client.scheduler_info(n_workers=-1)["workers"]), 1)
+        store = ArrayFolder(self._folder)
+        names = [f"recorded{share}of{n_shares}" for share in range(n_shares)]
+        counts = schedule.walks_per_node, schedule.window_size
+        begun = [
+            self._call(record_task, str(self._folder), name, *counts, share, n_shares)
+            for share, name in enumerate(names)
+        ]
+        for recorded, name in zip(begun, names, strict=True):
+            recorded.result()
+            yield load_tuple(store, name, RecordedPairs)
+            store.drop(name)
 
     def facts(self) -> dict[str, Any]:
         """Return how many tasks each worker did, and how many were begun anew after workers had died."""
         return {"workers": dict(sorted(self._done.items())), "tasks_begun_anew": self._repeated}
 
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        result: Future[Any] = Future()
+        self._begin(result, (function, *arguments), _DEATHS)
+        return result
+
     def _begin(self, result: Future[Any], call: tuple[Any, ...], attempts: int) -> None:
-        begun = self._client.submit(run_task, *call, pure=False, retries=_RETRIES)
+        begun = self._client.submit(on_worker, *call, pure=False, retries=_RETRIES)
         self._begun.add(begun)  # Dask drops what nobody holds
         begun.add_done_callback(lambda done: self._settle(done, result, call, attempts))
 
@@ -99,16 +119,37 @@ class ClusterWorkers:
             result.set_result(value)
 
 
-def run_task(folder: str, halved: int, task: str, *arguments: Any) -> tuple[Any, str]:
-    """Carry out a task on this worker; return its result, and the name of the worker."""
+def on_worker(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
+    """Call a function on this worker; return its result, and the worker's name."""
     from distributed import get_worker
 
-    return getattr(_tasks(folder, halved), task)(*arguments), str(get_worker().name)
+    make_ready(no_progress, by_buckets=True)
+    return function(*arguments), str(get_worker().name)
+
+
+def train_task(folder: str, halved: int, task: str, *arguments: Any) -> Any:
+    """Carry out a task of a training by buckets."""
+    return getattr(_tasks(folder, halved), task)(*arguments)
+
+
+def record_task(
+    folder: str, name: str, walks_per_node: int, window_size: int, share: int, n_shares: int
+) -> None:
+    """Record the pairs of a share of the walks."""
+    store = ArrayFolder(folder)
+    if not store.has(name):
+        recorded = record_share(
+            load_walks(store),
+            walks_per_node=walks_per_node,
+            window_size=window_size,
+            share=share,
+            n_shares=n_shares,
+        )
+        keep(store, name, recorded)
 
 
 @lru_cache(maxsize=1)
 def _tasks(folder: str, halved: int) -> BucketTasks:
-    make_ready(no_progress, by_buckets=True)
     return BucketTasks.open(ArrayFolder(folder), halved)
 
 

@@ -1,7 +1,7 @@
 """`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from hashlib import blake2b
@@ -18,10 +18,10 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
-from heat_neo4j.embedding.bucket_tasks import BucketTasks
-from heat_neo4j.embedding.buckets import BucketThreads, BucketWorkers
+from heat_neo4j.embedding.bucket_tasks import BucketTasks, keep_walks
+from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.pairs import WalkPairs, collect_pairs
+from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.similarity import near_attributes
@@ -34,6 +34,8 @@ from heat_neo4j.graph import Graph
 
 if TYPE_CHECKING:
     from distributed import Client
+
+    from heat_neo4j.embedding.cluster import ClusterWorkers
 
 __all__ = ["HEAT", "OF_THE_MACHINE", "NothingToLearnError"]
 
@@ -267,7 +269,10 @@ class HEAT(BaseEstimator):
         self, graph: Graph, schedule: Schedule, start: NDArray[np.float64] | None
     ) -> AbstractContextManager[TrainingFolder | None]:
         """Return the folder of this training, if it is to have one."""
-        if self.scratch is None or parts_of(graph.n_nodes, self.n_components, schedule.n_parts) == 1:
+        if (
+            self.scratch is None
+            or parts_of(graph.n_nodes, self.n_components, schedule.n_walks, schedule.n_parts) == 1
+        ):
             return nullcontext()
         decisive = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
         text = json.dumps([__version__, decisive, graph.digest()], default=np.generic.item)
@@ -286,17 +291,20 @@ class HEAT(BaseEstimator):
         client: "Client | None",
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
-        """Walk, collect pairs and train; return what is trained, and facts about it.
-
-        With a folder all arrays of the training are there, and workers of a cluster may do it.
-        """
+        """Walk, collect pairs and train; return what is trained, and facts about it."""
         clock = _Clock()
-        n_parts = parts_of(graph.n_nodes, self.n_components, schedule.n_parts)
-        if make_ready(on_progress, by_buckets=n_parts > 1):
+        if make_ready(on_progress, by_buckets=self._parts(graph, schedule) > 1):
             clock.stop("compile")
-        if folder is None:
+        if folder is not None:
+            trained, facts = self._train_over_files(
+                graph, schedule, team, start, folder, client, clock, on_progress
+            )
+        else:
             keys = make_keys(self.seed_)
-            walks, pairs, facts = self._prepare(graph, schedule, keys, team, clock, on_progress)
+            walks, facts = self._walks(graph, keys, team)
+            clock.stop("similarity")
+            pairs = self._pairs(walks, schedule, team, None, on_progress)
+            clock.stop("walks")
             trained = train(
                 start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start,
                 walks,
@@ -308,27 +316,7 @@ class HEAT(BaseEstimator):
                 time_limit=clock.left(self.time_limit),
                 on_batch=partial(on_progress, "train"),
             )
-        else:
-            self.seed_ = folder.seed(self.seed_)
-            resumed = folder.store.has("tasks")
-            if not resumed:
-                keys = make_keys(self.seed_)
-                walks, pairs, facts = self._prepare(graph, schedule, keys, team, clock, on_progress)
-                folder.store.save("facts", np.array(json.dumps(facts)))
-                first = start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start
-                make_tasks(
-                    folder.store, first, walks, pairs.negatives, pairs.occurrences, schedule, keys
-                ).save()
-                del walks, pairs, first  # they are files now
-            facts = {**json.loads(str(folder.store.load("facts"))), "resumed": resumed}
-            with self._workers(team, folder, client) as (workers, of_cluster):
-                trained = train_tasks(
-                    BucketTasks.open(folder.store),
-                    workers,
-                    time_limit=clock.left(self.time_limit),
-                    on_batch=partial(on_progress, "train"),
-                )
-                facts |= of_cluster()
+            facts |= pairs.facts()
         clock.stop("train")
         return trained, {
             "seconds": clock.seconds,
@@ -343,16 +331,50 @@ class HEAT(BaseEstimator):
             **facts,
         }
 
-    def _prepare(
+    def _train_over_files(
         self,
         graph: Graph,
         schedule: Schedule,
-        keys: Keys,
         team: WorkerThreads,
+        start: NDArray[np.float64] | None,
+        folder: TrainingFolder,
+        client: "Client | None",
         clock: "_Clock",
         on_progress: Progress,
-    ) -> tuple[Walks, WalkPairs, dict[str, Any]]:
-        """Make the walks and collect their pairs; return facts about both too."""
+    ) -> tuple[Trained, dict[str, Any]]:
+        """Train in a folder, by the workers of a cluster if there is one; go on from what is there."""
+        store = folder.store
+        self.seed_ = folder.seed(self.seed_)
+        resumed = store.has("tasks")
+        with self._cluster(folder, client) as cluster:
+            if not resumed:
+                keys = make_keys(self.seed_)
+                drawn, facts = self._walks(graph, keys, team)
+                walks = keep_walks(store, drawn)
+                del drawn
+                clock.stop("similarity")
+                shares = None if cluster is None else cluster.record(schedule)
+                pairs = self._pairs(walks, schedule, team, shares, on_progress)
+                clock.stop("walks")
+                first = start_points(graph.n_nodes, self.n_components, keys.start) if start is None else start
+                store.save("facts", np.array(json.dumps({**facts, **pairs.facts()})))
+                make_tasks(store, first, walks, pairs.negatives, pairs.occurrences, schedule, keys).save()
+                del walks, pairs, first  # they are files now
+            trained = train_tasks(
+                BucketTasks.open(store),
+                BucketThreads(team) if cluster is None else cluster,
+                time_limit=clock.left(self.time_limit),
+                on_batch=partial(on_progress, "train"),
+            )
+            facts = {**json.loads(str(store.load("facts"))), "resumed": resumed}
+            return trained, facts if cluster is None else {**facts, **cluster.facts()}
+
+    def _parts(self, graph: Graph, schedule: Schedule) -> int:
+        """Return in how many parts the nodes are trained."""
+        return parts_of(graph.n_nodes, self.n_components, schedule.n_walks, schedule.n_parts)
+
+    def _walks(self, graph: Graph, keys: Keys, team: WorkerThreads) -> tuple[Walks, dict[str, Any]]:
+        """Make the walks; return facts about their steps along attributes too."""
         similarity, dropped = None, 0.0
         if self.attribute_neighbours is not None and self.alpha > 0.0 and graph.n_attributes > 0:
             similarity, dropped = near_attributes(graph, self.attribute_neighbours, self.seed_)
@@ -366,46 +388,46 @@ class HEAT(BaseEstimator):
             similarity=similarity,
             team=team,
         )
-        clock.stop("similarity")
+        return walks, {
+            "attribute_sampling": _sampling(walks.similarity),
+            "attribute_mass_dropped": dropped,
+        }
+
+    def _pairs(
+        self,
+        walks: Walks,
+        schedule: Schedule,
+        team: WorkerThreads,
+        shares: Iterable[RecordedPairs] | None,
+        on_progress: Progress,
+    ) -> WalkPairs:
+        """Collect the pairs of the walks, or of shares that others have recorded."""
         pairs = collect_pairs(
             walks,
             walks_per_node=schedule.walks_per_node,
             window_size=schedule.window_size,
             negative_exponent=self.negative_exponent,
             team=team,
+            shares=shares,
             on_block=partial(on_progress, "walks"),
         )
-        clock.stop("walks")
         if pairs.n_pairs == 0:
             raise NothingToLearnError(
                 "the graph offers no pair to learn from: "
                 "no node has a neighbour or a node with similar attributes"
             )
-        return (
-            walks,
-            pairs,
-            {
-                "exclusion": pairs.exclusion,
-                "exclusion_false_positive_share": pairs.false_positive_share,
-                "crowded_nodes": pairs.n_crowded,
-                "attribute_sampling": _sampling(walks.similarity),
-                "attribute_mass_dropped": dropped,
-            },
-        )
+        return pairs
 
     @contextmanager
-    def _workers(
-        self, team: WorkerThreads, folder: TrainingFolder, client: "Client | None"
-    ) -> Iterator[tuple[BucketWorkers, Callable[[], dict[str, Any]]]]:
-        """Yield what trains the buckets, a cluster if there is one, and what tells of its workers."""
+    def _cluster(self, folder: TrainingFolder, client: "Client | None") -> "Iterator[ClusterWorkers | None]":
+        """Yield the workers of the cluster that is to train, if there is one."""
         if client is None and self.scheduler is None:
-            yield BucketThreads(team), dict
+            yield None
             return
         from heat_neo4j.embedding import cluster
 
         with cluster.connected(str(self.scheduler)) if client is None else nullcontext(client) as ours:
-            workers = cluster.ClusterWorkers(ours, folder.store.folder)
-            yield workers, workers.facts
+            yield cluster.ClusterWorkers(ours, folder.store.folder)
 
     def check_parameters(self) -> tuple[Schedule, int]:
         """Return what is to be trained, and the number of threads; errors are those of `fit`."""

@@ -1,7 +1,8 @@
 """The pairs D of all walks, and the negatives Gamma(u) = { v : (u, v) not in D } (HEAT, section 3.3)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +19,13 @@ __all__ = [
     "BLOOM_BYTES",
     "EXACT_BYTES",
     "LISTED_BYTES",
+    "RecordedPairs",
     "WalkPairs",
     "collect_pairs",
     "make_pair_set",
     "negatives_of_walks",
     "pair_set_bytes",
+    "record_share",
 ]
 
 EXACT_BYTES = 2**28  # an exact set is used while its N^2 bits fit here: up to about 46 thousand nodes
@@ -33,6 +36,14 @@ _OPEN_SHARE = 0.2  # where fewer draws than this suit, a list is quicker than tr
 _FULL = 0.5  # a filter that takes more of all pairs for members costs more draws than it saves
 _BLOOM_BITS_PER_PAIR = 8  # with multiplicity; of different pairs there are some times fewer
 _PROBES = 100_000
+
+
+class RecordedPairs(NamedTuple):
+    """What a share of the walks contains."""
+
+    words: NDArray[np.uint64]  # the set D, of `make_pair_set`
+    occurrences: NDArray[np.int64]  # (N,)
+    n_pairs: int
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,14 @@ class WalkPairs:
     exclusion: str
     false_positive_share: float  # of pairs outside D that the set takes for members; 0 when exact
     n_crowded: int  # nodes that draw from a list of their negatives, as most draws would be in D
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a record of the training says of them."""
+        return {
+            "exclusion": self.exclusion,
+            "exclusion_false_positive_share": self.false_positive_share,
+            "crowded_nodes": self.n_crowded,
+        }
 
 
 def pair_set_bytes(n_nodes: int, walks_per_node: int, walk_length: int, window_size: int) -> tuple[bool, int]:
@@ -76,18 +95,27 @@ def collect_pairs(
     negative_exponent: float,
     team: WorkerThreads = ALONE,
     pair_set: PairSet | None = None,
+    shares: Iterable[RecordedPairs] | None = None,
     on_block: Callable[[int, int], None] = lambda done, total: None,
 ) -> WalkPairs:
     """Draw every walk once, in blocks, and retain only D and the occurrences.
 
     Negatives are drawn in proportion to occurrences ** negative_exponent. `pair_set`, empty, is filled; one
-    made to measure when not given. `on_block` is called with (walks drawn, walks in all).
+    made to measure when not given. With `shares`, all walks have been recorded elsewhere. `on_block` is
+    called with (walks drawn, walks in all).
     """
     n = walks.n_nodes
     if pair_set is None:
         pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
-    indices = range(n * walks_per_node)
-    occurrences, n_pairs = _record(walks, indices, window_size, pair_set, team, on_block)
+    if shares is None:
+        indices = range(n * walks_per_node)
+        occurrences, n_pairs = _record(walks, indices, window_size, pair_set, team, on_block)
+    else:
+        occurrences, n_pairs = np.zeros(n, dtype=np.int64), 0
+        for share in shares:
+            np.bitwise_or(pair_set.words, share.words, out=pair_set.words)
+            occurrences += share.occurrences
+            n_pairs += int(share.n_pairs)
     weights = power(occurrences, negative_exponent)
     negatives = _make_negatives(pair_set, occurrences, weights, window_size, walks.walker.key, team)
     exclusion, false_positive_share = "exact", 0.0
@@ -104,6 +132,17 @@ def collect_pairs(
         false_positive_share=false_positive_share,
         n_crowded=int(np.count_nonzero(np.diff(negatives.listed_from))),
     )
+
+
+def record_share(
+    walks: Walks, *, walks_per_node: int, window_size: int, share: int, n_shares: int
+) -> RecordedPairs:
+    """Draw one of so many shares of all walks, on the calling thread."""
+    n = walks.n_nodes
+    pair_set = make_pair_set(n, walks_per_node, walks.length, window_size)
+    indices = range(share, n * walks_per_node, n_shares)
+    occurrences, n_pairs = _record(walks, indices, window_size, pair_set, ALONE)
+    return RecordedPairs(pair_set.words, occurrences, n_pairs)
 
 
 def negatives_of_walks(

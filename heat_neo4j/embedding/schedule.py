@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-__all__ = ["LateMean", "Pace", "Schedule", "Trained", "late_moments"]
+__all__ = ["LateMean", "Pace", "Schedule", "Trained", "late_moments", "portions_of"]
 
 _AVERAGED = 0.5  # last share of the training whose points are averaged
 _SNAPSHOTS = 32  # taken of it, at most
+_FEWEST_ROUNDS = 6  # of buckets: in each of them two parts meet once
 _ROWS = 1 << 12  # averaged at a time: they fit a cache
 
 
@@ -27,6 +28,11 @@ class Schedule:
     batch_size: int | None  # source positions trained with the coordinates frozen; None for a usual number
     n_epochs: int  # passes over all walks
     n_parts: int | None = None  # of the nodes, in training by buckets; None for a usual number
+
+    @property
+    def n_walks(self) -> int:
+        """Walks from each node, in all epochs."""
+        return self.n_epochs * self.walks_per_node
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,11 @@ class Pace:
             left = self._limit - since
             by_time = share + (1.0 - share) * (spent - since) / left if spent < self._limit else 1.0
             self.share = max(self.done / self.total, by_time)
+
+
+def portions_of(n_walks: int) -> int:
+    """Return among how many rounds of buckets a walk from each node is shared out, if it has so many."""
+    return -(-_FEWEST_ROUNDS // n_walks)
 
 
 def late_moments() -> list[float]:

@@ -41,9 +41,12 @@ def start_points(n_nodes: int, n_components: int, generator: np.random.Generator
     return points
 
 
-def parts_of(n_nodes: int, n_components: int, n_parts: int | None) -> int:
-    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph."""
-    asked = usual_parts(n_nodes, n_components) if n_parts is None else n_parts
+def parts_of(n_nodes: int, n_components: int, n_walks: int, n_parts: int | None) -> int:
+    """Return in how many parts nodes are trained: as asked for, or as usual; in fewer on a small graph.
+
+    `n_walks` is the number of walks from each node, in all epochs.
+    """
+    asked = usual_parts(n_nodes, n_components, n_walks) if n_parts is None else n_parts
     return max(min(asked, n_nodes // _LEAST_NODES), 1)
 
 
@@ -75,7 +78,7 @@ def train(
     Where the contexts of nodes are no nearer than their negatives, as among the leaves of a hub, training
     can diverge. If points get farther out than any graph needs, it begins anew with half the learning rate.
     """
-    n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_parts)
+    n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_walks, schedule.n_parts)
     if only is None and n_parts > 1:
         tasks = BucketTasks(
             ArraysInMemory(),
@@ -113,7 +116,7 @@ def make_tasks(
     keys: Keys,
 ) -> BucketTasks:
     """Return the tasks of a training by buckets, whose results go to a store."""
-    n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_parts)
+    n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_walks, schedule.n_parts)
     return BucketTasks(
         store,
         walks,

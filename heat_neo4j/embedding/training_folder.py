@@ -45,7 +45,7 @@ class TrainingFolder:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        if kind is None or not self.store.has("tasks"):
+        if kind is None or not self.store.has("similarity"):
             shutil.rmtree(self._folder, ignore_errors=True)
             Path(self._lock.lock_file).unlink(missing_ok=True)
         self._lock.release()

@@ -155,7 +155,9 @@ def run_job(
     if trains and job.memory_limit is not None:
         check_memory(run_size(store, job.projection, job.model, links), job.memory_limit)
     recipe = matching_recipe(job.projection, None if new_recipe else run)
-    graph, reading_notes = read_by_recipe(store, job.projection, recipe, session.on_progress)
+    graph, reading_notes = read_by_recipe(
+        store, job.projection, recipe, session.on_progress, scratch=job.model.scratch
+    )
     session.clock.lap("read")
     state = GraphState(graph, job.settings(), float(job.model.alpha), run if mode == LINKS else None)
     if refresh:

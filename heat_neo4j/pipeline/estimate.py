@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import exp, log10
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -16,10 +17,12 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import resolve_threads
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
+from heat_neo4j.embedding.schedule import portions_of
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.embedding.training import parts_of
 from heat_neo4j.errors import MemoryExceeded, ProjectionError
@@ -47,6 +50,7 @@ PROGRAM = 300 * 2**20
 
 _DENSE_SHARE = 0.25  # attributes filled beyond this share are held as a dense matrix
 _NODE = 113  # element id (a string and a pointer), row offsets
+_NODE_BESIDE_FILES = 30  # element id, and what tells its labels
 _EDGE = 24  # an edge in CSR: two columns and two weights
 _READ_RELATIONSHIP = 200  # while the matrix is sorted, summed and made symmetric
 _READ_VALUE = 46  # an attribute entry while columns are put together
@@ -99,6 +103,7 @@ class Rates:
     bucket_pair: float = 85e-9  # a pair that is trained by buckets, points being in a cache near by
     bucket_negative: float = 7e-9  # each of its negatives, which several pairs share
     bucket_coordinate: float = 3e-9  # each of its coordinates
+    bucket_portion: float = 0.16  # share that each further portion of the walks adds: less is shared
     walk_step: float = 145e-9  # a step of a walk while pairs are collected
     teleport: float = 300e-9  # what a step along attributes takes more
     teleport_value: float = 30e-9  # and for each attribute value of the node
@@ -151,6 +156,7 @@ class RunSize:
     n_negatives: int = 10
     n_epochs: int = 1
     n_parts: int | None = None  # as `HEAT` takes it
+    scratch: str | Path | None = None  # folder for the files of the training
     alpha: float = 0.2
     attribute_neighbours: int | None = None
     threads: int = 1
@@ -179,6 +185,11 @@ class RunSize:
         return round(walking) * self.walks_per_node
 
     @property
+    def n_walks(self) -> int:
+        """Walks from each node, in all epochs."""
+        return self.n_epochs * self.walks_per_node
+
+    @property
     def pairs(self) -> int:
         """Training pairs, if no walk ends early or meets a node twice."""
         length, window = self.walk_length, min(self.window_size, self.walk_length - 1)
@@ -187,7 +198,28 @@ class RunSize:
     @property
     def parts(self) -> int:
         """Parts of the nodes in which they are trained."""
-        return parts_of(self.nodes, self.n_components, self.n_parts)
+        return parts_of(self.nodes, self.n_components, self.n_walks, self.n_parts)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all of the training is in memory."""
+        return self.scratch is None or self.parts == 1
+
+    @property
+    def pairs_of_round(self) -> float:
+        """Pairs of a round of buckets, each once."""
+        return self.pairs / (2 * self.n_walks * portions_of(self.n_walks))
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Bytes of the files in `scratch` at the peak."""
+        if self.in_memory:
+            return 0
+        _, pair_set = pair_set_bytes(self.nodes, self.walks_per_node, self.walk_length, self.window_size)
+        pairs = self.pairs_of_round * pair_bytes(self.nodes, self.parts)
+        graph = 2 * _EDGE * self.relationships + 8 * self.attribute_columns * self.nodes
+        tables = 8 * self.nodes * (self.n_components + 1 + 2 * (2 * padded_width(self.n_components + 1) + 2))
+        return round(pair_set + pairs + graph + tables + _similarity_bytes(self) + 60 * self.nodes)
 
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:
@@ -231,6 +263,8 @@ class Estimate:
     """What a run will need."""
 
     memory: Mapping[str, int]  # bytes of this process at the peak of each stage
+    beside_files: int  # bytes of this process at its peak, if it trains over files in a scratch folder
+    scratch_bytes: int  # of these files at the peak; 0 if it is too small for any
     seconds: Mapping[str, float]  # of each stage
     stored_bytes: int  # in the database at rest: the published version, and what it replaced
     publishing_bytes: int  # in the database while a version is published beside them
@@ -256,8 +290,11 @@ class Estimate:
 def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
     """Estimate memory, time and bytes of a run."""
     exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    over_files = replace(size, scratch=".")
     return Estimate(
-        memory={stage: round(PROGRAM + used) for stage, used in _memory(size).items()},
+        memory=_memory(size),
+        beside_files=max(_memory(over_files).values()),
+        scratch_bytes=over_files.scratch_bytes,
         seconds={stage: round(seconds, 3) for stage, seconds in _seconds(size, rates).items()},
         stored_bytes=2 * _copy_bytes(size) + _index_bytes(size),
         publishing_bytes=3 * _copy_bytes(size) + 2 * _index_bytes(size),
@@ -267,14 +304,17 @@ def estimate(size: RunSize, rates: Rates = RATES) -> Estimate:
     )
 
 
-def _memory(size: RunSize) -> dict[str, float]:
-    """Return bytes by stage, the program itself left out."""
+def _memory(size: RunSize) -> dict[str, int]:
+    """Return bytes by stage."""
     dense = size.attribute_share >= _DENSE_SHARE
     attributes = 8 * size.nodes * size.attribute_columns if dense else 12 * size.attribute_entries
-    graph = _NODE * size.nodes + _EDGE * size.relationships + attributes
-    reading = _READ_RELATIONSHIP * size.relationships + attributes + _READ_VALUE * size.attribute_entries
-    training = graph + _training_bytes(size)
-    stages = {"read": _NODE * size.nodes + reading, "train": training}
+    if size.scratch is None:
+        graph = _NODE * size.nodes + _EDGE * size.relationships + attributes
+        reading = _NODE * size.nodes + _READ_RELATIONSHIP * size.relationships + attributes
+    else:
+        graph = reading = _NODE_BESIDE_FILES * size.nodes + (0 if dense else attributes)
+    training = graph + (_training_bytes(size) if size.in_memory else _training_bytes_beside_files(size))
+    stages = {"read": reading + _READ_VALUE * size.attribute_entries, "train": training}
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
@@ -285,7 +325,7 @@ def _memory(size: RunSize) -> dict[str, float]:
             pairs += round(_FOUND * _DOUBLE_LINKS * size.links)
         stages["links"] = graph + _points(size) + blocks + pairs + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
-    return stages
+    return {stage: round(PROGRAM + used) for stage, used in stages.items()}
 
 
 def _points(size: RunSize) -> int:
@@ -304,10 +344,20 @@ def _training_bytes(size: RunSize) -> float:
     moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1)  # points, and who was touched
     mean = _points(size) + 8 * size.nodes
     if size.parts > 1:  # points and means twice, while they are brought into the order of the next parts
-        of_round = size.pairs / (2 * size.n_epochs * size.walks_per_node)
-        pair_set += round(of_round * pair_bytes(size.nodes, size.parts))
+        pair_set += round(size.pairs_of_round * pair_bytes(size.nodes, size.parts))
         moving, mean = 2 * moving + 40 * size.nodes, 2 * mean
     return pair_set + walker + negatives + moving + mean + _similarity_bytes(size)
+
+
+def _training_bytes_beside_files(size: RunSize) -> float:
+    """Return the bytes that `HEAT.fit` holds besides the graph, where it trains over files."""
+    exact, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    preparing = pair_set + (41 + 8) * size.nodes + _EDGE * size.relationships + _similarity_bytes(size)
+    if exact:
+        preparing += LISTED_BYTES
+    two_parts = 2 * _points(size) / size.parts
+    training = size.threads * (2 * BLOCK_BYTES + 6 * two_parts)
+    return max(preparing + _points(size), training, 2 * _points(size))
 
 
 def _similarity_bytes(size: RunSize) -> float:
@@ -384,6 +434,7 @@ def _bucket_seconds(size: RunSize, rates: Rates, teleport: float) -> float:
         + rates.bucket_coordinate * size.n_components
     )
     walks = steps * (rates.walk_step + teleport) * _slower(size.nodes, rates)
+    pair *= 1.0 + rates.bucket_portion * (portions_of(size.n_walks) - 1)
     threads = min(size.threads, size.parts // 2)
     return (walks + size.pairs * pair) / (1.0 + rates.second_bucket * (threads - 1))
 
@@ -503,6 +554,11 @@ def check_memory(size: RunSize, limit: int) -> None:
         )
     stage = max(needed.memory, key=needed.memory.__getitem__)
     advice = _ADVICE_COMBINED.get(stage, _ADVICE[stage]) if size.combined else _ADVICE[stage]
+    over_files = replace(size, scratch=".")
+    if size.scratch is None and estimate(over_files).peak_memory <= limit:
+        advice = (
+            f"--scratch FOLDER, on a disk with {format_bytes(over_files.scratch_bytes)} free, or {advice}"
+        )
     raise MemoryExceeded(
         f"the run would need about {format_bytes(needed.peak_memory)} of memory (to {stage}), and may use "
         f"{format_bytes(limit)}: choose {advice}, or raise --memory-limit; nothing was begun"

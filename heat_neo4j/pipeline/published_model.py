@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,14 +98,20 @@ def _encoded(projection: Projection) -> tuple[set[str], set[Attribute], int]:
 
 
 def read_by_recipe(
-    store: Neo4jStore, projection: Projection, recipe: Recipe, on_progress: Progress = no_progress
+    store: Neo4jStore,
+    projection: Projection,
+    recipe: Recipe,
+    on_progress: Progress = no_progress,
+    *,
+    scratch: str | Path | None = None,
 ) -> tuple[Graph, tuple[str, ...]]:
     """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user."""
+    read = partial(store.read_graph, projection, scratch=scratch, on_progress=on_progress)
     try:
-        graph = store.read_graph(projection, recipe.entries, on_progress=on_progress)
+        graph = read(recipe.entries)
     except RecipeError as error:
         note = f"attributes are encoded anew, not as in run {recipe.run}: {error}"
-        return store.read_graph(projection, on_progress=on_progress), (note,)
+        return read(), (note,)
     unknown = graph.provenance.counts.get("values_unknown_to_recipe", 0)
     if not unknown:
         return graph, recipe.notes

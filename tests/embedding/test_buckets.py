@@ -170,7 +170,7 @@ def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts
     n, weights = len(start), slot_weights(negatives.slots)
     met = {u: {v for v in range(n) if contains(negatives, u, v)} for u in range(n)}
     points, moments, seen = start.copy(), late_moments(), np.zeros_like(start)
-    portions = -(-bucket_tasks._FEWEST_ROUNDS // schedule.walks_per_node)
+    portions = -(-6 // schedule.walks_per_node)
     n_turns = schedule.walks_per_node * portions * n_parts
     losses, trained, skipped, damped = [], 0, 0, 0
     for number in range(schedule.walks_per_node * portions):

@@ -48,3 +48,20 @@ def test_where_the_program_itself_does_not_fit_nothing_else_is_advised():
         MemoryExceeded, match=r"the program alone takes about 300.0 MiB .*: raise --memory-limit to"
     ):
         check_memory(small, PROGRAM)
+
+
+def test_where_files_would_do_they_are_offered():
+    size = replace(LARGE, nodes=10**7, relationships=5 * 10**7, attribute_columns=0, links_per_node=0)
+    needed = estimate(size)
+    assert needed.beside_files < 4 * 2**30 < needed.peak_memory
+    offered = rf"choose --scratch FOLDER, on a disk with {needed.scratch_bytes / 2**30:.1f} GiB free, or "
+    with pytest.raises(MemoryExceeded, match=offered):
+        check_memory(size, 4 * 2**30)
+    over_files = replace(size, scratch="there")
+    assert estimate(over_files).peak_memory == needed.beside_files
+    check_memory(over_files, 4 * 2**30)
+
+
+def test_a_small_graph_is_never_trained_over_files():
+    small = replace(LARGE, nodes=5000, relationships=50_000)
+    assert estimate(small).scratch_bytes == 0

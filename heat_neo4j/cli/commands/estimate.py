@@ -59,6 +59,11 @@ def _lines(size: RunSize, needed: Estimate) -> Iterator[tuple[str, str]]:
     yield "Graph", f"{graph}, about {plural(size.attribute_columns, 'attribute column')}"
     free = format_bytes(free_memory())
     yield "Memory", f"{format_bytes(needed.peak_memory)} at the peak, of {free} free now"
+    if size.scratch is None and needed.scratch_bytes and needed.peak_memory > free_memory():
+        memory, disk = format_bytes(needed.beside_files), format_bytes(needed.scratch_bytes)
+        yield "", f"with --scratch FOLDER {memory}, and {disk} on its disk"
+    if size.scratch is not None and needed.scratch_bytes:
+        yield "Disk", f"{format_bytes(needed.scratch_bytes)} in {size.scratch}"
     if verbosity():
         for stage, count in needed.memory.items():
             yield "", f"{stage}: {format_bytes(count)}"

@@ -1,0 +1,196 @@
+"""Training over files: the same bits as in memory, however often the process is killed, and a clean disk."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+from scipy import sparse
+
+from heat_neo4j import HEAT, Graph
+from heat_neo4j._utils.array_store import ArrayFolder
+from heat_neo4j.embedding.training_folder import TrainingFolder
+from heat_neo4j.errors import ConfigError
+
+OPTIONS = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_parts": 4, "random_state": 4}
+
+
+def make_graph(seed=0):
+    """A graph with a hub at a third of the nodes, isolated nodes and attributes."""
+    rng = np.random.default_rng(seed)
+    dense = np.triu(rng.random((300, 300)) < 0.01, 1)
+    dense[0, 1:100] = True
+    dense[:, 290:] = False
+    attributes = (rng.random((300, 20)) < 0.2).astype(float)
+    return Graph(adjacency=sparse.csr_array(dense.astype(float)), attributes=attributes)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return make_graph()
+
+
+@pytest.fixture(scope="module")
+def in_memory(graph):
+    return HEAT(**OPTIONS).fit(graph)
+
+
+def assert_same(model, other):
+    assert model.embedding_.tobytes() == other.embedding_.tobytes()
+    assert model.loss_curve_.tobytes() == other.loss_curve_.tobytes()
+    counts = ("pairs", "pairs_without_negative", "damped_steps", "crowded_nodes", "learning_rate_halved")
+    assert [model.training_[name] for name in counts] == [other.training_[name] for name in counts]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_the_same_bits_as_in_memory_and_nothing_is_left(graph, in_memory, tmp_path, n_threads, monkeypatch):
+    monkeypatch.setattr("heat_neo4j._utils.threads.available_processors", lambda: (8, "a test"))
+    model = HEAT(**OPTIONS, n_threads=n_threads, scratch=tmp_path).fit(graph)
+    assert_same(model, in_memory)
+    assert model.training_["resumed"] is False
+    assert list(tmp_path.iterdir()) == []
+
+
+class Killed(BaseException):
+    """Ends a training at once."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_training_goes_on_from_any_moment_with_the_same_bits(graph, in_memory, tmp_path, seed, monkeypatch):
+    moments, save, before = random.Random(seed), ArrayFolder.save, seed % 2
+    left, attempts = 0, 0
+
+    def save_or_die(self, name, array):
+        nonlocal left
+        left -= 1
+        if left < 0 and before:
+            raise Killed
+        save(self, name, array)
+        if left < 0:
+            raise Killed
+
+    monkeypatch.setattr(ArrayFolder, "save", save_or_die)
+    while True:
+        left, attempts = moments.randrange(20, 150), attempts + 1
+        model = HEAT(**OPTIONS, n_threads=1 + attempts % 2, scratch=tmp_path)
+        try:
+            model.fit(graph)
+        except Killed:
+            continue
+        break
+    assert attempts > 2
+    assert model.training_["resumed"]
+    assert_same(model, in_memory)
+    assert list(tmp_path.iterdir()) == []
+
+
+DOOMED = """
+import os, signal, sys
+from heat_neo4j import HEAT
+from heat_neo4j._utils.array_store import ArrayFolder
+from tests.embedding.test_training_folder import OPTIONS, make_graph
+
+save, left = ArrayFolder.save, int(sys.argv[2])
+
+def save_or_die(self, name, array):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(self, name, array)
+
+ArrayFolder.save = save_or_die
+HEAT(**{**OPTIONS, "random_state": None}, scratch=sys.argv[1]).fit(make_graph())
+"""
+
+
+def test_a_process_that_is_killed_leaves_what_another_goes_on_from_with_its_seed(graph, tmp_path):
+    for saved in (5, 120):  # before all is prepared, and in the middle of a round
+        command = [sys.executable, "-c", DOOMED, str(tmp_path), str(saved)]
+        killed = subprocess.run(command, cwd=Path(__file__).parents[2], check=False)
+        assert killed.returncode == -signal.SIGKILL
+        assert any(tmp_path.iterdir())
+    model = HEAT(**{**OPTIONS, "random_state": None}, scratch=tmp_path).fit(graph)
+    assert model.training_["resumed"]
+    assert list(tmp_path.iterdir()) == []
+    assert_same(model, HEAT(**{**OPTIONS, "random_state": model.seed_}).fit(graph))
+
+
+def test_a_training_that_diverges_begins_anew_with_the_same_bits_as_in_memory(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHEST", 1.0)
+    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.5)
+    rate = {**OPTIONS, "learning_rate": 0.1}
+    model = HEAT(**rate).fit(graph)
+    assert model.training_["learning_rate_halved"] > 0
+    assert_same(HEAT(**rate, scratch=tmp_path).fit(graph), model)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_time_limit_holds_over_files_too(graph, tmp_path):
+    options = {**OPTIONS, "n_epochs": 1000, "time_limit": 1.0, "scratch": tmp_path}
+    model = HEAT(**options).fit(graph)
+    assert 0 < model.training_["trained_share"] < 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_graph_or_parameter_has_another_folder(graph, tmp_path, monkeypatch):
+    def die(self, number, results):
+        raise Killed
+
+    monkeypatch.setattr("heat_neo4j.embedding.buckets._Training._follow", die)
+    for other, options in (
+        (graph, {}),
+        (graph, {"sigma": 0.9}),
+        (make_graph(1), {}),
+        (graph, {"n_threads": 1}),
+    ):
+        with pytest.raises(Killed):
+            HEAT(**OPTIONS, **options, scratch=tmp_path).fit(other)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 3
+
+
+def test_files_are_for_their_owner_alone_and_one_process_uses_them_at_a_time(graph, tmp_path, monkeypatch):
+    seen = []
+
+    def look(self, number, results):
+        folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+        seen.extend(path.stat().st_mode & 0o777 for path in folder.rglob("*.npy"))
+        with pytest.raises(ConfigError, match="another process trains on the same graph"):
+            HEAT(**OPTIONS, scratch=tmp_path).fit(graph)
+        raise Killed
+
+    monkeypatch.setattr("heat_neo4j.embedding.buckets._Training._follow", look)
+    with pytest.raises(Killed):
+        HEAT(**OPTIONS, scratch=tmp_path).fit(graph)
+    assert set(seen) == {0o600}
+    folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+    with FileLock(folder.with_suffix(".lock"), blocking=False):
+        pass
+
+
+def test_a_folder_that_cannot_be_is_said_at_once(graph, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(ConfigError, match=r"scratch folder .*file: cannot be written"):
+        HEAT(**OPTIONS, scratch=file).fit(graph)
+    assert file.read_text() == "mine"
+
+
+def test_a_small_graph_is_trained_by_batches_without_files(graph, tmp_path):
+    model = HEAT(**{**OPTIONS, "n_parts": None}, scratch=tmp_path / "none").fit(graph)
+    assert model.training_["parts"] == 1
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_full_disk_is_said(graph, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("heat_neo4j._utils.array_store.np.save", full)
+    with TrainingFolder(tmp_path, "x") as folder, pytest.raises(ConfigError, match="No space left on device"):
+        folder.store.save("any", np.zeros(3))

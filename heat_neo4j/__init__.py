@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heat_neo4j.pipeline.embed import embed, refresh
     from heat_neo4j.pipeline.job import Job, LinkOptions
     from heat_neo4j.pipeline.link_questions import explain, recommend
+    from heat_neo4j.pipeline.verify import verify
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _HOMES = {
     "predict_links": "linkpred.prediction",
     "recommend": "pipeline.link_questions",
     "refresh": "pipeline.embed",
+    "verify": "pipeline.verify",
 }
 
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "predict_links",
     "recommend",
     "refresh",
+    "verify",
 ]
 
 

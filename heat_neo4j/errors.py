@@ -12,7 +12,9 @@
     ├── MemoryExceeded           8   the run would need more memory than it may use; nothing was begun
     ├── LeaseHeld                9   another process writes versions of the model; nothing was published
     ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
-    └── OutputFailed            11   the work is done, but what there is to say cannot be written to stdout
+    ├── OutputFailed            11   the work is done, but what there is to say cannot be written to stdout
+    ├── CoordinatesDiffer       12   a run that was trained again gave other bits than those in the graph
+    └── NotVerifiable           13   a run cannot be trained again: what it was computed from is not there
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.
@@ -21,10 +23,12 @@ A message is one line that says what is wrong, where, and what to do about it.
 __all__ = [
     "ConfigError",
     "ConnectionFailed",
+    "CoordinatesDiffer",
     "HeatError",
     "LeaseHeld",
     "LocalServerError",
     "MemoryExceeded",
+    "NotVerifiable",
     "OutputFailed",
     "ProjectionError",
     "QualityRejected",
@@ -102,3 +106,15 @@ class OutputFailed(HeatError):
     """What there is to say cannot be written to stdout, as on a full disk; the work itself is done."""
 
     exit_code = 11
+
+
+class CoordinatesDiffer(HeatError):
+    """A run that was trained again gave other bits than the coordinates in the graph have."""
+
+    exit_code = 12
+
+
+class NotVerifiable(HeatError):
+    """A run cannot be trained again as it was: what it was computed from is not there, or not recorded."""
+
+    exit_code = 13

@@ -25,6 +25,7 @@ COMMANDS = {
     "cypher": "List, show or run the queries that come with this package.",
     "index": "Make, look at or drop the vector index of a published model.",
     "runs": "List the runs in the database, or show one.",
+    "verify": "Train a run again and compare the result to the bit.",
     "clear": "Remove what runs have written, and only that.",
     "load": "Load an edge list with attributes and labels into Neo4j.",
     "server": "Start, stop or look at a local Neo4j server.",

@@ -37,6 +37,7 @@ from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
     read_embedding,
+    read_kept,
     read_links,
     read_stored,
 )
@@ -443,6 +444,21 @@ class Neo4jStore:
             If the values were changed by others, or are published anew again and again.
         """
         return read_stored(self._connection, graph, model, version)
+
+    def read_kept(self, graph: Graph, model: str = "heat") -> StoredCoordinates | None:
+        """Return the coordinates of the version before the published one, which is kept for a rollback.
+
+        Returns
+        -------
+        StoredCoordinates or None
+            Of those rows of `graph` that had some; None if no coordinates are kept.
+
+        Raises
+        ------
+        ProjectionError
+            As for `read_stored`.
+        """
+        return read_kept(self._connection, graph, model)
 
     def read_links(self, graph: Graph, model: str = "heat") -> StoredLinks | None:
         """Return the published predicted links between rows of `graph`.

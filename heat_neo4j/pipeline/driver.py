@@ -17,7 +17,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
 from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
 from heat_neo4j.errors import ProjectionError, WriteRefused
-from heat_neo4j.geometry.drift import Drift, fit_isometry, measure_drift
+from heat_neo4j.geometry.drift import Drift, measure_drift
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -25,7 +25,16 @@ from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.estimate import check_memory, run_size
-from heat_neo4j.pipeline.fit import NO_LINK_MODEL, Clock, LinkModel, fit_full, fit_link_model, fit_on
+from heat_neo4j.pipeline.fit import (
+    NO_LINK_MODEL,
+    Clock,
+    LinkModel,
+    align,
+    coordinates_of,
+    fit_full,
+    fit_link_model,
+    fit_on,
+)
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import (
     FULL,
@@ -287,12 +296,7 @@ def _calibrate(work: Work) -> Work:
 
 def _align(work: Work) -> Work:
     """Move a full training by the isometry that brings it nearest to the published coordinates."""
-    state, model = work.state, work.model
-    published = state.comparable(model.embedding_)
-    if published is not None and state.run is not None:
-        rows = state.published_rows
-        model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
-        model.training_["aligned_to"] = state.run.run_id
+    if align(work.model, work.state):
         work.session.clock.lap("align")
     return work
 
@@ -402,17 +406,8 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _coordinates(work: Work) -> tuple[Coordinates, NDArray[np.bool_] | None]:
-    """Return the coordinates to write, and which rows change, None for all.
-
-    Nodes that a local refresh did not train keep their published coordinates to the bit.
-    """
-    state = work.state
-    coordinates = check_coordinates(work.model, state.graph.n_nodes, work.job.coordinates)
-    if work.plan.mode != LOCAL:
-        return coordinates, None
-    assert state.stored is not None
-    unchanged = replace(state.stored, found=state.stored.found & (state.shares == 0.0))
-    return unchanged.kept_in(coordinates), ~unchanged.found
+    """Return the coordinates to write, and which rows change, None for all."""
+    return coordinates_of(work.model, work.plan.mode, work.state, work.job.coordinates)
 
 
 def _planned_record(work: Work, run: Run) -> RunRecord:

@@ -1,12 +1,18 @@
-"""Training in full or from the published points, alignment, and the model of the links."""
+"""Training in full or from the published points, alignment, coordinates, and the model of the links."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from heat_neo4j._utils.progress import Progress, prefixed
+from heat_neo4j.database.write.payload import Coordinates, check_coordinates
 from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
+from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.features import FEATURES
@@ -17,7 +23,16 @@ from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
 
-__all__ = ["NO_LINK_MODEL", "Clock", "LinkModel", "fit_full", "fit_link_model", "fit_on"]
+__all__ = [
+    "NO_LINK_MODEL",
+    "Clock",
+    "LinkModel",
+    "align",
+    "coordinates_of",
+    "fit_full",
+    "fit_link_model",
+    "fit_on",
+]
 
 
 class Clock:
@@ -112,6 +127,32 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
         model = fit_warm(base, state.graph, points, new, on_progress=on_progress)
     clock.laps(model.training_["seconds"])
     return model
+
+
+def align(model: HEAT, state: GraphState) -> bool:
+    """Move a model by the isometry that brings it nearest to the published points; return whether it did."""
+    published = state.comparable(model.embedding_)
+    if published is None or state.run is None:
+        return False
+    rows = state.published_rows
+    model.embedding_ = fit_isometry(model.embedding_[rows], published[rows])(model.embedding_)
+    model.training_["aligned_to"] = state.run.run_id
+    return True
+
+
+def coordinates_of(
+    model: HEAT, mode: str, state: GraphState, kind: str
+) -> tuple[Coordinates, NDArray[np.bool_] | None]:
+    """Return the coordinates to write, and which rows change, None for all.
+
+    Nodes that a local refresh did not train keep their published coordinates to the bit.
+    """
+    coordinates = check_coordinates(model, state.graph.n_nodes, kind)
+    if mode != LOCAL:
+        return coordinates, None
+    assert state.stored is not None
+    unchanged = replace(state.stored, found=state.stored.found & (state.shares == 0.0))
+    return unchanged.kept_in(coordinates), ~unchanged.found
 
 
 def fit_link_model(

@@ -333,6 +333,18 @@ CASES = [
         "there is no run 'nothing' in this database: `heat runs` lists them",
     ),
     Case(
+        "verifying an unknown run",
+        ("verify", "nothing", "--model", "bad"),
+        2,
+        "there is no run 'nothing' in this database: `heat runs` lists them",
+    ),
+    Case(
+        "verifying what is not published",
+        ("verify", "--model", "BadModel"),
+        4,
+        "model 'BadModel' has no published coordinates in this database: run `heat embed`",
+    ),
+    Case(
         "clearing nothing in particular",
         ("clear", "--yes"),
         2,

@@ -71,20 +71,21 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     said = reader.run_commands(COMMAND_LINE)
     assert [command.split()[1] for command in said] == [
         "server", "load", "check", "estimate", "embed", "runs", "links", "links",
-        "recommend", "recommend", "explain",
+        "recommend", "recommend", "explain", "verify",
     ]  # fmt: skip
     (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))
     assert "Published     poincare coordinates of 60 nodes in heatEmbedding, heatRadius, heatRun" in embedded
     for command, linked in said.items():
         if command.startswith("heat links"):
             assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
-    recommended, turned, explained = list(said.values())[-3:]
+    recommended, turned, explained, verified = list(said.values())[-4:]
     for text, arrow in ((recommended, "p1 -CITES-> ?"), (turned, "? -CITES-> p1")):
         title, header, *rows = text.splitlines()
         assert title.startswith(arrow)
         assert (header.split()[0], len(rows)) == ("RANK", 5)
     assert re.match(r"Link +p1 -CITES-> p9: probability 0\.\d+", explained)
     assert "together" in explained
+    assert f"radii of {PAPERS} nodes\nResult        the same bits\n" in verified
     (row,) = cypher("MATCH (n:Paper {id: 'p1'}) RETURN properties(n) AS p")
     assert {"id", "features", "label"} == {name for name in row["p"] if not name.startswith("heat")}
     assert row["p"]["features"] == [2008.0, 24.0]

@@ -56,7 +56,7 @@ from heat_neo4j.database.write.refusals import (
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
 from heat_neo4j.graph import Graph
 
-__all__ = ["Run", "WriteOptions", "model_facts"]
+__all__ = ["Run", "WriteOptions", "model_facts", "software_versions"]
 
 _CURVE_VALUES = 200
 _LARGEST_INTEGER = 2**63 - 1
@@ -484,12 +484,17 @@ def _new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(6)}"
 
 
-def _versions(server: ServerInfo) -> dict[str, str]:
+def software_versions() -> dict[str, str]:
+    """Return the versions of what computes here, as a run records them beside the server's."""
     versions = {"heat_neo4j": __version__, "python": platform.python_version()}
     for library in _LIBRARIES:
         with suppress(PackageNotFoundError):
             versions[library] = version(library)
-    return {**versions, "server": f"{server.version} {server.edition}"}
+    return versions
+
+
+def _versions(server: ServerInfo) -> dict[str, str]:
+    return {**software_versions(), "server": f"{server.version} {server.edition}"}
 
 
 def _claims(models: Iterable[Mapping[str, Any]], but_for: str) -> set[tuple[Any, ...]]:

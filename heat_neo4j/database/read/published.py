@@ -1,23 +1,24 @@
 """Published coordinates and predicted links, read back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.runs import nothing_published, read_version
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import Version
+from heat_neo4j.database.versions import Version, previous_of
 from heat_neo4j.database.write.payload import Coordinates, ball_factors, to_hyperboloid
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 
-__all__ = ["StoredCoordinates", "StoredLinks", "read_embedding", "read_links", "read_stored"]
+__all__ = ["StoredCoordinates", "StoredLinks", "read_embedding", "read_kept", "read_links", "read_stored"]
 
 T = TypeVar("T")
 _BATCH = 10_000
@@ -57,6 +58,13 @@ def read_stored(
     return _read_whole(connection, model, partial(_read_run, connection, graph), "run", "stagedRun")
 
 
+def read_kept(connection: Connection, graph: Graph, model: str) -> StoredCoordinates | None:
+    """Return the coordinates of the version before for rows of `graph`; see `Neo4jStore.read_kept`."""
+    names = read_bookkeeping(connection).names(model)
+    read = partial(_read_previous, connection, graph, names)
+    return _read_whole(connection, model, read, "previousRun", "run")
+
+
 def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[np.float64]:
     """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
     stored = read_stored(connection, graph, model)
@@ -91,8 +99,6 @@ def _read_whole(
 
 def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredCoordinates:
     """Return the coordinates of a version."""
-    if len(graph.node_ids) != graph.n_nodes:
-        raise ValueError("only a graph read from a database has coordinates there: this one has no node_ids")
     statement = load_statement(
         "read/coordinates",
         run=version["runProperty"],
@@ -105,6 +111,36 @@ def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredC
         "staged_embedding": version.get("stagedEmbedding"),
         "staged_radius": version.get("stagedRadius"),
     }
+    return _read_rows(connection, graph, version, statement, parameters)
+
+
+def _read_previous(
+    connection: Connection, graph: Graph, names: WriteNames, version: Version
+) -> StoredCoordinates | None:
+    """Return the coordinates of the version that `version` replaced; None if it does not say which."""
+    before = previous_of(version)
+    if "run" not in before:
+        return None
+    plain, previous = names.plain, names.previous
+    statement = load_statement(
+        "read/coordinates_kept",
+        run=plain.run,
+        embedding=plain.embedding,
+        radius=plain.radius,
+        previous_run=previous.run,
+        previous_embedding=previous.embedding,
+        previous_radius=previous.radius,
+    )
+    parameters = {"before": before["run"], "space": before["space"]}
+    return _read_rows(connection, graph, before, statement, parameters)
+
+
+def _read_rows(
+    connection: Connection, graph: Graph, version: Version, statement: str, parameters: Mapping[str, Any]
+) -> StoredCoordinates:
+    """Return what a statement finds for the rows of `graph`, in batches."""
+    if len(graph.node_ids) != graph.n_nodes:
+        raise ValueError("only a graph read from a database has coordinates there: this one has no node_ids")
     values = np.zeros((graph.n_nodes, version["dimension"]))
     radii = np.zeros(graph.n_nodes)
     found = np.zeros(graph.n_nodes, dtype=np.bool_)

@@ -1,0 +1,11 @@
+// Coordinates of the version before the published one for a list of nodes, as read/coordinates.cypher returns those of the
+// published. What the last publication did not replace lies under its plain names still.
+// Parameters: ids, before (the run whose version is kept), space (of that version).
+UNWIND range(0, size($ids) - 1) AS i
+MATCH (n) WHERE elementId(n) = $ids[i]
+WITH i, n, coalesce(n.@previous_run = $before, false) AS is_replaced
+WHERE is_replaced OR n.@run = $space
+WITH i, CASE WHEN is_replaced THEN n.@previous_embedding ELSE n.@embedding END AS coordinates,
+     CASE WHEN is_replaced THEN n.@previous_radius ELSE n.@radius END AS radius
+WHERE coordinates IS NOT NULL AND radius IS NOT NULL
+RETURN collect(i) AS positions, collect(coordinates) AS coordinates, collect(radius) AS radii

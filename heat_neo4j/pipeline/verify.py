@@ -1,0 +1,339 @@
+"""Training a run again from its record, to see whether the graph has the coordinates that it gives."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.publish.writer import software_versions
+from heat_neo4j.database.read.published import StoredCoordinates
+from heat_neo4j.database.runs import EMBEDDING, Bookkeeping, RunRecord, nothing_published
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.versions import previous_of
+from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
+from heat_neo4j.embedding.compiling import begin_compiling
+from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.similarity import TABLE_LIMIT
+from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
+from heat_neo4j.geometry.hyperboloid import check_points, distance
+from heat_neo4j.graph import Graph
+from heat_neo4j.pipeline.estimate import check_memory, run_size
+from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint
+from heat_neo4j.pipeline.fit import Clock, align, coordinates_of, fit_on
+from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.plan import FULL, LOCAL, WARM, GraphState
+from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_by_recipe
+
+__all__ = ["Verification", "verify"]
+
+Array = NDArray[np.float64]
+
+_APPROXIMATE = "similar nodes were found by pynndescent, which may find others on another machine"
+_TURNED = "it was turned to where run {run} lay, and the last digits of that depend on the machine"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What came of training a run again."""
+
+    run: RunRecord
+    coordinates: str  # "poincare", "hyperboloid" or "klein"
+    nodes: int  # that were compared: all of the graph
+    different: int  # of these, whose coordinates or radius in the graph are others by a bit or more
+    missing: int  # of the different ones, those without coordinates in the graph
+    largest_distance: float  # hyperbolic, from where a node lies in the graph to where it was trained to
+    pairs: int  # that were trained
+    threads: int
+    seconds: Mapping[str, float]  # of each stage
+    notes: tuple[str, ...]  # what else may be behind a difference, and what was taken from the graph
+
+    @property
+    def equal(self) -> bool:
+        """Whether every bit is the same."""
+        return self.different == 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON data; a node outside of hyperbolic space is infinitely far."""
+        return {
+            "run": self.run.run_id,
+            "model": self.run.model,
+            "decision": self.run.decision,
+            "equal": self.equal,
+            "coordinates": self.coordinates,
+            "nodes": self.nodes,
+            "different": self.different,
+            "missing": self.missing,
+            "largest_distance": self.largest_distance,
+            "pairs": self.pairs,
+            "seed": self.run.seed,
+            "threads": self.threads,
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+        }
+
+
+def verify(
+    store: Neo4jStore,
+    run_id: str | None = None,
+    *,
+    model: str = "heat",
+    n_threads: int | None = None,
+    memory_limit: int | None = None,
+    on_progress: Progress = no_progress,
+) -> Verification:
+    """Train a run again from its record and compare the result with the coordinates in the graph, to the bit.
+
+    The graph is read as the run read it, and must be what it was then. The run's parameters and seed are
+    taken, and all that was done to its coordinates is done again: one that a refresh turned, or that went on
+    from the version before, starts from the coordinates of that version, which must be in the graph still.
+    Nothing is written, and no lease is taken.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    run_id : str, optional
+        A run of the model whose coordinates are published, or kept for a rollback; the published one if not
+        given.
+    model : str
+        Name of the model.
+    n_threads : int, optional
+        Threads to use; all cores when None. The bits do not depend on it.
+    memory_limit : int, optional
+        Bytes that the training may use; no limit when None.
+    on_progress : callable
+        Told about the stages of reading and training.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    ConfigError
+        If the database has no such run, or it is one of another model.
+    NotVerifiable
+        If the graph has changed since; the run's coordinates, or those that it started from, are not in the
+        graph any more; its training ended at a time limit; or its record does not say how it was trained.
+    ProjectionError
+        If the model has no published coordinates, the graph cannot be read, stored values or the run's node
+        were changed by others, or another version is published meanwhile.
+    MemoryExceeded
+        If the training would need more memory than `memory_limit`.
+    """
+    begin_compiling()
+    books = store.bookkeeping()
+    run = _chosen(books, model, run_id)
+    trainer, earlier = _trainer(run, n_threads), _earlier(books, run)
+    projection = Projection.from_dict(run.projection)
+    if memory_limit is not None:
+        check_memory(run_size(store, projection, trainer, None), memory_limit)
+    clock = Clock()
+    graph, _ = read_by_recipe(store, projection, matching_recipe(projection, run), on_progress)
+    _check_unchanged(run, graph)
+    stored = _read_coordinates(store, graph, books, run)
+    start = None if earlier is None else _read_coordinates(store, graph, books, earlier)
+    state = GraphState(graph, run.settings, _alpha(run), earlier, start)
+    clock.lap("read")
+    try:
+        trained = _train(run, trainer, state, projection, clock, on_progress)
+        again, _ = coordinates_of(trained, run.decision or FULL, state, stored.kind)
+    except (ValueError, WriteRefused) as error:
+        raise NotVerifiable(f"run {run.run_id} cannot be trained again: {error}") from error
+    if again.values.shape != stored.values.shape:
+        raise run.damage("parameters")
+    differs = _differing(stored, again)
+    notes = (*_version_notes(run), *_method_notes(run, state, any_differs=bool(differs.any())))
+    return Verification(
+        run=run,
+        coordinates=stored.kind,
+        nodes=graph.n_nodes,
+        different=int(differs.sum()),
+        missing=int((~stored.found).sum()),
+        largest_distance=_largest_distance(stored, again, differs & stored.found),
+        pairs=trained.n_pairs_,
+        threads=int(trained.training_["threads"]),
+        seconds=dict(clock.seconds),
+        notes=notes,
+    )
+
+
+def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
+    """Return the run to verify, whose coordinates are in the graph."""
+    if run_id is None:
+        published = books.published_run(model)
+        if published is None:
+            raise nothing_published(model)
+        return published
+    run = next((each for each in books.runs if each.run_id == run_id), None)
+    if run is None:
+        raise ConfigError(f"there is no run {run_id!r} in this database: `heat runs` lists them")
+    if run.model != model:
+        raise ConfigError(f"run {run_id} is one of model {run.model!r}, not of {model!r}: name its --model")
+    if EMBEDDING not in run.parts:
+        trained = run.parameters.get("embedding_run", "another")
+        raise NotVerifiable(f"run {run_id} predicted links only; its coordinates are those of run {trained}")
+    if run_id not in _readable(books, model):
+        raise NotVerifiable(
+            f"the coordinates of run {run_id} are not in the graph: neither published nor kept for a rollback"
+        )
+    return run.whole()
+
+
+def _readable(books: Bookkeeping, model: str) -> tuple[str | None, str | None]:
+    """Return the run whose coordinates are published, and that whose coordinates are kept for a rollback."""
+    version = books.published(model)
+    return version.get("run"), previous_of(version).get("run")
+
+
+def _trainer(run: RunRecord, n_threads: int | None) -> HEAT:
+    """Return an estimator that trains as the run was trained; a NotVerifiable if that cannot be had."""
+    if run.decision not in (FULL, WARM, LOCAL) or not run.fingerprint or not run.settings:
+        raise NotVerifiable(
+            f"run {run.run_id} did not record what it was computed from: runs of `heat embed` and `heat "
+            "refresh` do"
+        )
+    share = run.training.get("trained_share", 1.0)
+    if not isinstance(share, int | float):
+        raise run.damage("training")
+    if share < 1.0:
+        raise NotVerifiable(
+            f"the training of run {run.run_id} ended at its time limit, after {share:.1%} of its pairs: how "
+            "far another one comes depends on the machine"
+        )
+    # Its training was over before the limit, which this machine may be too slow for.
+    model = model_of(run)
+    model.set_params(n_threads=n_threads, time_limit=None)
+    return model
+
+
+def _earlier(books: Bookkeeping, run: RunRecord) -> RunRecord | None:
+    """Return the run from whose coordinates a run started, or to which it was turned; None without any."""
+    is_full = run.decision == FULL
+    run_id = run.training.get("aligned_to") if is_full else run.previous_run
+    if is_full and run_id is None:
+        return None
+    earlier = next((each for each in books.runs_of(run.model) if each.run_id == run_id), None)
+    if earlier is None or run_id not in _readable(books, run.model):
+        how = f"was turned to where run {run_id} lay" if is_full else f"went on from run {run_id}"
+        raise NotVerifiable(f"run {run.run_id} {how}, whose coordinates are not in the graph any more")
+    return earlier.whole()
+
+
+def _alpha(run: RunRecord) -> float:
+    """Return the share of a walk's steps that follows attributes, by which a local run weighed changes."""
+    if run.decision != LOCAL:
+        return 0.0  # nothing asks for it
+    try:
+        alpha = run.settings["model"]["alpha"]
+        if alpha == "auto":  # the run weighed by the default of its caller
+            raise NotVerifiable(
+                f"run {run.run_id} is local and did not record which alpha weighed its changes"
+            )
+        return float(alpha)
+    except (KeyError, TypeError, ValueError) as error:
+        raise run.damage("settings") from error
+
+
+def _check_unchanged(run: RunRecord, graph: Graph) -> None:
+    """Raise a NotVerifiable if the graph is not the one that the run was computed from."""
+    try:
+        before = Fingerprint.from_dict(run.fingerprint)
+    except ValueError as error:
+        raise run.damage("fingerprint") from error
+    change = changes(before, fingerprint(graph))
+    counts = ((change.nodes, "node"), (change.edges, "edge"), (change.attributes, "attribute row"))
+    what = ", ".join(plural(round(count), noun) for count, noun in counts if count)
+    if what:
+        raise NotVerifiable(
+            f"the graph has changed since run {run.run_id}, by about {what}: it can be verified only on the "
+            "graph that it was trained on"
+        )
+
+
+def _read_coordinates(
+    store: Neo4jStore, graph: Graph, books: Bookkeeping, run: RunRecord
+) -> StoredCoordinates:
+    """Return the coordinates of the published run, or of the one that is kept."""
+    is_published = run.run_id == _readable(books, run.model)[0]
+    stored = store.read_stored(graph, run.model) if is_published else store.read_kept(graph, run.model)
+    if stored is None or stored.run != run.run_id:
+        raise ProjectionError(f"model {run.model!r} was published anew while it was read: verify again")
+    return stored
+
+
+def _train(
+    run: RunRecord,
+    trainer: HEAT,
+    state: GraphState,
+    projection: Projection,
+    clock: Clock,
+    on_progress: Progress,
+) -> HEAT:
+    """Train as the run did, with all that its pipeline did to the points."""
+    if run.decision != FULL:
+        return fit_on(Job(projection, trainer), str(run.decision), state, clock, on_progress)
+    trainer.fit(state.graph, on_progress=on_progress)
+    clock.laps(trainer.training_["seconds"])
+    if state.run is not None:
+        if not align(trainer, state):
+            raise ValueError(
+                f"somebody changed the coordinates of run {state.run.run_id}, which it turned to"
+            )
+        clock.lap("align")
+    return trainer
+
+
+def _differing(stored: StoredCoordinates, again: Coordinates) -> NDArray[np.bool_]:
+    """Return which nodes are not what they were trained to, to the bit, so that 0 and -0 differ."""
+    same = (_bits(stored.values) == _bits(again.values)).all(axis=1)
+    return np.asarray(~(same & (_bits(stored.radii) == _bits(again.radii)) & stored.found))
+
+
+def _bits(values: Array) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(values).view(np.uint64)
+
+
+def _largest_distance(stored: StoredCoordinates, again: Coordinates, rows: NDArray[np.bool_]) -> float:
+    """Return how far apart the stored and the trained points of some rows lie at most; 0 for none."""
+    if not rows.any():
+        return 0.0
+    try:
+        old, new = (to_hyperboloid(each.values[rows], stored.kind) for each in (stored, again))
+        check_points(old)
+    except ValueError:  # somebody's values, which are no point of hyperbolic space
+        return math.inf
+    return float(distance(old, new).max())
+
+
+def _version_notes(run: RunRecord) -> Iterator[str]:
+    """Yield a line on the versions of packages that differ from those that the run was made with."""
+    others = {name: there for name, there in run.versions.items() if name != "server"}
+    here = software_versions()
+    changed = [
+        f"{name} {there} (here {here.get(name, 'none')})"
+        for name, there in others.items()
+        if here.get(name) != there
+    ]
+    if changed:
+        yield f"the run was made with {', '.join(changed)}: other versions may give other bits"
+
+
+def _method_notes(run: RunRecord, state: GraphState, *, any_differs: bool) -> Iterator[str]:
+    """Yield what of the result was not trained here, and what depends on the machine if bits differ."""
+    if run.decision == LOCAL and state.shares is not None:
+        trained = plural(int(np.count_nonzero(state.shares)), "node")
+        yield f"run {run.run_id} trained {trained}; all others are compared with run {run.previous_run}"
+    elif run.decision == WARM:
+        yield f"the training started, as the run's did, from the coordinates of run {run.previous_run}"
+    if any_differs and run.decision == FULL and state.run is not None:
+        yield _TURNED.format(run=state.run.run_id)
+    is_large = state.graph.n_nodes > TABLE_LIMIT
+    if any_differs and is_large and run.training.get("attribute_sampling") == "neighbours":
+        yield _APPROXIMATE

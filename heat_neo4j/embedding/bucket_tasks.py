@@ -7,6 +7,7 @@ saved already. So a task may be lost, repeated, or done twice at the same time.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple, Self
 
@@ -254,12 +255,22 @@ class BucketTasks:
                     mean, weight = add_to_centroid(mean, weight, own[:, :-1], own[:, -1])
         return np.column_stack((centroid, mean, weight))
 
-    def end(self, number: int, tallies: Mapping[int, Tally]) -> None:
-        """Save what a round has counted, by the numbers of its buckets, and drop its pairs."""
+    def end(self, number: int, tallies: Mapping[int, Tally]) -> str:
+        """Save what a round has counted, by the numbers of its buckets; return a digest of its points.
+
+        Its pairs are dropped.
+        """
+        name = f"{self.name}/digest{number}"
+        if not self.store.has(name):
+            digest = blake2b(digest_size=8)
+            for part in range(self.n_parts):
+                digest.update(np.ascontiguousarray(self._points(number, part, self.n_parts)).data)
+            self.store.save(name, np.array(digest.hexdigest()))
         in_order = [tallies[place] for place in range(len(tallies))]
         self.store.save(f"{self.name}/tallies{number}", np.array(in_order, dtype=np.float64))
         self._pairs.pop(number, None)
         self.store.drop(self._pairs_of(number))
+        return str(self.store.load(name))
 
     def tallies(self, number: int) -> list[Tally] | None:
         """Return what a round that is over has counted, by the numbers of its buckets."""

@@ -73,6 +73,7 @@ def train_by_buckets(
     *,
     time_limit: float | None,
     latest: float,
+    most_rounds: int | None = None,
     on_batch: Callable[[int, int], None],
 ) -> Trained | None:
     """Train as `train` does; return None as soon as the time of a point exceeds `latest`.
@@ -80,7 +81,7 @@ def train_by_buckets(
     A bucket counts as one batch where it is of one part, and as two where it is of two. What the store has
     already is not done again.
     """
-    return _Training(tasks, workers, time_limit, latest, on_batch).run()
+    return _Training(tasks, workers, time_limit, latest, on_batch).run(most_rounds)
 
 
 class _Training:
@@ -100,15 +101,16 @@ class _Training:
         self._turns = [0] * n_parts
         self._means = [-1] * n_parts  # -1: there are none yet
         self._losses: list[float] = []
+        self._digests: list[str] = []
         self._counts = np.zeros(3, dtype=np.int64)  # pairs, skipped, damped
 
-    def run(self) -> Trained | None:
-        """Train all rounds."""
+    def run(self, most_rounds: int | None) -> Trained | None:
+        """Train all rounds, or so many."""
         tasks, pace = self._tasks, self._pace
         if tasks.has_diverged():
             return None
         turns, last = tournament(tasks.n_parts), 0
-        for number in range(tasks.n_rounds):
+        for number in range(tasks.n_rounds if most_rounds is None else min(most_rounds, tasks.n_rounds)):
             if pace.over:
                 break
             last, before = number, tuple(self._means)
@@ -136,6 +138,7 @@ class _Training:
             n_pairs=pairs,
             n_skipped=skipped,
             n_damped=damped,
+            digests=tuple(self._digests),
             share=pace.done / pace.total,
             n_parts=tasks.n_parts,
         )
@@ -191,6 +194,6 @@ class _Training:
         counts = np.array([tally[1:4] for tally in in_order], dtype=np.int64).sum(axis=0)
         self._counts += counts
         self._losses.append(sum(tally.loss for tally in in_order) / max(int(counts[0]), 1))
-        if not pace.over or pace.done == pace.total:
-            tasks.end(number, tallies)
+        if len(tallies) == tasks.n_parts * (tasks.n_parts + 1) // 2:
+            self._digests.append(tasks.end(number, tallies))
         return True

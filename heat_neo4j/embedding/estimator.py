@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from heat_neo4j import __version__
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -145,6 +145,8 @@ class HEAT(BaseEstimator):
     (40, 3)
     """
 
+    _most_rounds: int | None = None  # to train; all if None
+
     def __init__(
         self,
         n_components: int = 10,
@@ -265,6 +267,34 @@ class HEAT(BaseEstimator):
         """Embed `graph` and return `embedding_`."""
         return self.fit(graph).embedding_
 
+    def first_rounds(
+        self, graph: Graph, n_rounds: int, *, on_progress: Progress = no_progress
+    ) -> tuple[str, ...]:
+        """Return the first digests of ``training_["digests"]`` that `fit` would give, without all the rest.
+
+        Parameters
+        ----------
+        graph : Graph
+            As for `fit`.
+        n_rounds : int
+            How many rounds of walks to train, at least 1.
+        on_progress : callable
+            As for `fit`.
+
+        Returns
+        -------
+        tuple of str
+            A digest of all points after each of these rounds.
+
+        Raises
+        ------
+        TypeError, ValueError, ConfigError, ConnectionFailed, NothingToLearnError
+            As for `fit`.
+        """
+        some: HEAT = clone(self)
+        some._most_rounds = check_integer("n_rounds", n_rounds, minimum=1)
+        return tuple(some.fit(graph, on_progress=on_progress).training_["digests"])
+
     def _folder(
         self, graph: Graph, schedule: Schedule, start: NDArray[np.float64] | None
     ) -> AbstractContextManager[TrainingFolder | None]:
@@ -275,7 +305,8 @@ class HEAT(BaseEstimator):
         ):
             return nullcontext()
         decisive = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
-        text = json.dumps([__version__, decisive, graph.digest()], default=np.generic.item)
+        what = [__version__, decisive, self._parts(graph, schedule), self._most_rounds, graph.digest()]
+        text = json.dumps(what, default=np.generic.item)
         digest = blake2b(text.encode(), digest_size=12)
         if start is not None:
             digest.update(np.ascontiguousarray(start).data)
@@ -314,6 +345,7 @@ class HEAT(BaseEstimator):
                 team=team,
                 occurrences=pairs.occurrences,
                 time_limit=clock.left(self.time_limit),
+                most_rounds=self._most_rounds,
                 on_batch=partial(on_progress, "train"),
             )
             facts |= pairs.facts()
@@ -328,6 +360,7 @@ class HEAT(BaseEstimator):
             "damped_steps": trained.n_damped,
             "parts": trained.n_parts,
             "learning_rate_halved": trained.n_halved,
+            "digests": list(trained.digests),
             **facts,
         }
 
@@ -364,6 +397,7 @@ class HEAT(BaseEstimator):
                 BucketTasks.open(store),
                 BucketThreads(team) if cluster is None else cluster,
                 time_limit=clock.left(self.time_limit),
+                most_rounds=self._most_rounds,
                 on_batch=partial(on_progress, "train"),
             )
             facts = {**json.loads(str(store.load("facts"))), "resumed": resumed}

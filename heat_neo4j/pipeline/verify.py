@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import FULL, LOCAL, WARM, GraphState
 from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_by_recipe
 
-__all__ = ["Verification", "verify"]
+__all__ = ["Verification", "VerifiedRounds", "verify", "verify_rounds"]
 
 Array = NDArray[np.float64]
 
@@ -78,12 +79,44 @@ class Verification:
         }
 
 
+@dataclass(frozen=True)
+class VerifiedRounds:
+    """What came of training the first rounds of a run again."""
+
+    run: RunRecord
+    rounds: int  # that were trained
+    same: int  # of these, after how many the points were those of the record
+    all_rounds: int  # of the run
+    seconds: Mapping[str, float]  # of each stage
+    notes: tuple[str, ...]  # what else may be behind a difference
+
+    @property
+    def equal(self) -> bool:
+        """Whether every bit is the same."""
+        return self.same == self.rounds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as JSON data."""
+        return {
+            "run": self.run.run_id,
+            "model": self.run.model,
+            "equal": self.equal,
+            "rounds": self.rounds,
+            "same": self.same,
+            "all_rounds": self.all_rounds,
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+        }
+
+
 def verify(
     store: Neo4jStore,
     run_id: str | None = None,
     *,
     model: str = "heat",
     n_threads: int | None = None,
+    scratch: str | Path | None = None,
+    scheduler: str | None = None,
     memory_limit: int | None = None,
     on_progress: Progress = no_progress,
 ) -> Verification:
@@ -103,8 +136,8 @@ def verify(
         given.
     model : str
         Name of the model.
-    n_threads : int, optional
-        Threads to use; all cores when None. The bits do not depend on it.
+    n_threads, scratch, scheduler
+        Where and how to train, as `HEAT` takes it. The bits do not depend on it.
     memory_limit : int, optional
         Bytes that the training may use; no limit when None.
     on_progress : callable
@@ -127,16 +160,13 @@ def verify(
     MemoryExceeded
         If the training would need more memory than `memory_limit`.
     """
-    begin_compiling()
+    clock = Clock()
     books = store.bookkeeping()
     run = _chosen(books, model, run_id)
-    trainer, earlier = _trainer(run, n_threads), _earlier(books, run)
+    trainer = _trainer(run).set_params(n_threads=n_threads, scratch=scratch, scheduler=scheduler)
+    earlier = _earlier(books, run)
     projection = Projection.from_dict(run.projection)
-    if memory_limit is not None:
-        check_memory(run_size(store, projection, trainer, None), memory_limit)
-    clock = Clock()
-    graph, _ = read_by_recipe(store, projection, matching_recipe(projection, run), on_progress)
-    _check_unchanged(run, graph)
+    graph = _read(store, run, trainer, memory_limit, on_progress)
     stored = _read_coordinates(store, graph, books, run)
     start = None if earlier is None else _read_coordinates(store, graph, books, earlier)
     state = GraphState(graph, run.settings, _alpha(run), earlier, start)
@@ -162,6 +192,80 @@ def verify(
         seconds=dict(clock.seconds),
         notes=notes,
     )
+
+
+def verify_rounds(
+    store: Neo4jStore,
+    n_rounds: int,
+    run_id: str | None = None,
+    *,
+    model: str = "heat",
+    n_threads: int | None = None,
+    scratch: str | Path | None = None,
+    scheduler: str | None = None,
+    memory_limit: int | None = None,
+    on_progress: Progress = no_progress,
+) -> VerifiedRounds:
+    """Train the first rounds of walks of a full run again, and compare the points after each with its record.
+
+    That takes a part of the time, says nothing of the rounds after these, and nothing of the coordinates.
+
+    Parameters
+    ----------
+    n_rounds : int
+        How many rounds, at least 1.
+    store, run_id, model, n_threads, scratch, scheduler, memory_limit, on_progress
+        As for `verify`; the coordinates of the run need not be in the graph any more.
+
+    Returns
+    -------
+    VerifiedRounds
+
+    Raises
+    ------
+    ValueError
+        If `n_rounds` is below 1.
+    ConfigError, NotVerifiable, ProjectionError, MemoryExceeded
+        As for `verify`.
+    """
+    clock = Clock()
+    run = _chosen(store.bookkeeping(), model, run_id)
+    trainer = _trainer(run).set_params(n_threads=n_threads, scratch=scratch, scheduler=scheduler)
+    recorded, halved = run.training.get("digests"), run.training.get("learning_rate_halved", 0)
+    if run.decision != FULL or not recorded:
+        raise NotVerifiable(
+            f"run {run.run_id} recorded no digests of its rounds: only all of it can be verified"
+        )
+    if not isinstance(recorded, list | tuple) or not isinstance(halved, int):
+        raise run.damage("training")
+    graph = _read(store, run, trainer, memory_limit, on_progress)
+    clock.lap("read")
+    # Of a training that diverged and began anew the last attempt is in the record.
+    trainer.set_params(learning_rate=trainer.learning_rate / 2**halved)
+    digests = trainer.first_rounds(graph, n_rounds, on_progress=on_progress)
+    clock.lap("train")
+    return VerifiedRounds(
+        run=run,
+        rounds=len(digests),
+        same=sum(one == other for one, other in zip(digests, recorded, strict=False)),
+        all_rounds=len(recorded),
+        seconds=dict(clock.seconds),
+        notes=tuple(_version_notes(run)),
+    )
+
+
+def _read(
+    store: Neo4jStore, run: RunRecord, trainer: HEAT, memory_limit: int | None, on_progress: Progress
+) -> Graph:
+    """Return the graph that a run was computed from; a NotVerifiable if it has changed since."""
+    begin_compiling()
+    projection = Projection.from_dict(run.projection)
+    if memory_limit is not None:
+        check_memory(run_size(store, projection, trainer, None), memory_limit)
+    recipe = matching_recipe(projection, run)
+    graph, _ = read_by_recipe(store, projection, recipe, on_progress, scratch=trainer.scratch)
+    _check_unchanged(run, graph)
+    return graph
 
 
 def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
@@ -192,7 +296,7 @@ def _readable(books: Bookkeeping, model: str) -> tuple[str | None, str | None]:
     return version.get("run"), previous_of(version).get("run")
 
 
-def _trainer(run: RunRecord, n_threads: int | None) -> HEAT:
+def _trainer(run: RunRecord) -> HEAT:
     """Return an estimator that trains as the run was trained; a NotVerifiable if that cannot be had."""
     if run.decision not in (FULL, WARM, LOCAL) or not run.fingerprint or not run.settings:
         raise NotVerifiable(
@@ -209,7 +313,7 @@ def _trainer(run: RunRecord, n_threads: int | None) -> HEAT:
         )
     # Its training was over before the limit, which this machine may be too slow for.
     model = model_of(run)
-    model.set_params(n_threads=n_threads, time_limit=None)
+    model.set_params(time_limit=None)
     return model
 
 

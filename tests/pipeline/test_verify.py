@@ -19,6 +19,7 @@ from heat_neo4j.pipeline import verify as module
 from heat_neo4j.pipeline.embed import predict
 from heat_neo4j.pipeline.fingerprint import fingerprint
 from heat_neo4j.pipeline.job import LinkOptions
+from heat_neo4j.pipeline.verify import verify_rounds
 from tests.support.commands import invoker
 from tests.support.live_graph import snapshot
 from tests.support.refresh_checks import JOB
@@ -95,6 +96,34 @@ def test_one_unit_in_the_last_place_is_a_difference(fitted, kind):
     assert (found.equal, found.different, found.missing) == (False, 1, 0)
     assert found.largest_distance == pytest.approx(distance(before[7], store.stored.points()[7]), rel=1e-12)
     assert 0 < found.largest_distance < 1e-14
+
+
+@pytest.mark.parametrize("n_parts", [1, 4])
+def test_the_first_rounds_are_compared_with_the_digests_of_the_record(n_parts):
+    model = small_model(random_state=7, n_parts=n_parts).fit(some_graph())
+    digests = model.training_["digests"]
+    assert len(set(digests)) == len(digests) == (4 if n_parts == 1 else 8)
+    store = Store(record_of(model), model.embedding_)
+    found = verify_rounds(store, 2, n_threads=2)
+    assert (found.equal, found.rounds, found.same, found.all_rounds) == (True, 2, 2, len(digests))
+    other = record_of(model, training={**model.training_, "digests": [digests[0], "0", *digests[2:]]})
+    found = verify_rounds(Store(other, model.embedding_), 3)
+    assert (found.equal, found.rounds, found.same) == (False, 3, 2)
+    assert json.loads(json.dumps(found.to_dict()))["same"] == 2
+
+
+def test_the_rounds_of_a_training_that_began_anew_are_those_of_the_last_attempt(monkeypatch):
+    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHEST", 0.4)
+    monkeypatch.setattr("heat_neo4j.embedding.training._FARTHER", 0.4)
+    model = small_model(learning_rate=0.4).fit(some_graph())
+    assert model.training_["learning_rate_halved"] > 0
+    assert verify_rounds(Store(record_of(model), model.embedding_), 1).equal
+
+
+@pytest.mark.parametrize("changed", [{"decision": "warm"}, {"training": {}}])
+def test_without_digests_no_rounds_can_be_verified(fitted, changed):
+    with pytest.raises(NotVerifiable, match="recorded no digests of its rounds"):
+        verify_rounds(Store(record_of(fitted, **changed), fitted.embedding_), 1)
 
 
 def test_a_changed_radius_the_sign_of_zero_and_lost_coordinates_are_differences(fitted):
@@ -230,6 +259,9 @@ def test_what_is_published_and_what_is_kept_are_verified(server, store, cypher, 
     with pytest.raises(MemoryExceeded):
         verify(store, model=MODEL, memory_limit=10_000_000)
 
+    rounds = run("verify", "--model", MODEL, "--rounds", "1").stdout
+    assert "Result         the same bits" in rounds
+    assert "1 of 4 rounds" in rounds
     linked = predict(store, MODEL, links=LinkOptions(k=1, probability=False)).run.run_id
     assert verify(store, model=MODEL).equal
     assert "predicted links only" in run("verify", linked, "--model", MODEL, code=13).stderr

@@ -49,7 +49,7 @@ bench: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --no-compile --editable ".[local,plot,approximate,baselines]" --group test --group lint
+	$(BIN)/python -m pip install --quiet --no-compile --editable ".[local,plot,approximate,baselines,distributed]" --group test --group lint
 	touch $@
 
 # All that the tests import, once: else each of their processes compiles it. What is wrong they tell themselves.

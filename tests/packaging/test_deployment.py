@@ -342,7 +342,8 @@ def test_the_check_of_manifests_notices_mistakes(tmp_path):
 
 def test_the_kustomization_has_all_but_the_secret_and_the_image_of_this_version(pod):
     kustomization = yaml(KUBERNETES / "kustomization.yaml")
-    assert sorted([*kustomization["resources"], "secret.example.yaml", "kustomization.yaml"]) == sorted(
+    others = ("secret.example.yaml", "kustomization.yaml", "dask.yaml")  # the last is for a cluster of Dask
+    assert sorted([*kustomization["resources"], *others]) == sorted(
         path.name for path in KUBERNETES.iterdir()
     )
     (image,) = kustomization["images"]

@@ -46,7 +46,7 @@ def lowest(tmp_path_factory, built, requirements):
     environment = Environment.create(tmp_path_factory.mktemp("lowest") / "venv")
     direct = [f"{needed.name}{needed.specifier}" for needed in requirements]
     environment.install(
-        "--resolution", "lowest-direct", f"{built[1]}[local,plot,approximate,baselines]", *direct
+        "--resolution", "lowest-direct", f"{built[1]}[local,plot,approximate,baselines,distributed]", *direct
     )
     return environment
 

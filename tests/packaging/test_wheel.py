@@ -89,7 +89,9 @@ def test_the_metadata_say_what_the_package_is(wheel):
     assert message["Name"] == "heat-neo4j"
     assert message["Version"] == heat_neo4j.__version__
     assert message["License-Expression"] == "MIT"
-    assert set(message.get_all("Provides-Extra")) == {"approximate", "baselines", "local", "plot"}
+    assert set(message.get_all("Provides-Extra")) == {
+        "approximate", "baselines", "distributed", "local", "plot",
+    }  # fmt: skip
     (folder,) = {name.split("/")[0] for name in wheel if ".dist-info/" in name}
     assert wheel[f"{folder}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
     assert wheel[f"{folder}/entry_points.txt"].decode().strip() == ENTRY_POINT

@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with Neo4jStore.connect(uri, auth=tuple(auth)) as store:
             graph = store.read_graph(projection, scratch=chosen.folder)
             client.wait_for_workers(1)
-            model = HEAT(random_state=0).fit(graph, scratch=chosen.folder, client=client)
+            model = HEAT(random_state=0, scratch=chosen.folder).fit(graph, client=client)
             store.write_embedding(graph, model)
     return 0
 

@@ -17,7 +17,6 @@ from copy import deepcopy
 from pathlib import Path
 from urllib.request import urlopen
 
-import click
 import jsonschema
 import pytest
 from ruamel.yaml import YAML
@@ -32,11 +31,6 @@ KUBERNETES = DOCKER / "kubernetes"
 MANIFEST, CRONJOB = KUBERNETES / "dask.yaml", KUBERNETES / "cronjob.yaml"
 OPERATOR = "dask-kubernetes==2026.3.0"
 CRD = "dask_kubernetes/operator/deployment/helm/dask-kubernetes-operator/crds/daskcluster.yaml"
-
-not_yet = pytest.mark.xfail(
-    strict=True, raises=click.NoSuchOption, reason="heat embed has no --scheduler and --scratch yet"
-)
-
 
 @pytest.fixture(scope="module")
 def services():
@@ -207,7 +201,6 @@ def jobs(services, pods):
     return services["embed"]["command"], pods["heat"]["containers"][0]["args"]
 
 
-@not_yet
 def test_the_jobs_are_given_options_that_there_are(services, pods):
     for arguments in jobs(services, pods):
         found = parsed(arguments)

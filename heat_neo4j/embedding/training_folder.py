@@ -32,7 +32,7 @@ class TrainingFolder:
 
     def __enter__(self) -> Self:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(exist_ok=True)
             self._lock.acquire(blocking=False)
         except Timeout:
             raise ConfigError(

@@ -138,6 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     graph = hyperbolic_graph(chosen.nodes or (1_000_000 if chosen.kills is None else 20_000))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        (folder / "scratch").mkdir()
         if chosen.kills is None:
             reached = timed(graph, folder, chosen.walks_per_node)
         else:

@@ -177,8 +177,10 @@ def test_files_are_for_their_owner_alone_and_one_process_uses_them_at_a_time(gra
 def test_a_folder_that_cannot_be_is_said_at_once(graph, tmp_path):
     file = tmp_path / "file"
     file.write_text("mine")
-    with pytest.raises(ConfigError, match=r"scratch folder .*file: cannot be written"):
+    with pytest.raises(ConfigError, match=r"scratch folder .*file: cannot be written: Not a directory"):
         HEAT(**OPTIONS, scratch=file).fit(graph)
+    with pytest.raises(ConfigError, match=r"scratch folder .*none: cannot be written: No such file"):
+        HEAT(**OPTIONS, scratch=tmp_path / "none").fit(graph)
     assert file.read_text() == "mine"
 
 

@@ -32,6 +32,7 @@ MANIFEST, CRONJOB = KUBERNETES / "dask.yaml", KUBERNETES / "cronjob.yaml"
 OPERATOR = "dask-kubernetes==2026.3.0"
 CRD = "dask_kubernetes/operator/deployment/helm/dask-kubernetes-operator/crds/daskcluster.yaml"
 
+
 @pytest.fixture(scope="module")
 def services():
     return yaml(DASK_COMPOSE)["services"]

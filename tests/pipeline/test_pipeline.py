@@ -12,6 +12,8 @@ from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.pipeline.embed import embed, predict
 from heat_neo4j.pipeline.job import LinkOptions
+from heat_neo4j.pipeline.verify import verify
+from tests.support.dask_processes import connected, scheduler, worker
 from tests.support.live_graph import open_cypher, published_node, runs_in_graph, snapshot
 
 pytestmark = pytest.mark.live
@@ -384,3 +386,26 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     assert plain.score is None
     by_distance = predict(store, "pipe", links=LinkOptions(k=3, score="distance"))
     assert by_distance.score.by_distance
+
+
+def test_a_training_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(store, cypher, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+
+    def published(**places):
+        model = new_model(n_parts=3, **places)
+        run = embed(store, PAPERS, model, names=NAMES, links=None).run
+        rows = cypher("MATCH (n:PipePaper) RETURN n.key AS key, n.pipeEmbedding AS at ORDER BY key")
+        assert verify(store, model="pipe").equal
+        return rows, run
+
+    in_memory, _ = published()
+    over_files, run = published(scratch=scratch)
+    assert over_files == in_memory
+    assert run.training["resumed"] is False
+    assert not {"scratch", "scheduler"} & run.parameters.keys()
+    with scheduler(tmp_path) as (_, file), worker(file), connected(file, 1) as client:
+        on_cluster, run = published(scratch=scratch, scheduler=client.scheduler.address)
+    assert on_cluster == in_memory
+    assert len(run.training["workers"]) == 1
+    assert list(scratch.iterdir()) == []

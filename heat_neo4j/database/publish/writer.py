@@ -59,6 +59,7 @@ from heat_neo4j.graph import Graph
 __all__ = ["Run", "WriteOptions", "model_facts", "software_versions"]
 
 _CURVE_VALUES = 200
+_PLACES = ("scratch", "scheduler")  # parameters that name what only the machine of the run has
 _LARGEST_INTEGER = 2**63 - 1
 _LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
 _BATCH_FLOATS = 1_000_000
@@ -88,7 +89,8 @@ def model_facts(model: Any) -> dict[str, Any]:
     """
     facts: dict[str, Any] = {}
     if hasattr(model, "get_params"):
-        facts["parameters"] = model.get_params()
+        parameters = model.get_params()
+        facts["parameters"] = {name: parameters[name] for name in parameters if name not in _PLACES}
     if hasattr(model, "seed_"):
         seed = int(model.seed_)
         facts["seed"] = seed if seed <= _LARGEST_INTEGER else str(seed)

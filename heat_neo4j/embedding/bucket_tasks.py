@@ -99,8 +99,8 @@ class BucketTasks:
     key: int
     n_parts: int
     halved: int = 0  # how often training began anew with half the learning rate
-    _opened: dict[int, _Round] = field(default_factory=dict)
-    _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict)
+    _opened: dict[int, _Round] = field(default_factory=dict)  # rounds, by number
+    _pairs: dict[int, list[BlockPairs]] = field(default_factory=dict)  # of rounds
 
     def save(self) -> None:
         """Save what all tasks read, beside the walks, for `open` to find."""
@@ -303,9 +303,8 @@ class BucketTasks:
     def _block(self) -> int:
         """Walks in a block: many, as a bucket has a piece of each, and few enough for memory."""
         n_walks = self._walks_of_round(0).size
-        bytes_each = (
-            pair_bytes(self.walks.n_nodes, self.n_parts) * self.walks.length * self.schedule.window_size
-        )
+        n_pairs = self.walks.length * self.schedule.window_size  # of a walk, at most
+        bytes_each = n_pairs * pair_bytes(self.walks.n_nodes, self.n_parts)
         return max(WALKS_PER_BLOCK, min(n_walks // _MOST_BLOCKS, BLOCK_BYTES // bytes_each))
 
     def _walks_of_round(self, number: int) -> NDArray[np.int64]:
@@ -345,9 +344,7 @@ class BucketTasks:
             )
             for old in [old for old in self._opened if old < number - 1]:
                 self._opened.pop(old, None)
-            for old in [
-                old for old in self._pairs if old < number
-            ]:  # files that are gone take room until then
+            for old in [old for old in self._pairs if old < number]:  # mapped files take room on the disk
                 self._pairs.pop(old, None)
         return self._opened[number]
 

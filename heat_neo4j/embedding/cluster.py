@@ -56,15 +56,16 @@ class ClusterWorkers:
 
     n_workers = 2**31  # the scheduler knows
 
-    def __init__(self, client: Client, folder: Path) -> None:
-        self._client, self._folder = client, folder
+    def __init__(self, client: Client, folder: Path, seed: int) -> None:
+        self._client, self._folder, self._seed = client, folder, seed
         self._begun: set[Begun] = set()
         self._done: Counter[str] = Counter()
         self._repeated = 0
 
     def submit(self, tasks: BucketTasks, task: str, *arguments: Any) -> Future[Any]:
         """Begin a task on one of the workers."""
-        return self._call(train_task, str(self._folder), tasks.halved, task, *arguments)
+        training = str(self._folder), self._seed, tasks.halved
+        return self._call(train_task, training, task, *arguments)
 
     def record(self, schedule: Schedule) -> Iterator[RecordedPairs]:
         """Record the pairs of the walks in the store, a share for each worker there is now."""
@@ -80,6 +81,10 @@ class ClusterWorkers:
             recorded.result()
             yield load_tuple(store, name, RecordedPairs)
             store.drop(name)
+
+    def cancel(self) -> None:
+        """Cancel what has begun and is not over."""
+        self._client.cancel(list(self._begun))
 
     def facts(self) -> dict[str, Any]:
         """Return how many tasks each worker did, and how many were begun anew after workers had died."""
@@ -127,9 +132,9 @@ def on_worker(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
     return function(*arguments), str(get_worker().name)
 
 
-def train_task(folder: str, halved: int, task: str, *arguments: Any) -> Any:
-    """Carry out a task of a training by buckets."""
-    return getattr(_tasks(folder, halved), task)(*arguments)
+def train_task(training: tuple[str, int, int], task: str, *arguments: Any) -> Any:
+    """Carry out a task of a training by buckets, which folder, seed and attempt tell from any other."""
+    return getattr(_tasks(*training), task)(*arguments)
 
 
 def record_task(
@@ -149,7 +154,7 @@ def record_task(
 
 
 @lru_cache(maxsize=1)
-def _tasks(folder: str, halved: int) -> BucketTasks:
+def _tasks(folder: str, seed: int, halved: int) -> BucketTasks:
     return BucketTasks.open(ArrayFolder(folder), halved)
 
 

@@ -461,7 +461,11 @@ class HEAT(BaseEstimator):
         from heat_neo4j.embedding import cluster
 
         with cluster.connected(str(self.scheduler)) if client is None else nullcontext(client) as ours:
-            yield cluster.ClusterWorkers(ours, folder.store.folder)
+            workers = cluster.ClusterWorkers(ours, folder.store.folder, self.seed_)
+            try:
+                yield workers
+            finally:
+                workers.cancel()
 
     def check_parameters(self) -> tuple[Schedule, int]:
         """Return what is to be trained, and the number of threads; errors are those of `fit`."""

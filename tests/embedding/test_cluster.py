@@ -33,6 +33,13 @@ def test_the_same_bits_on_two_workers_of_which_one_is_killed_and_one_joins(graph
         assert_same(model, in_memory)
         assert sum(model.training_["workers"].values()) > 50
         assert list(scratch.iterdir()) == []
+        other = {
+            **OPTIONS,
+            "random_state": None,
+        }  # so that folders have one name
+        drawn = [HEAT(**other, scratch=scratch).fit(graph, client=client) for _ in range(2)]
+        for each in drawn:
+            assert_same(each, HEAT(**{**other, "random_state": each.seed_}).fit(graph))
         with worker(file):
             client.wait_for_workers(2, timeout=60)
             named = HEAT(**OPTIONS, scratch=scratch, scheduler=client.scheduler.address).fit(graph)

@@ -101,27 +101,26 @@ class ClusterWorkers:
         begun.add_done_callback(lambda done: self._settle(done, result, call, attempts))
 
     def _settle(self, done: Begun[Any], result: Future[Any], call: tuple[Any, ...], attempts: int) -> None:
-        from distributed import KilledWorker
+        from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         self._begun.discard(done)
         if result.cancelled():
             return
         try:
-            if done.cancelled():
-                result.set_exception(_lost())
-                return
             value, worker = done.result()
-        except KilledWorker as error:
-            if attempts > 1:
-                self._repeated += 1
-                self._begin(result, call, attempts - 1)
-            else:
-                result.set_exception(error)
-        except Exception as error:
-            result.set_exception(error)
-        else:
             self._done[worker] += 1
             result.set_result(value)
+        except (CancelledError, CommClosedError, TimeoutError):
+            result.set_exception(_lost())
+        except KilledWorker as error:
+            if attempts == 1:
+                result.set_exception(error)
+                return
+            self._repeated += 1
+            self._begin(result, call, attempts - 1)
+        except Exception as error:
+            result.set_exception(error)
 
 
 def on_worker(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:

@@ -8,20 +8,26 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._kernels.buckets import SPARE, BucketNodes, Draws, Positions, group_pairs, train_bucket
+from heat_neo4j._kernels.buckets import SPARE, BucketNodes, Draws, Positions, train_bucket
 from heat_neo4j._kernels.pairs import Negatives
-from heat_neo4j._kernels.random import alias_slots, slot_weights
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._kernels.walks import Walker
 from heat_neo4j._utils.array_store import ArrayStore, keep, load_tuple
 from heat_neo4j.embedding.batches import batch_shape, workspace_of
+from heat_neo4j.embedding.bucket_nodes import (
+    MOST_CONTEXTS,
+    ListsByPart,
+    bucket_nodes,
+    lists_by_part,
+    make_positions,
+    slots_by_part,
+)
 from heat_neo4j.embedding.parts import BlockPairs, Parts, draw_pairs, make_parts, pair_bytes
 from heat_neo4j.embedding.schedule import Schedule, portions_of
 from heat_neo4j.embedding.tournament import Bucket
@@ -33,8 +39,6 @@ __all__ = ["BLOCK_BYTES", "BucketTasks", "Moment", "Tally", "keep_walks", "load_
 Array = NDArray[np.float64]
 
 _NODES_PER_POSITION = 16  # of a batch
-_CONTEXTS = 8  # of a source, that share a set of negatives, at most
-_TIMES = 4  # equal pairs that are trained as one, at most
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
 _RATE = 1.7
 _MOST_BLOCKS = 64
@@ -62,15 +66,6 @@ class Moment(NamedTuple):
     means: tuple[int, ...]  # turn from which the means of each of its parts are; -1 if there are none yet
 
 
-class _Lists(NamedTuple):
-    """The negatives of crowded nodes, which are drawn from lists, by part."""
-
-    list_of: NDArray[np.int64]  # (R,): which of the M lists the node of a row has; -1 for none
-    begins: NDArray[np.int64]  # (M V + 1,): where the negatives of a list in a part begin
-    places: NDArray[np.int64]  # of the negatives in that part
-    weights: NDArray[np.float64]  # by which they are drawn
-
-
 class _Round(NamedTuple):
     """What the buckets of a round have in common."""
 
@@ -78,7 +73,7 @@ class _Round(NamedTuple):
     keys: NDArray[np.uint64]  # of the buckets, and of the copies of hubs
     slots: NDArray[np.uint64]  # (R,): alias tables, one for each part
     hubs: Array  # (H, 2 (d + 1) + 1): where the hubs are, their means, and the weights of these
-    lists: _Lists
+    lists: ListsByPart
 
 
 @dataclass(frozen=True)
@@ -160,9 +155,9 @@ class BucketTasks:
         if number:
             hubs = self.joined_hubs(number - 1, [self.n_parts] * self.n_parts, means)
         keep(self.store, f"{name}/parts", parts)
-        keep(self.store, f"{name}/lists", _lists_by_part(self.negatives, parts))
+        keep(self.store, f"{name}/lists", lists_by_part(self.negatives, parts))
         self.store.save(f"{name}/keys", keys)
-        self.store.save(f"{name}/slots", _slots_by_part(self.weights, parts))
+        self.store.save(f"{name}/slots", slots_by_part(self.weights, parts))
         self.store.save(f"{name}/hubs", hubs)
         self.store.save(name, number)
 
@@ -340,7 +335,7 @@ class BucketTasks:
                 keys=self.store.load(f"{name}/keys"),
                 slots=self.store.load(f"{name}/slots"),
                 hubs=self.store.load(f"{name}/hubs"),
-                lists=load_tuple(self.store, f"{name}/lists", _Lists),
+                lists=load_tuple(self.store, f"{name}/lists", ListsByPart),
             )
             for old in [old for old in self._opened if old < number - 1]:
                 self._opened.pop(old, None)
@@ -362,13 +357,15 @@ class BucketTasks:
         parts = sorted({bucket.first, bucket.second})
         before = [self._points(number, part, turn) for part in parts]
         points = np.concatenate(before)
-        nodes = _bucket_nodes(round_, bucket, self.negatives)
+        nodes = bucket_nodes(round_.parts, round_.slots, round_.lists, bucket, self.negatives)
         place = bucket.number(self.n_parts)
         seed = np.random.SeedSequence([int(round_.keys[0]), place])
         order_key, negatives_key = seed.generate_state(2, np.uint64)
         pairs = np.concatenate([block.of(place) for block in blocks])
         second = nodes.first if len(parts) > 1 else 0
-        positions, n_positions = _positions(pairs, round_.parts.place_bits, len(points), second, order_key)
+        positions, n_positions = make_positions(
+            pairs, round_.parts.place_bits, len(points), second, order_key
+        )
         counted = self._move(points, nodes, positions, n_positions, moment, negatives_key)
         at = 0
         for part, rows, mean in zip(parts, map(len, before), moment.means, strict=True):
@@ -397,13 +394,13 @@ class BucketTasks:
         schedule, time = self.schedule, self._columns - 1
         rows, m = len(points), schedule.n_negatives
         segments, in_segment = batch_shape(schedule.batch_size, rows, rows, _NODES_PER_POSITION)
-        workspace = workspace_of(rows, time, segments, in_segment, _CONTEXTS + m)
+        workspace = workspace_of(rows, time, segments, in_segment, MOST_CONTEXTS + m)
         n_draws = in_segment * (m + SPARE)
         draws = Draws(
             proposals=np.empty(n_draws, dtype=np.int32),
             places=np.empty(n_draws, dtype=np.int64),
             masks=np.empty(n_draws, dtype=np.uint64),
-            times=np.empty(in_segment * (_CONTEXTS + m)),
+            times=np.empty(in_segment * (MOST_CONTEXTS + m)),
         )
         first_rate = _RATE * schedule.learning_rate / 2**self.halved
         rate, last_rate = (first_rate * (1.0 - share) for share in (moment.begin, moment.end))
@@ -435,98 +432,3 @@ def load_walks(store: ArrayStore) -> Walks:
 def _tally(counts: Array) -> Tally:
     loss, pairs, skipped, damped, farthest, is_late = counts.tolist()
     return Tally(loss, int(pairs), int(skipped), int(damped), farthest, bool(is_late))
-
-
-def _positions(
-    pairs: NDArray[np.unsignedinteger], place_bits: int, rows: int, second: int, key: np.uint64
-) -> tuple[Positions, int]:
-    """Return the positions of a bucket, in the order of training, and how many they are.
-
-    The bucket has so many rows; those of its second part begin at `second`, 0 for one part only.
-    """
-    room = 2 * len(pairs)
-    most = room // _CONTEXTS + min(rows, room)
-    positions = Positions(
-        sources=np.empty(most, dtype=np.int32),
-        begins=np.empty(most, dtype=np.int64),
-        counts=np.empty(most, dtype=np.int32),
-        strides=np.empty(most, dtype=np.int32),
-        contexts=np.empty(room, dtype=np.int32),
-        times=np.empty(room, dtype=np.float32),
-    )
-    n_positions = group_pairs(
-        pairs, place_bits, second, _CONTEXTS, _TIMES, key, np.empty(rows + 1, dtype=np.int64),
-        np.empty(rows, dtype=np.int64), np.empty(room, dtype=np.int32), positions,
-    )  # fmt: skip
-    return positions, n_positions
-
-
-def _bucket_nodes(round_: _Round, bucket: Bucket, negatives: Negatives) -> BucketNodes:
-    """Return the nodes of a bucket, and what their negatives are drawn from."""
-    rows = round_.parts.bucket(bucket)
-
-    def of(values: NDArray[np.generic]) -> NDArray:  # type: ignore[type-arg]
-        return np.concatenate([values[part] for part in rows])
-
-    first = rows[0].stop - rows[0].start
-    own_lists, lists = of(round_.lists.list_of), round_.lists
-    list_of = np.full(len(own_lists), -1, dtype=np.int32)
-    listed: list[NDArray[np.int64]] = []
-    slots: list[NDArray[np.uint64]] = []
-    for row in np.flatnonzero(own_lists >= 0):
-        in_second = row < first and len(rows) > 1  # as its contexts
-        at = own_lists[row] * round_.parts.n_parts + (bucket.second if in_second else bucket.first)
-        entries = slice(lists.begins[at], lists.begins[at + 1])
-        list_of[row] = len(listed)
-        listed.append(lists.places[entries] + (first if in_second else 0))
-        slots.append(alias_slots(lists.weights[entries]))
-    names = of(round_.parts.nodes)
-    return BucketNodes(
-        names=names,
-        first=first,
-        exists=negatives.exists[names],
-        slots=of(round_.slots),
-        list_of=list_of,
-        listed_from=np.cumsum([0, *map(len, listed)], dtype=np.int64),
-        listed=np.concatenate([np.zeros(0, dtype=np.int64), *listed]).astype(np.int32),
-        listed_slots=np.concatenate([np.zeros(0, dtype=np.uint64), *slots]),
-        words=negatives.words,
-        row_words=negatives.row_words,
-    )
-
-
-def _slots_by_part(weights: NDArray[np.float64], parts: Parts) -> NDArray[np.uint64]:
-    """Return the alias table of each part, one after the other; copies of a hub share its weight."""
-    by_row = weights[parts.nodes]
-    for start in parts.starts[:-1]:
-        by_row[start : start + parts.n_hubs] /= parts.n_parts
-    return np.concatenate([alias_slots(by_row[parts.part(number)]) for number in range(parts.n_parts)])
-
-
-def _lists_by_part(negatives: Negatives, parts: Parts) -> _Lists:
-    """Sort the lists of crowded nodes by the parts of what they list; a hub is listed in each."""
-    sizes = np.diff(negatives.listed_from)
-    crowded = np.flatnonzero(sizes)
-    number = np.full(len(sizes), -1)
-    number[crowded] = np.arange(len(crowded))
-    weights = [
-        slot_weights(negatives.listed_slots[begin:end])
-        for begin, end in pairwise(negatives.listed_from[np.append(crowded, len(sizes))])
-    ]
-    weight = np.concatenate([np.zeros(0), *weights])
-    address = parts.addresses[negatives.listed].astype(np.int64)
-    part, place = address >> parts.place_bits, address & ((1 << parts.place_bits) - 1)
-    group = np.repeat(np.arange(len(crowded)), sizes[crowded]) * parts.n_parts
-    is_hub = part == parts.n_parts
-    each = np.arange(parts.n_parts)
-    groups = np.concatenate([(group + part)[~is_hub], np.add.outer(group[is_hub], each).ravel()])
-    places = np.concatenate([place[~is_hub], np.repeat(place[is_hub], parts.n_parts)])
-    law = np.concatenate([weight[~is_hub], np.repeat(weight[is_hub] / parts.n_parts, parts.n_parts)])
-    order = np.argsort(groups, kind="stable")
-    counts = np.bincount(groups, minlength=len(crowded) * parts.n_parts)
-    return _Lists(
-        list_of=number[parts.nodes],
-        begins=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-        places=places[order],
-        weights=law[order],
-    )

@@ -299,10 +299,7 @@ class HEAT(BaseEstimator):
         self, graph: Graph, schedule: Schedule, start: NDArray[np.float64] | None
     ) -> AbstractContextManager[TrainingFolder | None]:
         """Return the folder of this training, if it is to have one."""
-        if (
-            self.scratch is None
-            or parts_of(graph.n_nodes, self.n_components, schedule.n_walks, schedule.n_parts) == 1
-        ):
+        if self.scratch is None or self._parts(graph, schedule) == 1:
             return nullcontext()
         decisive = {name: value for name, value in self.get_params().items() if name not in OF_THE_MACHINE}
         what = [__version__, decisive, self._parts(graph, schedule), self._most_rounds, graph.digest()]

@@ -65,8 +65,9 @@ class Checkpoint:
         """Keep a fitted model and some JSON data; a file of before stays whole until this one is."""
         if self._path is None:
             return
+        parameters = model.get_params()
         facts = {
-            "parameters": model.get_params(),
+            "parameters": {name: parameters[name] for name in parameters if name not in OF_THE_MACHINE},
             "seed": int(model.seed_),
             "pairs": int(model.n_pairs_),
             "training": model.training_,

@@ -100,7 +100,7 @@ def test_json_is_one_document_and_nothing_else(invoke, cypher):
     assert (document["status"], document["model"], document["nodes_written"]) == ("complete", "cli", 40)
     assert document["stage_seconds"]["train"] >= 0
     assert documents(invoke("check", "--label", "CliPaper", "--json"))["nodes"] == 40
-    assert documents(invoke("estimate", "--label", "CliPaper", "--json"))["peak_memory"] > 0
+    assert documents(invoke("estimate", "--label", "CliPaper", "--scratch", ".", "--json"))["peak_memory"] > 0
     assert documents(invoke("links", "--model", "cli", "--k", "1", "--json"))["parts"] == ["links"]
     listed = documents(invoke("runs", "--model", "cli", "--json"))
     assert [run["parts"] for run in listed] == [["links"], ["embedding", "links"]]

@@ -18,6 +18,7 @@ from heat_neo4j._kernels.pairs import contains
 from heat_neo4j._kernels.random import alias_slots, slot_weights
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
+from heat_neo4j.embedding import bucket_nodes as by_bucket
 from heat_neo4j.embedding import bucket_tasks
 from heat_neo4j.embedding.batches import batch_shape
 from heat_neo4j.embedding.estimator import HEAT
@@ -196,7 +197,7 @@ def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts
                 )
                 pairs = counted.get((bucket.first, bucket.second), Counter())
                 ordered = naive_buckets.positions(
-                    pairs, here, bucket_tasks._CONTEXTS, bucket_tasks._TIMES, order_key
+                    pairs, here, by_bucket.MOST_CONTEXTS, by_bucket._TIMES, order_key
                 )
                 law = Law(negatives, weights, met, hubs, n_parts, [row for row in rows if row[0] in both])
                 step = schedule.learning_rate * bucket_tasks._RATE
@@ -295,12 +296,10 @@ def test_negatives_are_drawn_from_the_contexts_part_by_the_noise_law_outside_wha
     negatives, weights = collected.negatives, collected.occurrences**0.5
     hubs = hubs_of(collected.occurrences, n_parts)
     parts = make_parts(400, hubs, n_parts, np.random.default_rng(0))
-    lists = bucket_tasks._lists_by_part(negatives, parts)
-    slots = bucket_tasks._slots_by_part(slot_weights(negatives.slots), parts)
-    no_keys, no_points = np.zeros(2, dtype=np.uint64), np.zeros((0, 0))
-    round_ = bucket_tasks._Round(parts, no_keys, slots, no_points, lists)
+    lists = by_bucket.lists_by_part(negatives, parts)
+    slots = by_bucket.slots_by_part(slot_weights(negatives.slots), parts)
     bucket = Bucket(1, 0, 1)
-    nodes = bucket_tasks._bucket_nodes(round_, bucket, negatives)
+    nodes = by_bucket.bucket_nodes(parts, slots, lists, bucket, negatives)
     places = {"hub": 0, "first part": len(hubs) + 3, "second part": nodes.first + len(hubs) + 5}
     assert hubs.tolist() == [0]
     assert nodes.list_of[places["hub"]] >= 0 > nodes.list_of[places["first part"]]

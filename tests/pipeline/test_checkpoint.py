@@ -54,6 +54,14 @@ def test_a_scalar_of_numpy_is_the_same_parameter_as_a_number(path):
     assert Checkpoint(path).restore(model(random_state=3, alpha=0.5), RING, ()) == KEPT
 
 
+def test_where_it_was_trained_is_no_part_of_it(path, tmp_path):
+    fitted = save(path, model(scratch=tmp_path, n_threads=1, random_state=3).fit(RING))
+    again = model(random_state=3)
+    assert Checkpoint(path).restore(again, RING, ()) is not None
+    assert again.embedding_.tobytes() == fitted.embedding_.tobytes()
+    assert again.scratch is None
+
+
 def test_a_seed_that_was_drawn_is_taken_again(path):
     fitted, again = save(path, model()), model()
     assert Checkpoint(path).restore(again, RING, ()) is not None

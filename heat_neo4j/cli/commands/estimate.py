@@ -50,7 +50,8 @@ def estimate(links: bool, model: str, **options: Any) -> None:
         size = run_size(store, projection, estimator, link_options, model)
     with Reporter() as progress:
         needed = estimate_run(size, rates_here(size.threads, progress))
-    if not printed_as_json({"size": vars(size), **needed.to_dict()}):
+    scratch = None if size.scratch is None else str(size.scratch)
+    if not printed_as_json({"size": {**vars(size), "scratch": scratch}, **needed.to_dict()}):
         facts(_lines(size, needed))
 
 

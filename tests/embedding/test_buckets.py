@@ -33,6 +33,8 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from tests.embedding.test_kernels import hub_graph, toy
 from tests.support import naive, naive_buckets
 
+ROUNDS = 3
+
 
 @given(n_parts=st.integers(1, 40))
 def test_each_part_meets_each_once_and_is_in_one_bucket_of_every_turn(n_parts):
@@ -171,7 +173,7 @@ def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts
     n, weights = len(start), slot_weights(negatives.slots)
     met = {u: {v for v in range(n) if contains(negatives, u, v)} for u in range(n)}
     points, moments, seen = start.copy(), late_moments(), np.zeros_like(start)
-    portions = -(-6 // schedule.walks_per_node)
+    portions = -(-ROUNDS // schedule.walks_per_node)
     n_turns = schedule.walks_per_node * portions * n_parts
     losses, trained, skipped, damped = [], 0, 0, 0
     for number in range(schedule.walks_per_node * portions):
@@ -269,12 +271,13 @@ class Law:
     ],
     ids=["two", "three", "damped", "hub"],
 )
-def test_training_agrees_with_the_twin(graph, n_parts, rate):
+def test_training_agrees_with_the_twin(graph, n_parts, rate, monkeypatch):
+    monkeypatch.setattr("heat_neo4j.embedding.schedule._FEWEST_ROUNDS", ROUNDS)
     keys = make_keys(3)
     walks = make_walks(graph, alpha=0.2, walk_length=12, key=keys.walks)
-    collected = collect_pairs(walks, walks_per_node=2, window_size=3, negative_exponent=0.5)
+    collected = collect_pairs(walks, walks_per_node=1, window_size=3, negative_exponent=0.5)
     negatives, occurrences = collected.negatives, collected.occurrences
-    schedule = Schedule(2, 3, 4, 0.8, rate, 20, 1, n_parts)
+    schedule = Schedule(1, 3, 4, 0.8, rate, 20, 1, n_parts)
     start = lift(np.random.default_rng(1).normal(size=(graph.n_nodes, 3)))
     with WorkerThreads(2) as team:
         result = train(start, walks, negatives, schedule, keys, team=team, occurrences=occurrences)

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
+from logging import CRITICAL, getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +45,14 @@ def connected(address: str) -> Iterator[Client]:
         raise ConnectionFailed(f"no Dask scheduler answers at {address}: is the address right?") from error
     except ValueError as error:
         raise ConfigError(f"scheduler {address!r}: {error}") from error
-    with client:
-        yield client
+    log = getLogger("distributed.client")  # it would tell a lost scheduler by a traceback, and we by a line
+    level = log.level
+    log.setLevel(CRITICAL)
+    try:
+        with client:
+            yield client
+    finally:
+        log.setLevel(level)
 
 
 class ClusterWorkers:

@@ -334,13 +334,9 @@ def _points(size: RunSize) -> int:
 
 def _training_bytes(size: RunSize) -> float:
     """Return the bytes that `HEAT.fit` holds besides the graph."""
-    exact, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    _, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
     walker = 8 * size.nodes + _EDGE * size.relationships
-    negatives = 33.0 * size.nodes  # alias table, weights, occurrences, where the list begins, one flag
-    if exact:
-        negatives += min(
-            LISTED_BYTES, _LISTED * size.nodes * min(size.nodes, size.pairs / max(size.nodes, 1))
-        )
+    negatives = _negatives_bytes(size)
     moving = 8 * size.nodes * (padded_width(size.n_components + 1) + 1)  # points, and who was touched
     mean = _points(size) + 8 * size.nodes
     if size.parts > 1:  # points and means twice, while they are brought into the order of the next parts
@@ -349,15 +345,23 @@ def _training_bytes(size: RunSize) -> float:
     return pair_set + walker + negatives + moving + mean + _similarity_bytes(size)
 
 
+def _negatives_bytes(size: RunSize) -> float:
+    """Return what negatives are drawn from takes: by node, and the lists of crowded nodes."""
+    exact, _ = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    by_node = 33.0 * size.nodes  # alias table, weights, occurrences, where the list begins, one flag
+    if not exact:
+        return by_node
+    met = min(size.nodes, size.pairs / max(size.nodes, 1))
+    return by_node + min(LISTED_BYTES, _LISTED * size.nodes * met)
+
+
 def _training_bytes_beside_files(size: RunSize) -> float:
     """Return the bytes that `HEAT.fit` holds besides the graph, where it trains over files."""
-    exact, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
-    preparing = pair_set + (41 + 8) * size.nodes + _EDGE * size.relationships + _similarity_bytes(size)
-    if exact:
-        preparing += LISTED_BYTES
-    two_parts = 2 * _points(size) / size.parts
-    training = size.threads * (2 * BLOCK_BYTES + 6 * two_parts)
-    return max(preparing + _points(size), training, 2 * _points(size))
+    _, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
+    preparing = pair_set + _negatives_bytes(size) + 8 * size.nodes + _EDGE * size.relationships
+    block = min(BLOCK_BYTES, size.pairs_of_round * pair_bytes(size.nodes, size.parts))
+    training = size.threads * (2 * block + 6 * 2 * _points(size) / size.parts)
+    return max(preparing + _similarity_bytes(size) + _points(size), training, 2 * _points(size))
 
 
 def _similarity_bytes(size: RunSize) -> float:

@@ -30,6 +30,7 @@ from heat_neo4j.pipeline.fit import (
     Clock,
     LinkModel,
     align,
+    check_scheduler,
     coordinates_of,
     fit_full,
     fit_link_model,
@@ -161,6 +162,8 @@ def run_job(
     run = session.published
     parameters = {} if mode != LINKS or run is None else run.parameters
     trains = mode != LINKS or (links is not None and links.needs_training(parameters))
+    if trains:
+        check_scheduler(job.model)
     if trains and job.memory_limit is not None:
         check_memory(run_size(store, job.projection, job.model, links), job.memory_limit)
     recipe = matching_recipe(job.projection, None if new_recipe else run)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
+from heat_neo4j.embedding.cluster import connected
 from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry
@@ -28,6 +29,7 @@ __all__ = [
     "Clock",
     "LinkModel",
     "align",
+    "check_scheduler",
     "coordinates_of",
     "fit_full",
     "fit_link_model",
@@ -67,6 +69,13 @@ class LinkModel(NamedTuple):
 
 
 NO_LINK_MODEL = LinkModel(None)
+
+
+def check_scheduler(model: HEAT) -> None:
+    """Find out before a graph is read if the scheduler of the cluster that is to train does not answer."""
+    if model.scheduler is not None:
+        with connected(model.scheduler):
+            pass
 
 
 def fit_full(

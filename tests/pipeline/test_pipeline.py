@@ -7,7 +7,7 @@ from heat_neo4j import HEAT
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
-from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed, WriteRefused
 from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.pipeline.embed import embed, predict
@@ -388,7 +388,10 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     assert by_distance.score.by_distance
 
 
-def test_a_training_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(store, cypher, tmp_path):
+def test_a_training_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
+    store, cypher, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("heat_neo4j.embedding.cluster._CONNECT", "5s")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
@@ -409,3 +412,10 @@ def test_a_training_over_files_or_on_a_cluster_publishes_the_same_and_leaves_not
     assert on_cluster == in_memory
     assert len(run.training["workers"]) == 1
     assert list(scratch.iterdir()) == []
+
+    def read(stage, done, total):
+        pytest.fail(f"{stage}, though no scheduler answers")
+
+    model = new_model(n_parts=3, scratch=scratch, scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(ConnectionFailed, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        embed(store, PAPERS, model, names=NAMES, links=None, on_progress=read)

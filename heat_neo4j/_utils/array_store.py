@@ -29,7 +29,7 @@ class ArrayStore(Protocol):
         """Tell whether there is an array of that name."""
 
     def drop(self, name: str) -> None:
-        """Forget an array, or all whose names begin with this one and a slash, if there are any."""
+        """Forget an array, and all whose names begin with its name and a slash, if there are any."""
 
 
 class ArraysInMemory:
@@ -51,9 +51,9 @@ class ArraysInMemory:
         return name in self._arrays
 
     def drop(self, name: str) -> None:
-        """Forget an array, or all whose names begin with this one and a slash, if there are any."""
-        if self._arrays.pop(name, None) is None:
-            for each in [each for each in list(self._arrays) if each.startswith(f"{name}/")]:
+        """Forget an array, and all whose names begin with its name and a slash, if there are any."""
+        for each in list(self._arrays):
+            if each == name or each.startswith(f"{name}/"):
                 self._arrays.pop(each, None)
 
 
@@ -92,7 +92,7 @@ class ArrayFolder:
         return self._path(name).exists()
 
     def drop(self, name: str) -> None:
-        """Remove a file, or all whose names begin with this one and a slash, if there are any."""
+        """Remove a file, and all whose names begin with its name and a slash, if there are any."""
         self._path(name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / name, ignore_errors=True)
 

@@ -16,6 +16,7 @@ from heat_neo4j._kernels import buckets as kernels
 from heat_neo4j._kernels.buckets import SPARE, Draws, Positions
 from heat_neo4j._kernels.pairs import contains
 from heat_neo4j._kernels.random import alias_slots, slot_weights
+from heat_neo4j._utils.array_store import ArraysInMemory
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import bucket_nodes as by_bucket
@@ -383,3 +384,19 @@ def test_a_warm_start_by_buckets_stays_near_its_start():
     moved = distance(warm.embedding_, model.embedding_).mean()
     apart = distance(model.embedding_, np.roll(model.embedding_, 1, axis=0)).mean()
     assert 0 < moved < 0.3 * apart
+
+
+def test_what_a_round_needed_is_gone_when_the_next_has_begun(monkeypatch):
+    held = []
+
+    class Watched(ArraysInMemory):
+        def save(self, name, array):
+            super().save(name, array)
+            held.append({name.split("/")[1] for name in self._arrays if "/" in name and "tally" not in name})
+
+    monkeypatch.setattr("heat_neo4j.embedding.training.ArraysInMemory", Watched)
+    HEAT(n_parts=3, walks_per_node=7, walk_length=10, n_components=2, random_state=0).fit(toy(90))
+    rounds = [{name for name in names if name.startswith("round")} for names in held]
+    assert max(map(len, rounds)) == 2
+    assert max(len({name for name in names if name.startswith("pairs")}) for names in held) == 1
+    assert {"round6"} in rounds

@@ -1,0 +1,95 @@
+"""Arrays under names, in memory and in a folder: the same, whole or not there."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from heat_neo4j._utils import array_store
+from heat_neo4j._utils.array_store import ArrayFolder, ArraysInMemory, keep, load_tuple
+from heat_neo4j.errors import ConfigError
+
+
+@pytest.fixture(params=["memory", "folder"])
+def store(request, tmp_path):
+    return ArraysInMemory() if request.param == "memory" else ArrayFolder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12.0).reshape(3, 4),
+        np.zeros((0, 5)),
+        np.array([2**63], dtype=np.uint64),
+        np.array([True, False]),
+        np.array("text"),
+        np.float64(0.1),
+    ],
+)
+def test_what_was_saved_is_loaded_to_the_bit_and_may_be_written_to(store, array):
+    assert not store.has("a/b")
+    store.save("a/b", array)
+    for _ in range(2):
+        loaded = store.load("a/b")
+        assert type(loaded) is np.ndarray
+        assert (loaded.dtype, loaded.shape) == (array.dtype, np.shape(array))
+        assert loaded.tobytes() == array.tobytes()
+        assert loaded.flags.writeable
+    assert store.has("a/b")
+
+
+def test_what_is_written_to_a_loaded_array_of_a_folder_stays_here(tmp_path):
+    store = ArrayFolder(tmp_path)
+    store.save("a", np.zeros(10_000))
+    store.load("a")[:] = 1.0
+    assert not store.load("a").any()
+
+
+def test_dropping_a_name_drops_what_lies_below_it_and_nothing_else(store):
+    for name in ("a", "a/b", "a/c/d", "ab", "b"):
+        store.save(name, 1)
+    store.drop("a/c")
+    assert [store.has(name) for name in ("a", "a/b", "a/c/d", "ab")] == [True, True, False, True]
+    store.drop("a")
+    assert [store.has(name) for name in ("a", "a/b", "ab", "b")] == [False, False, True, True]
+    store.drop("none")
+    with pytest.raises(KeyError, match="a/b"):
+        store.load("a/b")
+
+
+def test_a_write_that_stops_half_way_leaves_what_was_there_and_no_file(tmp_path, monkeypatch):
+    store, write = ArrayFolder(tmp_path), np.save
+    store.save("a", np.zeros(3))
+
+    def half(file, array, **options):
+        write(file, array[: len(array) // 2], **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(array_store.np, "save", half)
+    for name in ("a", "b"):
+        with pytest.raises(KeyboardInterrupt):
+            store.save(name, np.ones(10))
+    assert store.load("a").tolist() == [0.0, 0.0, 0.0]
+    assert not store.has("b")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
+
+
+def test_a_file_that_is_no_array_is_said(tmp_path):
+    (tmp_path / "a.npy").write_text("no array")
+    with pytest.raises(ConfigError, match="a cannot be read"):
+        ArrayFolder(tmp_path).load("a")
+
+
+class Some(NamedTuple):
+    values: np.ndarray
+    count: int
+    key: np.uint64
+
+
+def test_a_tuple_is_kept_field_by_field(store):
+    kept = keep(store, "some", Some(np.arange(3), 4, np.uint64(2**63 + 1)))
+    again = load_tuple(store, "some", Some)
+    for each in (kept, again):
+        assert each.values.tolist() == [0, 1, 2]
+        assert (each.count, each.key, each.key.dtype) == (4, 2**63 + 1, np.uint64)
+    assert store.has("some")

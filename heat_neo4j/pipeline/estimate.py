@@ -58,6 +58,7 @@ _SPLIT_EDGE = 100  # held-out edges: pairs, their order, and the graph without t
 _SIMILARITY_VALUE = 32  # an attribute entry in the tables of the rejection sampler
 _SIMILARITY_NODE = 61  # a node there: norm, base, weights, order, where its list begins
 _NEAR, _NEAR_PROGRAM = 150, 200 * 2**20  # a similar node that is listed, and the program that finds it
+_NEARBY = 6 * 2**20  # bytes of the points of a part that are read as quickly as any
 _DOUBLE_LINKS = 0.75  # of the links that nodes ask for, so many are different
 _HELD_OUT = 0.1  # of the edges, by the second training
 _LISTED = 0.2  # per pair of nodes that may meet: the lists of negatives, which few nodes need
@@ -104,6 +105,7 @@ class Rates:
     bucket_negative: float = 7e-9  # each of its negatives, which several pairs share
     bucket_coordinate: float = 3e-9  # each of its coordinates
     bucket_portion: float = 0.16  # share that each further portion of the walks adds: less is shared
+    bucket_growth: float = 1.1  # share that each tenfold of a part adds beyond what caches hold
     walk_step: float = 145e-9  # a step of a walk while pairs are collected
     teleport: float = 300e-9  # what a step along attributes takes more
     teleport_value: float = 30e-9  # and for each attribute value of the node
@@ -358,10 +360,11 @@ def _negatives_bytes(size: RunSize) -> float:
 def _training_bytes_beside_files(size: RunSize) -> float:
     """Return the bytes that `HEAT.fit` holds besides the graph, where it trains over files."""
     _, pair_set = pair_set_bytes(size.nodes, size.walks_per_node, size.walk_length, size.window_size)
-    preparing = pair_set + _negatives_bytes(size) + 8 * size.nodes + _EDGE * size.relationships
+    walker = 8 * size.nodes + _EDGE * size.relationships + _similarity_bytes(size)
+    pairs = pair_set + _negatives_bytes(size) + _points(size)  # with the points to start from
     block = min(BLOCK_BYTES, size.pairs_of_round * pair_bytes(size.nodes, size.parts))
     training = size.threads * (2 * block + 6 * 2 * _points(size) / size.parts)
-    return max(preparing + _similarity_bytes(size) + _points(size), training, 2 * _points(size))
+    return max(walker, pairs, training, 2 * _points(size))
 
 
 def _similarity_bytes(size: RunSize) -> float:
@@ -439,6 +442,8 @@ def _bucket_seconds(size: RunSize, rates: Rates, teleport: float) -> float:
     )
     walks = steps * (rates.walk_step + teleport) * _slower(size.nodes, rates)
     pair *= 1.0 + rates.bucket_portion * (portions_of(size.n_walks) - 1)
+    part = 8 * size.nodes * padded_width(size.n_components + 1) / size.parts
+    pair *= 1.0 + rates.bucket_growth * max(0.0, log10(part / _NEARBY))
     threads = min(size.threads, size.parts // 2)
     return (walks + size.pairs * pair) / (1.0 + rates.second_bucket * (threads - 1))
 

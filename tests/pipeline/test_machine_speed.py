@@ -11,7 +11,9 @@ OF_THE_SERVER = {
     "read_nodes", "read_relationships", "read_values", "write_nodes", "write_links", "settle_node",
     "settle_link", "replace_node", "replace_link", "first_statements", "index_node", "index_coordinate",
 }  # fmt: skip
-SHARES = {"growth", "small", "second_thread", "second_bucket", "replace_index", "bucket_portion"}
+SHARES = {
+    "growth", "small", "second_thread", "second_bucket", "replace_index", "bucket_portion", "bucket_growth",
+}  # fmt: skip
 
 
 class Trained:

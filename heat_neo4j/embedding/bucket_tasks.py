@@ -216,9 +216,9 @@ class BucketTasks:
         return _tally(self.store.load(tally))
 
     def means(self, number: int, turns: Sequence[int], means: Sequence[int]) -> Array:
-        """Return the means by node, shape (N, d + 1); points of a part without any count as its mean.
+        """Return the means by node, shape (N, d + 1).
 
-        The parts of a round have points from some turns, and means from others.
+        The parts of a round have points from some turns, and means from others; none is without means.
         """
         parts = self._open(number).parts
         found = np.empty((self.walks.n_nodes, self._columns))

@@ -215,7 +215,7 @@ def verify_rounds(
     n_rounds : int
         How many rounds, at least 1.
     store, run_id, model, n_threads, scratch, scheduler, memory_limit, on_progress
-        As for `verify`; the coordinates of the run need not be in the graph any more.
+        As for `verify`.
 
     Returns
     -------

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from heat_neo4j.errors import ConfigError
 
 __all__ = ["ArrayFolder", "ArrayStore", "ArraysInMemory", "keep", "load_tuple"]
 
+_ONE_AT_A_TIME = Lock()  # NumPy reads headers by Python's parser, which fails in two threads at once on 3.11
 Fields = TypeVar("Fields", bound=NamedTuple)
 
 
@@ -81,7 +83,8 @@ class ArrayFolder:
     def load(self, name: str) -> NDArray[Any]:
         """Map a file; what is written to the array stays in this process."""
         try:
-            return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
+            with _ONE_AT_A_TIME:
+                return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
         except FileNotFoundError:
             raise KeyError(name) from None
         except (OSError, ValueError) as error:

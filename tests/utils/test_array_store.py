@@ -1,5 +1,8 @@
 """Arrays under names, in memory and in a folder: the same, whole or not there."""
 
+import gc
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -93,3 +96,21 @@ def test_a_tuple_is_kept_field_by_field(store):
         assert each.values.tolist() == [0, 1, 2]
         assert (each.count, each.key, each.key.dtype) == (4, 2**63 + 1, np.uint64)
     assert store.has("some")
+
+
+def test_threads_load_at_the_same_time(tmp_path):
+    """Even where each is interrupted while it reads a header, by the garbage collector's callbacks."""
+    store, thresholds = ArrayFolder(tmp_path), gc.get_threshold()
+    store.save("a", np.arange(6).reshape(2, 3))
+
+    def let_others_run(phase, info):
+        time.sleep(0)
+
+    gc.callbacks.append(let_others_run)
+    gc.set_threshold(5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert set(pool.map(lambda _: store.load("a").sum(), range(300))) == {15}
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(let_others_run)

@@ -60,7 +60,7 @@ class Positions(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """The first draws for all positions of a segment, m + SPARE for each."""
+    """The first draws for all positions of two segments, the one at hand and the next; m + SPARE for each."""
 
     proposals: NDArray[np.int32]  # rows
     places: NDArray[np.int64]  # of the word of D that tells of the pair
@@ -211,22 +211,21 @@ def group_pairs(
 
 
 @njit(cache=True, error_model="numpy")
-def _draw(
-    positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any,
-    sources: Any, contexts: Any, ends: Any, candidates: Any, times: Any, tally: Any,
-) -> int:  # fmt: skip
-    """Write the candidates of positions [begin, end); return how many of them have some.
+def _propose(
+    positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any, row: int
+) -> None:  # fmt: skip
+    """Make a few draws for each of positions [begin, end), at places from `row` on.
 
-    First a few draws for each position, and a fetch of the words of D that tell which of them suit: so all
-    wait for memory together.
+    The words of D that tell which of them suit are fetched meanwhile.
     """
-    at_source, at_begin, at_count, at_stride, all_contexts, all_times = positions
-    names, first, exists, slots, list_of, listed_from, listed, listed_slots, words, row_words = nodes
-    proposals, places, masks, _ = draws
+    at_source = positions.sources
+    names, first, slots = nodes.names, nodes.first, nodes.slots
+    words, row_words = nodes.words, nodes.row_words
+    proposals, places, masks = draws.proposals, draws.places, draws.masks
     n, n_words = names.shape[0], words.shape[0]
     drawn = n_negatives + SPARE
     for at in range(begin, end):
-        source, row, state = at_source[at], (at - begin) * drawn, stream(key, at)
+        source, state = at_source[at], stream(key, at)
         base = first if source < first < n else 0
         size = n - base if source < first else first
         for i in range(drawn):
@@ -234,10 +233,29 @@ def _draw(
             proposals[row + i] = v
             places[row + i], masks[row + i] = locate(row_words, n_words, names[source], names[v])
             prefetch(words, places[row + i])
+        row += drawn
+
+
+@njit(cache=True, error_model="numpy")
+def _draw(
+    positions: Any, begin: int, end: int, n_negatives: int, nodes: Any, key: Any, draws: Any, row: int,
+    sources: Any, contexts: Any, ends: Any, candidates: Any, times: Any, tally: Any,
+) -> int:  # fmt: skip
+    """Write the candidates of positions [begin, end), whose first draws are at places from `row` on.
+
+    Return how many of the positions have some.
+    """
+    at_source, at_begin, at_count, at_stride, all_contexts, all_times = positions
+    names, first, exists, slots, list_of, listed_from, listed, listed_slots, words, row_words = nodes
+    proposals, places, masks, _ = draws
+    n = names.shape[0]
+    drawn = n_negatives + SPARE
+    row -= drawn
     used: Any = 0
     slot: Any = 0
     trained = skipped = np.int64(0)
     for at in range(begin, end):
+        row += drawn
         source, count = at_source[at], np.int64(at_count[at])
         own_list = list_of[source]
         is_listed = own_list >= 0
@@ -262,7 +280,7 @@ def _draw(
             used = last
         base = first if source < first < n else 0
         size = n - base if source < first else first
-        row, name = (at - begin) * drawn, names[source]
+        name = names[source]
         failed: Any = 0
         k: Any = 0
         while used < last:
@@ -301,6 +319,9 @@ def train_bucket(
     n_batches = (n_positions + per_batch - 1) // per_batch
     scale = 0.5 / (sigma * sigma)
     w.stamp[:] = 0
+    half = in_segment * (n_negatives + SPARE)
+    _propose(positions, 0, min(in_segment, n_positions), n_negatives, nodes, key, draws, 0)
+    row = 0
     for b in range(n_batches):
         filled = 0
         for g in range(segments):
@@ -308,11 +329,15 @@ def train_bucket(
             end = min(begin + in_segment, n_positions)
             if begin >= end:
                 break
+            _propose(
+                positions, end, min(end + in_segment, n_positions), n_negatives, nodes, key, draws, half - row
+            )
             w.slots[g] = _draw(
-                positions, begin, end, n_negatives, nodes, key, draws, w.sources[g], w.contexts[g],
+                positions, begin, end, n_negatives, nodes, key, draws, row, w.sources[g], w.contexts[g],
                 w.ends[g], w.candidates[g], draws.times, w.tallies[g],
             )  # fmt: skip
             pull_segment(points, time, scale, w, g, 0, draws.times)
             filled += 1
+            row = half - row
         step = rate + (last_rate - rate) * (b / n_batches)
         move_nodes(points, time, w, 0, filled, b + 1, step / (sigma * sigma), 0)

@@ -89,6 +89,12 @@ def draw_cumulative(cumulative: Any, first: int, last: int, state: np.uint64) ->
 
 
 @njit(cache=True, inline="always")
+def slot_position(size: int, state: np.uint64) -> Any:
+    """Return which slot of an alias table `draw_slot` looks at."""
+    return np.int64(((mix(state) >> _S32) * np.uint64(size)) >> _S32)
+
+
+@njit(cache=True, inline="always")
 def draw_slot(slots: Any, first: int, size: int, state: np.uint64) -> Any:
     """Return a random position in [0, size), size < 2**32, by the alias table in slots[first : first + size].
 

@@ -24,6 +24,7 @@ from heat_neo4j._kernels.random import (
     draw_slot,
     first_above,
     mix,
+    slot_position,
     step,
     stream,
     unit,
@@ -243,8 +244,11 @@ def _dot_and_envelope(s: Any, u: int, v: int) -> tuple[float, float]:
 
 
 @njit(cache=True, inline="always")
-def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
-    """Draw v under the envelope of u: by a column that both own, or by its base."""
+def _aim(s: Any, u: int, state: np.uint64) -> tuple[Any, Any, Any]:
+    """Draw from whom a proposal to u comes: one of some owners of a column, or a node by its base.
+
+    Return the state and, of owners, the place of the first, and their number; of a node its place, and 0.
+    """
     first, last = s.indptr[u], s.indptr[u + 1]
     owned = s.owned_cumulative[last - 1] if last > first else 0.0
     state = step(state)
@@ -256,8 +260,7 @@ def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
             begin, end = s.col_indptr[f], s.col_split[f]
         else:
             begin, end = s.col_split[f], s.col_indptr[f + 1]
-        state = step(state)
-        return state, np.int64(s.col_nodes[begin + draw_slot(s.col_slots, begin, end - begin, state)])
+        return step(state), begin, end - begin
     target -= owned
     base = s.scalars[u, BASE]
     low, high = np.int64(0), s.reach[u] - 1
@@ -267,7 +270,16 @@ def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
             high = middle
         else:
             low = middle + 1
-    return state, np.int64(s.by_base[low])
+    return state, low, np.int64(0)
+
+
+@njit(cache=True, inline="always")
+def _propose(s: Any, u: int, state: np.uint64) -> tuple[Any, Any]:
+    """Draw v under the envelope of u: by a column that both own, or by its base."""
+    state, begin, size = _aim(s, u, state)
+    if size == 0:
+        return state, np.int64(s.by_base[begin])
+    return state, np.int64(s.col_nodes[begin + draw_slot(s.col_slots, begin, size, state)])
 
 
 @njit(cache=True, inline="always")
@@ -401,9 +413,10 @@ def list_similar(
 
 @njit(cache=True)
 def _draw_by_rejection(s: Any, nodes: Any, states: Any, places: Any, n: int, chosen: Any) -> None:
-    """See `sample_similar`. All propose before any is judged: their memory is fetched meanwhile."""
+    """See `sample_similar`. All take a step before any takes the next: what it reads is fetched meanwhile."""
     state = np.empty(n, dtype=np.uint64)
-    proposed = np.empty(n, dtype=np.int64)
+    sizes = np.empty(n, dtype=np.int64)
+    at = np.empty(n, dtype=np.int64)
     pending = np.empty(n, dtype=np.int64)
     waiting = 0
     for a in range(n):
@@ -412,18 +425,33 @@ def _draw_by_rejection(s: Any, nodes: Any, states: Any, places: Any, n: int, cho
             state[waiting] = mix(states[i])
             pending[waiting] = i
             waiting += 1
+            begin = s.indptr[nodes[i]]
+            prefetch(s.owned_cumulative, begin)
+            prefetch(s.indices, begin)
+            prefetch(s.values, begin)
     while waiting > 0:
         for w in range(waiting):
-            state[w], proposed[w] = _propose(s, nodes[pending[w]], state[w])
-            prefetch(s.indptr, proposed[w])
-            prefetch(s.scalars, proposed[w])
+            state[w], at[w], sizes[w] = _aim(s, nodes[pending[w]], state[w])
+            if sizes[w] > 0:
+                prefetch(s.col_slots, at[w] + slot_position(sizes[w], state[w]))
+            else:
+                prefetch(s.by_base, at[w])
         for w in range(waiting):
-            begin = s.indptr[proposed[w]]
+            if sizes[w] > 0:
+                at[w] += draw_slot(s.col_slots, at[w], sizes[w], state[w])
+                prefetch(s.col_nodes, at[w])
+        for w in range(waiting):
+            v = s.col_nodes[at[w]] if sizes[w] > 0 else s.by_base[at[w]]
+            at[w] = v
+            prefetch(s.indptr, v)
+            prefetch(s.scalars, v)
+        for w in range(waiting):
+            begin = s.indptr[at[w]]
             prefetch(s.indices, begin)
             prefetch(s.values, begin)
         left = 0
         for w in range(waiting):
-            u, v = nodes[pending[w]], proposed[w]
+            u, v = nodes[pending[w]], at[w]
             moved = state[w]
             if v != u:
                 dot, envelope = _dot_and_envelope(s, u, v)
@@ -442,6 +470,7 @@ def expect_similar(s: Any, u: int) -> None:
     if s.scalars.shape[0] > 0:
         prefetch(s.indptr, u)
         prefetch(s.scalars, u)
+        prefetch(s.listed, u)
 
 
 @njit(cache=True)

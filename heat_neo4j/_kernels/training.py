@@ -37,6 +37,7 @@ __all__ = ["AHEAD", "Workspace", "move_nodes", "pull_segment", "softmax", "train
 _SERIES = 1e-6  # z below which a series gives the distance
 _LARGE = 1e250  # of a product, before its logarithm is taken
 AHEAD = 12  # how far ahead of its use memory is fetched; lists are that much longer than what they hold
+_SOON = 4  # where what is fetched first says what to fetch next
 _FETCHED = 4  # entries, with one fetch
 _OWNED = np.uint64(3)  # nodes go to owners by blocks of 8: neighbours in memory have one owner
 _OWNER_HASH = np.uint64(0x9E3779B1)
@@ -44,6 +45,7 @@ _HASH_BITS = np.uint64(0xFFFFFFFF)
 _U32 = np.uint64(32)
 _MAX_ALONG = 1.0  # a node reaches the mean of what pulls it, if that is near
 _MAX_ACROSS = 1.9  # from 2 on a node goes past it by more than it was away, and training diverges
+_MOVED = 128  # nodes at a time: they fit the nearest cache
 _SHORT = 0.03  # squared length of a step
 _S32 = np.int64(32)
 _LOW_32 = np.int64(0xFFFFFFFF)
@@ -156,6 +158,15 @@ def _log(product: float) -> float:
     return log(product)
 
 
+@njit(cache=True, inline="always")
+def _power(base: Any, exponent: Any) -> Any:
+    """Return a power; the exponent is 0 to 7."""
+    square = base * base
+    once = base if exponent & 1 else 1.0
+    twice = square if exponent & 2 else 1.0
+    return once * twice * (square * square if exponent & 4 else 1.0)
+
+
 @njit(cache=True, error_model="numpy")
 def softmax(
     z: Any, n_slots: int, contexts: Any, ends: Any, scale: float, weights: Any, stiffness: Any, ahead: Any,
@@ -170,8 +181,8 @@ def softmax(
 
     Of the K candidates, `z` has cosh(d) - 1; `weights` and `stiffness` receive (delta - p) d / sinh(d) and
     abs(delta - p); `ahead` is scratch. Each of `n_slots` positions has as many contexts as `contexts` says,
-    and its candidates end at `ends`. `scale` is 1 / (2 sigma^2). Each of K `times` says how many pairs a
-    context stands for; with None, each stands for one.
+    and its candidates end at `ends`. `scale` is 1 / (2 sigma^2). Each of K `times`, 1 to 7, says how many
+    pairs a context stands for; with None, each stands for one.
     """
     size = ends[n_slots - 1]
     for k in range(size):
@@ -215,7 +226,8 @@ def softmax(
             else:
                 share += times[k] * unit / (own + rest)
                 away *= times[k]
-                loss += times[k] * (log(own + rest) - min(ahead[k], 0.0))
+                loss -= times[k] * min(ahead[k], 0.0)
+                product *= _power(own + rest, np.int64(times[k]))
             if product > _LARGE:
                 loss += _log(product)
                 product = 1.0
@@ -327,35 +339,37 @@ def _move(
     One thing at a time for all of them: within one point each result waits for the one before.
     """
     along, across = scratch[0], scratch[1]
-    for t in range(count):
-        x = touched[t]
-        prefetch_to_write(points, touched[t + AHEAD])
-        inner = dot_rows(tangents, t, points, x) - 2.0 * tangents[t, time] * points[x, time]
-        blend_rows(tangents, t, 1.0, inner, points, x)
     damped = 0
-    for t in range(count):
-        step = rate
-        if rate * stiffness[t, 0] > _MAX_ALONG:
-            step = min(_MAX_ALONG / stiffness[t, 0], _MAX_ACROSS / stiffness[t, 1])
-            damped += 1
-        square = dot_rows(tangents, t, tangents, t) - 2.0 * tangents[t, time] * tangents[t, time]
-        square = max(step * step * square, 0.0)
-        if square < _SHORT:  # nearly every step; the first term left out is below 1e-17
-            even = 1 / 720 + square * (1 / 40320 + square * (1 / 3628800))
-            odd = 1 / 5040 + square * (1 / 362880 + square * (1 / 39916800))
-            along[t] = 1.0 + square * (1 / 2 + square * (1 / 24 + square * even))
-            across[t] = step * (1.0 + square * (1 / 6 + square * (1 / 120 + square * odd)))
-        else:
-            norm = np.sqrt(square)
-            along[t] = cosh(norm)
-            across[t] = step * sinh(norm) / norm
-    for t in range(count):
-        x = touched[t]
-        blend_rows(points, x, along[t], across[t], tangents, t)
-        points[x, time] = 0.0
-    for t in range(count):
-        x = touched[t]
-        points[x, time] = np.sqrt(1.0 + dot_rows(points, x, points, x))
+    for begin in range(0, count, _MOVED):
+        end = min(begin + _MOVED, count)
+        for t in range(begin, end):
+            x = touched[t]
+            prefetch_to_write(points, touched[t + AHEAD])
+            inner = dot_rows(tangents, t, points, x) - 2.0 * tangents[t, time] * points[x, time]
+            blend_rows(tangents, t, 1.0, inner, points, x)
+        for t in range(begin, end):
+            step = rate
+            if rate * stiffness[t, 0] > _MAX_ALONG:
+                step = min(_MAX_ALONG / stiffness[t, 0], _MAX_ACROSS / stiffness[t, 1])
+                damped += 1
+            square = dot_rows(tangents, t, tangents, t) - 2.0 * tangents[t, time] * tangents[t, time]
+            square = max(step * step * square, 0.0)
+            if square < _SHORT:  # nearly every step; the first term left out is below 1e-17
+                even = 1 / 720 + square * (1 / 40320 + square * (1 / 3628800))
+                odd = 1 / 5040 + square * (1 / 362880 + square * (1 / 39916800))
+                along[t] = 1.0 + square * (1 / 2 + square * (1 / 24 + square * even))
+                across[t] = step * (1.0 + square * (1 / 6 + square * (1 / 120 + square * odd)))
+            else:
+                norm = np.sqrt(square)
+                along[t] = cosh(norm)
+                across[t] = step * sinh(norm) / norm
+        for t in range(begin, end):
+            x = touched[t]
+            blend_rows(points, x, along[t], across[t], tangents, t)
+            points[x, time] = 0.0
+        for t in range(begin, end):
+            x = touched[t]
+            points[x, time] = np.sqrt(1.0 + dot_rows(points, x, points, x))
     return damped
 
 
@@ -382,6 +396,7 @@ def move_nodes(
         begin = w.entry_ends[g, owner - 1] if owner > 0 else 0
         for e in range(begin, w.entry_ends[g, owner]):
             prefetch(stamp, entry_nodes[e + AHEAD] >> _S32)
+            prefetch(tangents, stamp[entry_nodes[e + _SOON] >> _S32] & _LOW_32)
             node, slot = entry_nodes[e] >> _S32, entry_nodes[e] & _LOW_32
             if some_frozen and frozen[node]:
                 continue

@@ -13,7 +13,7 @@ from heat_neo4j._kernels.worksharing import next_index
 
 __all__ = ["Walker", "draw_block", "draw_together"]
 
-_TOGETHER = 32
+_TOGETHER = 64
 
 
 class Walker(NamedTuple):

@@ -395,7 +395,7 @@ class BucketTasks:
         rows, m = len(points), schedule.n_negatives
         segments, in_segment = batch_shape(schedule.batch_size, rows, rows, _NODES_PER_POSITION)
         workspace = workspace_of(rows, time, segments, in_segment, MOST_CONTEXTS + m)
-        n_draws = in_segment * (m + SPARE)
+        n_draws = 2 * in_segment * (m + SPARE)
         draws = Draws(
             proposals=np.empty(n_draws, dtype=np.int32),
             places=np.empty(n_draws, dtype=np.int64),

@@ -337,10 +337,11 @@ def drawn_by(nodes, positions, count):
     )  # fmt: skip
     sources, contexts, ends = np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int64)
     candidates, tally = np.empty(2 * count, np.int32), np.zeros(2, np.int64)
+    key = np.uint64(3)
+    kernels._propose(positions, 0, count, 1, nodes, key, draws, 0)
     slots = kernels._draw(
-        positions, 0, count, 1, nodes, np.uint64(3), draws, sources, contexts, ends, candidates, draws.times,
-        tally,
-    )  # fmt: skip
+        positions, 0, count, 1, nodes, key, draws, 0, sources, contexts, ends, candidates, draws.times, tally
+    )
     assert slots == tally[0] == count
     return candidates[1::2]
 

@@ -360,7 +360,7 @@ def test_training_agrees_with_the_twin(training, batch_size, pace, threads, some
     assert new[frozen].tobytes() == training.points[frozen].tobytes()
 
 
-def softmax_of(positions, scale):
+def softmax_of(positions, scale, times=None):
     """Run the kernel on positions of (distances of contexts, distances of negatives)."""
     contexts = np.array([len(near) for near, _ in positions])
     ends = np.cumsum([len(near) + len(others) for near, others in positions])
@@ -368,7 +368,7 @@ def softmax_of(positions, scale):
     weights, stiffness = np.empty(len(distances)), np.empty(len(distances))
     z = 2 * np.sinh(distances / 2) ** 2
     loss = softmax(
-        z, len(positions), contexts, ends, scale, weights, stiffness, np.empty(len(distances)), None
+        z, len(positions), contexts, ends, scale, weights, stiffness, np.empty(len(distances)), times
     )
     return loss, weights, stiffness
 
@@ -408,6 +408,19 @@ def test_contexts_share_their_negatives(far):
     assert loss == pytest.approx(expected, rel=1e-9)
     assert stiffness == pytest.approx(np.abs(away), rel=1e-6, abs=1e-12)
     assert weights == pytest.approx(away * distances / np.sinh(distances), rel=1e-6, abs=1e-12)
+
+
+def test_a_context_that_stands_for_several_pairs_counts_as_these():
+    near, others = np.linspace(0.2, 2.0, 7), np.array([0.9, 1.1, 1.7])
+    times = np.append(np.arange(1.0, 8.0), np.zeros(3))
+    several = [(np.repeat(near, np.arange(1, 8)), others)]
+    loss, weights, stiffness = softmax_of([(near, others)], 0.7, times)
+    expected, each_weight, each_stiffness = softmax_of(several, 0.7)
+    first = np.cumsum(np.arange(7))  # of each context, among those that stand for one pair
+    assert loss == pytest.approx(expected, rel=1e-12)
+    for ours, of_each in ((weights, each_weight), (stiffness, each_stiffness)):
+        assert ours[:7] == pytest.approx(times[:7] * of_each[first], rel=1e-12)
+        assert ours[7:] == pytest.approx(of_each[28:], rel=1e-12)
 
 
 def test_a_loss_too_large_for_one_logarithm_is_added_up():

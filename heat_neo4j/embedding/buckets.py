@@ -98,6 +98,7 @@ class _Training:
         self._tasks, self._workers, self._latest, self._on_batch = tasks, workers, latest, on_batch
         n_parts = tasks.n_parts
         self._pace = Pace(tasks.n_rounds * n_parts**2, time_limit)
+        self._late = late_moments()
         self._turns = [0] * n_parts
         self._means = [-1] * n_parts  # -1: there are none yet
         self._losses: list[float] = []
@@ -169,7 +170,7 @@ class _Training:
         begin, end = turn / n_turns, (turn + 1) / n_turns
         if pace.hurried:
             begin, end = max(begin, pace.share), max(end, pace.share)
-        is_late = any(begin < moment <= end for moment in late_moments())
+        is_late = any(begin < moment <= end for moment in self._late)
         means = tuple(self._means[part] for part in sorted({bucket.first, bucket.second}))
         return self._workers.submit(tasks, "train", number, bucket, Moment(begin, end, is_late, means))
 

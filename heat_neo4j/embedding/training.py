@@ -82,19 +82,9 @@ def train(
     """
     n_parts = parts_of(len(start), start.shape[1] - 1, schedule.n_walks, schedule.n_parts)
     if only is None and n_parts > 1:
-        tasks = BucketTasks(
-            ArraysInMemory(),
-            walks,
-            negatives,
-            weights=slot_weights(negatives.slots),
-            hubs=hubs_of(
-                np.ones(len(start), dtype=np.int64) if occurrences is None else occurrences, n_parts
-            ),
-            start=start,
-            schedule=schedule,
-            key=int(keys.negatives),
-            n_parts=n_parts,
-        )
+        if occurrences is None:
+            occurrences = np.ones(len(start), dtype=np.int64)
+        tasks = make_tasks(ArraysInMemory(), start, walks, negatives, occurrences, schedule, keys)
         return train_tasks(
             tasks, BucketThreads(team), time_limit=time_limit, most_rounds=most_rounds, on_batch=on_batch
         )

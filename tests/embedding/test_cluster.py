@@ -6,18 +6,8 @@ import pytest
 
 from heat_neo4j import HEAT
 from heat_neo4j.errors import ConfigError, ConnectionFailed
-from tests.embedding.test_training_folder import OPTIONS, assert_same, make_graph
 from tests.support.dask_processes import connected, scheduler, worker
-
-
-@pytest.fixture(scope="module")
-def graph():
-    return make_graph()
-
-
-@pytest.fixture(scope="module")
-def in_memory(graph):
-    return HEAT(**OPTIONS).fit(graph)
+from tests.support.small_training import OPTIONS, assert_same
 
 
 def folders(tmp_path):
@@ -33,10 +23,7 @@ def test_the_same_bits_on_two_workers_of_which_one_is_killed_and_one_joins(graph
         assert_same(model, in_memory)
         assert sum(model.training_["workers"].values()) > 50
         assert list(scratch.iterdir()) == []
-        other = {
-            **OPTIONS,
-            "random_state": None,
-        }  # so that folders have one name
+        other = {**OPTIONS, "random_state": None}  # so that folders have one name
         drawn = [HEAT(**other, scratch=scratch).fit(graph, client=client) for _ in range(2)]
         for each in drawn:
             assert_same(each, HEAT(**{**other, "random_state": each.seed_}).fit(graph))

@@ -10,42 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from filelock import FileLock
-from scipy import sparse
 
-from heat_neo4j import HEAT, Graph
+from heat_neo4j import HEAT
 from heat_neo4j._utils.array_store import ArrayFolder
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.errors import ConfigError
-
-OPTIONS = {"n_components": 3, "walks_per_node": 2, "walk_length": 10, "n_parts": 4, "random_state": 4}
-
-
-def make_graph(seed=0):
-    """A graph with a hub at a third of the nodes, isolated nodes and attributes."""
-    rng = np.random.default_rng(seed)
-    dense = np.triu(rng.random((300, 300)) < 0.01, 1)
-    dense[0, 1:100] = True
-    dense[:, 290:] = False
-    attributes = (rng.random((300, 20)) < 0.2).astype(float)
-    return Graph(adjacency=sparse.csr_array(dense.astype(float)), attributes=attributes)
-
-
-@pytest.fixture(scope="module")
-def graph():
-    return make_graph()
-
-
-@pytest.fixture(scope="module")
-def in_memory(graph):
-    return HEAT(**OPTIONS).fit(graph)
-
-
-def assert_same(model, other):
-    assert model.embedding_.tobytes() == other.embedding_.tobytes()
-    assert model.loss_curve_.tobytes() == other.loss_curve_.tobytes()
-    assert model.training_["digests"] == other.training_["digests"] != []
-    counts = ("pairs", "pairs_without_negative", "damped_steps", "crowded_nodes", "learning_rate_halved")
-    assert [model.training_[name] for name in counts] == [other.training_[name] for name in counts]
+from tests.support.small_training import OPTIONS, assert_same, make_graph
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
@@ -94,7 +64,7 @@ DOOMED = """
 import os, signal, sys
 from heat_neo4j import HEAT
 from heat_neo4j._utils.array_store import ArrayFolder
-from tests.embedding.test_training_folder import OPTIONS, make_graph
+from tests.support.small_training import OPTIONS, make_graph
 
 save, left = ArrayFolder.save, int(sys.argv[2])
 

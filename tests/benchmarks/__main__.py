@@ -34,7 +34,15 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "threads": ("Threads alone, beside busy processes and under a quota", ((),)),
     "buckets": (
         "Training by buckets: AUROC over the parts, and threads",
-        ((), ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "5")),
+        (
+            ("--graphs", "cora_ml", "citeseer", "ppi"),
+            ("--graphs", "100000", "--walks-per-node", "6"),
+            ("--threads", "1", "2", "--graphs", "100000", "--walks-per-node", "6"),
+        ),
+    ),
+    "cluster": (
+        "Training on a Dask cluster of this machine",
+        (("--nodes", "1000000", "--walks-per-node", "2"), ("--nodes", "20000", "--kills", "10")),
     ),
     "batch_size": ("The size of a batch", ((),)),
     "compiling": ("The first run on a machine compiles", ((),)),

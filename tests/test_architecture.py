@@ -15,6 +15,7 @@ LEVEL = {room: level for level, floor in enumerate(FLOORS) for room in floor} | 
 MOST_MODULES = 25
 ONLY_IN = {
     "apscheduler": {"worker"},
+    "distributed": {"_utils", "embedding", "linkpred"},  # the last two name its client's type
     "llvmlite": {"_kernels"},
     "neo4j": {"database"},
     "numba": {"_kernels"},

@@ -172,7 +172,8 @@ SETTINGS = (
     Setting("heat.scratch", _FOLDER, "more", metavar="FOLDER",
             help="Train over files there: in little memory, and another attempt goes on from them."),
     Setting("heat.scheduler", _TEXT, "more", metavar="ADDRESS",
-            help="Dask scheduler whose workers train, such as tcp://host:8786; they share --scratch."),
+            help="Dask scheduler whose workers train and find links, such as tcp://host:8786; they share "
+                 "--scratch."),
     _number("heat.random_state", Count(min=0, largest=None), "common",
             "Seed: the same graph, options and seed give the same bits.  [default: drawn, and recorded]"),
     Setting("choose.seconds", _ABOVE_0, "more", flag="--choose-seconds", parameter="choose_seconds",

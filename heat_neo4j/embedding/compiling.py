@@ -24,7 +24,7 @@ from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, nearest_absent
 from heat_neo4j._kernels.training import train_batches
 from heat_neo4j._kernels.walks import draw_block
 from heat_neo4j._kernels.worksharing import share_work
-from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads, available_processors
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
@@ -135,7 +135,7 @@ def _compile_training() -> None:
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
     links = np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
     candidates = Candidates(np.ascontiguousarray(points[:, :-1].T), points[:, -1].copy(), *links, roles)
-    PartnerSearch(candidates, ALONE).nearest(np.arange(n), 1, np.inf, no_progress)
+    PartnerSearch(candidates).partners(ALONE, range(n), 1, np.inf)
 
 
 @cache

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from heat_neo4j import __version__
+from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
@@ -35,7 +36,7 @@ from heat_neo4j.graph import Graph
 if TYPE_CHECKING:
     from distributed import Client
 
-    from heat_neo4j.embedding.cluster import ClusterWorkers
+    from heat_neo4j.embedding.cluster import BucketCluster
 
 __all__ = ["HEAT", "OF_THE_MACHINE", "NothingToLearnError"]
 
@@ -450,15 +451,15 @@ class HEAT(BaseEstimator):
         return pairs
 
     @contextmanager
-    def _cluster(self, folder: TrainingFolder, client: "Client | None") -> "Iterator[ClusterWorkers | None]":
+    def _cluster(self, folder: TrainingFolder, client: "Client | None") -> "Iterator[BucketCluster | None]":
         """Yield the workers of the cluster that is to train, if there is one."""
         if client is None and self.scheduler is None:
             yield None
             return
-        from heat_neo4j.embedding import cluster
+        from heat_neo4j.embedding.cluster import BucketCluster
 
-        with cluster.connected(str(self.scheduler)) if client is None else nullcontext(client) as ours:
-            workers = cluster.ClusterWorkers(ours, folder.store.folder, self.seed_)
+        with connected(str(self.scheduler)) if client is None else nullcontext(client) as ours:
+            workers = BucketCluster(ours, folder.store.folder, self.seed_)
             try:
                 yield workers
             finally:

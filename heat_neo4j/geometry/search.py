@@ -20,6 +20,7 @@ from heat_neo4j._kernels.sweeps import (
     PROJECTED,
     nearest_absent,
 )
+from heat_neo4j._utils.blockwise import BlockWorkers
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
@@ -149,14 +150,14 @@ def nearest_neighbours(
         return Neighbours(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
+    search = PartnerSearch(Candidates(spatial, time, *no_links, roles))
     with WorkerThreads(resolve_threads(n_threads)) as team:
-        search = PartnerSearch(Candidates(spatial, time, *no_links, roles), team)
-        distance, partner = search.nearest(np.arange(n), width, np.inf, on_progress, "neighbours")
+        distance, partner = search.nearest(np.arange(n), width, np.inf, team, on_progress, "neighbours")
     return Neighbours(partner, distance)
 
 
 def nearest_pairs(
-    candidates: Candidates, k: int | None, top: int | None, team: WorkerThreads, on_progress: Progress
+    candidates: Candidates, k: int | None, top: int | None, workers: BlockWorkers, on_progress: Progress
 ) -> Pairs:
     """Return the nearest absent pairs in the order of (distance, source, target).
 
@@ -166,13 +167,13 @@ def nearest_pairs(
     n = len(candidates.time)
     if n < 2:
         return _merge([], top)
-    search = PartnerSearch(candidates, team)
+    search = PartnerSearch(candidates)
     if k is not None:
         rows = np.arange(n)
-        distance, partner = search.nearest(rows, min(k, n - 1), np.inf, on_progress)
+        distance, partner = search.nearest(rows, min(k, n - 1), np.inf, workers, on_progress)
         return _merge([_unordered(rows, distance, partner)], top)
     assert top is not None
-    return _overall(search, n, top, on_progress)
+    return _overall(search, n, top, workers, on_progress)
 
 
 def first_partners(top: int, n: int) -> int:
@@ -180,13 +181,13 @@ def first_partners(top: int, n: int) -> int:
     return max(4, 4 * top // n)
 
 
-def _overall(search: PartnerSearch, n: int, top: int, on_progress: Progress) -> Pairs:
+def _overall(search: PartnerSearch, n: int, top: int, workers: BlockWorkers, on_progress: Progress) -> Pairs:
     """Return the `top` nearest pairs: nodes all of whose partners may be among them are searched again."""
     rows, k = np.arange(n), min(n - 1, first_partners(top, n))
     bound = np.inf
     nearest = _merge([], top)
     while True:
-        distance, partner = search.nearest(rows, k, bound, on_progress)
+        distance, partner = search.nearest(rows, k, bound, workers, on_progress)
         nearest = _merge([nearest, _unordered(rows, distance, partner)], top)
         if len(nearest.distance) == top:
             bound = nearest.distance[-1]
@@ -197,16 +198,21 @@ def _overall(search: PartnerSearch, n: int, top: int, on_progress: Progress) -> 
 
 
 class PartnerSearch:
-    """At least one candidate in blocks, and the threads that look through them."""
+    """At least one candidate in blocks, among which partners are looked for."""
 
-    def __init__(self, candidates: Candidates, team: WorkerThreads) -> None:
+    def __init__(self, candidates: Candidates) -> None:
         self._links = candidates.indptr, candidates.indices, candidates.roles
         self._blocks = make_blocks(candidates.spatial, candidates.time, candidates.roles)
         self._place = np.argsort(self._blocks.node, kind="stable")
-        self._team = team
 
     def nearest(
-        self, rows: NDArray[np.int64], k: int, bound: float, on_progress: Progress, stage: str = "links"
+        self,
+        rows: NDArray[np.int64],
+        k: int,
+        bound: float,
+        workers: BlockWorkers,
+        on_progress: Progress,
+        stage: str = "links",
     ) -> Partners:
         """Return distances and nodes of the k nearest absent partners of m nodes, shape (m, k).
 
@@ -214,19 +220,32 @@ class PartnerSearch:
         `bound` may be left out. Progress is called with (stage, nodes done, m).
         """
         distance, partner = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.int64)
-        order = np.argsort(
-            self._place[rows], kind="stable"
-        )  # nodes that lie together look at the same blocks
-        on_progress(stage, 0, len(rows))
-        for begin in range(0, len(rows), _ROWS_PER_REPORT):
-            batch = order[begin : begin + _ROWS_PER_REPORT]
-            partners = np.empty((len(batch), k)), np.empty((len(batch), k), dtype=np.int64)
-            self._team.run(
-                nearest_absent, *self._blocks, *self._links, self._place[rows[batch]], bound, *partners
-            )
+        places = self._place[rows]
+        order = np.argsort(places, kind="stable")  # nodes that lie together look at the same blocks
+        batches = [order[begin : begin + _ROWS_PER_REPORT] for begin in range(0, len(rows), _ROWS_PER_REPORT)]
+        calls = [(_as_range(places[batch]), k, bound) for batch in batches]
+        done = 0
+        on_progress(stage, done, len(rows))
+        for batch, partners in zip(batches, workers.map(self.partners, calls), strict=True):
             distance[batch], partner[batch] = partners
-            on_progress(stage, begin + len(batch), len(rows))
+            done += len(batch)
+            on_progress(stage, done, len(rows))
         return distance, partner
+
+    def partners(
+        self, team: WorkerThreads, places: range | NDArray[np.int64], k: int, bound: float
+    ) -> Partners:
+        """Return what `nearest` does, of the nodes at some places."""
+        partners = np.empty((len(places), k)), np.empty((len(places), k), dtype=np.int64)
+        places = np.asarray(places, dtype=np.int64)
+        team.run(nearest_absent, *self._blocks, *self._links, places, bound, *partners)
+        return partners
+
+
+def _as_range(places: NDArray[np.int64]) -> range | NDArray[np.int64]:
+    """Return rising numbers, all different, as a range if they are one: it is short to send."""
+    first, last = int(places[0]), int(places[-1])
+    return range(first, last + 1) if last - first + 1 == len(places) else places
 
 
 def _unordered(rows: NDArray[np.int64], distance: NDArray[np.float64], partner: NDArray[np.int64]) -> Pairs:

@@ -1,53 +1,53 @@
 """Links that are missing: the likeliest pairs of each pattern that no relationship of its type joins.
 
-By distance the search is exact, in O(N k) memory and with the same bits for any number of threads. By a score
-all pairs of a pattern are looked at, up to `SCORED_PAIRS`; of more only those that are near each other, that
-have much in common, or one of which is joined to many.
+By distance the search is exact, in O(N k) memory. By a score all pairs of a pattern are looked at, up to
+`SCORED_PAIRS`; of more only those that are near each other, that have much in common, or one of which is
+joined to many. The bits are the same for any number of threads, or of workers of a cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from heat_neo4j._kernels.sweeps import NO_PARTNER
+from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import pair_distances
-from heat_neo4j.geometry.search import PartnerSearch, nearest_pairs
+from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar
+from heat_neo4j.linkpred.best_scored import Codes, best_of_all, best_of_shortlist
 from heat_neo4j.linkpred.calibration import LinkProbability
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
 from heat_neo4j.linkpred.combined_score import LinkScore
 from heat_neo4j.linkpred.pattern_score import PatternScore
-from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
+from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.patterns import Pattern, shared_limits
 
-__all__ = ["BLOCK_ENTRIES", "BLOCK_ROWS", "EACH", "SCORED_PAIRS", "PredictedLinks", "predict_links"]
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["SCORED_PAIRS", "PredictedLinks", "predict_links"]
 
 SCORED_PAIRS = 400_000_000
 """Up to so many pairs of a pattern all are scored; of more it would take hours."""
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
-BLOCK_ENTRIES = 1 << 22  # scores held at a time
-# Partners of a node by distance, as many by what they have in common, and as many by how many they join.
-EACH = 200
-BLOCK_ROWS = 2048  # nodes whose partners are held at a time
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-Codes = NDArray[np.int64]
-"""Pairs (u, v) of N nodes as u N + v."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +131,8 @@ def predict_links(
     probability: LinkProbability | None = None,
     score: PatternScore | LinkScore | None = None,
     n_threads: int | None = None,
+    client: Client | None = None,
+    scratch: str | Path | None = None,
     on_progress: Progress = no_progress,
 ) -> PredictedLinks:
     """Return the likeliest links of each pattern that no relationship of its type joins.
@@ -162,6 +164,11 @@ def predict_links(
         neighbours at most, and, where sources are no targets, the 200 that the type joins most often.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
+    client : distributed.Client, optional
+        A Dask cluster whose workers search, over files in `scratch`, with the same bits (extra
+        ``distributed``). This process makes what they search in, and ranks what they find.
+    scratch : str or Path, optional
+        A folder that all workers of `client` share, under the same name; nothing is left there.
     on_progress : callable
         Called with ("links <pattern>", nodes done, nodes considered).
 
@@ -175,6 +182,10 @@ def predict_links(
         If a parameter is out of range, a pattern is not in the graph, or the points do not fit it.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
+    ConfigError
+        If there is a `client`, and `scratch` is not given or cannot be written.
+    ConnectionFailed
+        If the cluster's scheduler was lost.
     """
     _check_limits(k, top, min_degree, max_degree)
     if probability is not None and score is not None:
@@ -194,23 +205,23 @@ def predict_links(
     scorers = None if score is None else score.scorers(model, graph)
     found: list[_Found] = []
     shortlisted, common = False, None
-    with WorkerThreads(threads) as team:
+    with _workers(client, scratch, threads) as workers:
         for pattern, most in zip(wanted, limits, strict=True):
             candidates = candidate_pairs(graph, pattern, min_degree=min_degree, max_degree=max_degree)
             progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
             if scorers is None or score is None or score.by_distance:
                 scorer = None if scorers is None else scorers(pattern)
-                near = _nearest(model, candidates, most, top, team, progress)
+                near = _nearest(model, candidates, most, top, workers, progress)
                 found.append(_of_distance(*near, candidates, scorer, probability))
                 continue
-            scorer = scorers(pattern)
+            scorer, width = scorers(pattern), most or top or 0
             if candidates.size > SCORED_PAIRS:
                 shortlisted = True
                 if common is None:
                     common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
-                codes = _shortlisted(scorer, common, model, candidates, most or top or 0, team, progress)
+                codes = best_of_shortlist(scorer, common, model, candidates, width, workers, progress)
             else:
-                codes = _best_of_each(scorer, candidates, most or top or 0, progress)
+                codes = best_of_all(scorer, candidates, width, workers, progress)
             pairs, scores = _ranked(scorer, candidates, codes, top)
             found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores), -scores))
     return _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
@@ -226,6 +237,16 @@ def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: i
     check_integer("min_degree", min_degree, minimum=0)
     if max_degree is not None:
         check_integer("max_degree", max_degree, minimum=min_degree)
+
+
+def _workers(
+    client: Client | None, scratch: str | Path | None, threads: int
+) -> AbstractContextManager[BlockWorkers]:
+    if client is None:
+        return WorkerThreads(threads)
+    if scratch is None:
+        raise ConfigError("predicting links on a cluster needs scratch: a folder that all workers share")
+    return on_cluster(client, scratch)
 
 
 def _joined(
@@ -259,17 +280,17 @@ def _nearest(
     candidates: CandidatePairs,
     k: int | None,
     top: int | None,
-    team: WorkerThreads,
+    workers: BlockWorkers,
     on_progress: Progress,
 ) -> tuple[Rows, Array]:
     """Return the nearest candidates, of two nodes one way only, and their distances."""
     if candidates.are_nodes_of_one_role:
         nodes = candidates.nodes
-        near = nearest_pairs(candidates.in_space(embedding), k, top, team, on_progress)
+        near = nearest_pairs(candidates.in_space(embedding), k, top, workers, on_progress)
         return _directed(candidates, np.column_stack((nodes[near.source], nodes[near.target]))), near.distance
     ends = np.concatenate((candidates.sources, candidates.targets))
     both_ways = None if top is None else 2 * top
-    near = nearest_pairs(candidates.ends_in_space(embedding), k, both_ways, team, on_progress)
+    near = nearest_pairs(candidates.ends_in_space(embedding), k, both_ways, workers, on_progress)
     pairs = np.column_stack((ends[near.source], ends[near.target]))
     first = np.sort(np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1])[:top]
     return pairs[first], near.distance[first]
@@ -310,42 +331,6 @@ def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
     return pairs
 
 
-def _best_of_each(
-    scorer: DirectedScorer, candidates: CandidatePairs, width: int, on_progress: Progress
-) -> Codes:
-    """Return the best-scored candidates of every source and of every target, ties in the order of the rows.
-
-    It takes O(S T) scores, of which one block is held.
-    """
-    sources, targets, n = candidates.sources, candidates.targets, len(candidates.is_source)
-    ways = [(scorer.between(sources, targets), sources, targets, False)]
-    if candidates.pattern is not None:
-        ways.append((scorer.reversed().between(targets, sources), targets, sources, True))
-    total, done = sum(len(first) for _, first, _, _ in ways), 0
-    codes = np.empty(0, dtype=np.int64)
-    on_progress("links", done, total)
-    for way, first, second, reverse in ways:
-        step = max(BLOCK_ENTRIES // max(len(second), 1), 1)
-        for begin in range(0, len(first), step):
-            end = min(begin + step, len(first))
-            allowed = candidates.allowed(first[begin:end], second, reverse=reverse)
-            scores = np.where(allowed, way.rows(begin, end), -np.inf)
-            row, place = _best_places(scores, width)
-            is_candidate = allowed[row, place]
-            u, v = first[begin:end][row[is_candidate]], second[place[is_candidate]]
-            codes = np.union1d(codes, v * n + u if reverse else u * n + v)
-            done += end - begin
-            on_progress("links", done, total)
-    return codes
-
-
-def _best_places(scores: Array, width: int) -> tuple[Rows, Rows]:
-    """Return rows and columns of the best scores of each row, ties by the lower column."""
-    width = min(width, scores.shape[1])
-    best = np.argsort(-scores, axis=1, kind="stable")[:, :width]
-    return np.repeat(np.arange(len(scores)), width), best.ravel()
-
-
 def _ranked(
     scorer: DirectedScorer, candidates: CandidatePairs, codes: Codes, top: int | None
 ) -> tuple[Rows, Array]:
@@ -361,77 +346,3 @@ def _ranked(
         pairs, scores = pairs[first], scores[first]
     order = np.argsort(-scores, kind="stable")[:top]
     return pairs[order], scores[order]
-
-
-def _shortlisted(
-    scorer: DirectedScorer,
-    common: SparseProductScorer,
-    embedding: Array,
-    candidates: CandidatePairs,
-    width: int,
-    team: WorkerThreads,
-    on_progress: Progress,
-) -> Codes:
-    """Return the best-scored of the candidates of a shortlist: `EACH` of each node for each reason.
-
-    Partners that the type joins most often are on it where sources are no targets, and so seldom have
-    neighbours in common with them.
-    """
-    nodes, n = candidates.nodes, len(candidates.is_source)
-    among = common.between(nodes, nodes)
-    popular = np.empty(0, dtype=np.int64) if candidates.has_either_way else _most_joined(candidates)
-    search = PartnerSearch(candidates.in_space(embedding), team)
-    codes = np.empty(0, dtype=np.int64)
-    on_progress("links", 0, len(nodes))
-    for begin in range(0, len(nodes) if len(nodes) > 1 else 0, BLOCK_ROWS):
-        end = min(begin + BLOCK_ROWS, len(nodes))
-        near = _near_partners(search, begin, end, len(nodes))
-        shared = _most_in_common(candidates, among.sparse_rows(begin, end), begin)
-        leading = (np.arange(begin, end)[:, None] * len(nodes) + popular).ravel()
-        row, other = np.divmod(np.unique(np.concatenate((near, shared, leading))), len(nodes))
-        pairs = np.column_stack((nodes[row], nodes[other]))  # few different first ends: quicker to score
-        for way in (pairs, pairs[:, ::-1]):
-            u, v = way.T
-            there = candidates.is_source[u] & candidates.is_target[v] & (u != v)
-            there[there] = ~candidates.are_joined(way[there])
-            best = _best_of_row(pairs[there, 0], pairs[there, 1], scorer.pairs(way[there]), width)
-            codes = np.union1d(codes, way[there][best] @ (n, 1))
-        on_progress("links", end, len(nodes))
-    return codes
-
-
-def _most_joined(candidates: CandidatePairs) -> Rows:
-    """Return places in `nodes` of the `EACH` sources and targets that most relationships of the type join."""
-    of_source, of_target = (np.asarray(candidates.joined.sum(axis=way)).ravel() for way in (1, 0))
-    most = [
-        ends[np.argsort(-counts[ends], kind="stable")[:EACH]]
-        for ends, counts in ((candidates.sources, of_source), (candidates.targets, of_target))
-    ]
-    return np.searchsorted(candidates.nodes, np.unique(np.concatenate(most)))
-
-
-def _near_partners(search: PartnerSearch, begin: int, end: int, n: int) -> Codes:
-    rows = np.arange(begin, end)
-    _, partner = search.nearest(rows, min(EACH, n - 1), np.inf, no_progress)
-    row, place = np.nonzero(partner != NO_PARTNER)
-    return rows[row] * n + partner[row, place]
-
-
-def _most_in_common(candidates: CandidatePairs, shared: sparse.csr_array, begin: int) -> Codes:
-    """Return the candidates with most in common, of nodes `begin` and the following, by places in `nodes`."""
-    nodes = candidates.nodes
-    row = np.repeat(np.arange(begin, begin + shared.shape[0]), np.diff(shared.indptr))
-    other = shared.indices.astype(np.int64)
-    pairs = np.column_stack((nodes[row], nodes[other]))
-    may = (row != other) & (candidates.either_way(pairs) | candidates.either_way(pairs[:, ::-1]))
-    row, other = row[may], other[may]
-    best = _best_of_row(row, other, shared.data[may], EACH)
-    return np.asarray(row[best] * len(nodes) + other[best])
-
-
-def _best_of_row(row: Rows, other: Rows, scores: Array, most: int) -> Rows:
-    """Return which pairs are among the `most` best of their row; ties by `other`."""
-    order = np.lexsort((other, -scores, row))
-    rank = np.arange(len(order)) - np.searchsorted(row[order], row[order])
-    best: Rows = order[rank < most]
-    return best

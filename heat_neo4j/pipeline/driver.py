@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.writer import Run, model_facts
@@ -340,19 +341,23 @@ def _judge(work: Work) -> Work:
 
 
 def _predict(work: Work) -> Work:
-    """Predict links from the coordinates, unless these are rejected."""
+    """Predict links from the coordinates, unless these are rejected; on the cluster that trains, if any."""
     options = work.job.links
     assert options is not None
     if work.problems:
         return work
-    links = predict_links(
-        work.model if work.points is None else work.points,
-        work.state.graph,
-        n_threads=work.job.model.n_threads,
-        on_progress=work.session.on_progress,
-        score=work.link_model.score,
-        **options.search(),
-    )
+    trainer = work.job.model
+    with nullcontext() if trainer.scheduler is None else connected(trainer.scheduler) as client:
+        links = predict_links(
+            work.model if work.points is None else work.points,
+            work.state.graph,
+            n_threads=trainer.n_threads,
+            client=client,
+            scratch=trainer.scratch,
+            on_progress=work.session.on_progress,
+            score=work.link_model.score,
+            **options.search(),
+        )
     work.session.clock.lap("links")
     if not links.shortlisted:
         return replace(work, links=links)

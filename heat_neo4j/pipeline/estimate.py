@@ -28,8 +28,9 @@ from heat_neo4j.embedding.training import parts_of
 from heat_neo4j.errors import MemoryExceeded, ProjectionError
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.best_scored import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
-from heat_neo4j.linkpred.prediction import BLOCK_ENTRIES, BLOCK_ROWS, EACH, SCORED_PAIRS
+from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.patterns import chosen_patterns, observed_patterns, shared_limits
 from heat_neo4j.pipeline.job import LinkOptions
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
-from heat_neo4j.embedding.cluster import connected
 from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry

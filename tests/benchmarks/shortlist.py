@@ -19,6 +19,7 @@ from time import perf_counter
 
 from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred import best_scored
 from heat_neo4j.linkpred import prediction as links
 from heat_neo4j.linkpred.pattern_score import fit_link_score
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -34,22 +35,27 @@ TOP = 1000
 
 
 def recall(
-    graph: Graph, k: int, dim: int, *, each: int = links.EACH, patterns: Sequence[tuple[str, str, str]] = ()
+    graph: Graph,
+    k: int,
+    dim: int,
+    *,
+    each: int = best_scored.EACH,
+    patterns: Sequence[tuple[str, str, str]] = (),
 ) -> tuple[float, float, float, float]:
     """Return the shares found of all links and of the first thousand, and the seconds of each way."""
     model = HEAT(dim, random_state=0).fit(graph)
     score = fit_link_score(model, graph)
     found, seconds = [], []
-    known = links.SCORED_PAIRS, links.EACH
+    known = links.SCORED_PAIRS, best_scored.EACH
     try:
-        links.EACH = each
+        best_scored.EACH = each
         for most in (graph.n_nodes**2, 0):
             links.SCORED_PAIRS = most
             began = perf_counter()
             found.append(pairs_of(predict_links(model, graph, k, patterns=patterns, score=score)))
             seconds.append(perf_counter() - began)
     finally:
-        links.SCORED_PAIRS, links.EACH = known
+        links.SCORED_PAIRS, best_scored.EACH = known
     whole, short = found
     return (
         len(set(whole) & set(short)) / len(whole),

@@ -17,7 +17,8 @@ from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.publish.publication import CORE_SIZE
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.embedding import warm_start
-from heat_neo4j.linkpred.prediction import EACH, SCORED_PAIRS
+from heat_neo4j.linkpred.best_scored import EACH
+from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.pipeline.job import Limits
 from tests.docs.pages import PAGES, page_blocks
 from tests.docs.tables import table

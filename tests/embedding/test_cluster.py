@@ -58,11 +58,11 @@ def test_a_cluster_needs_a_folder_and_an_address_that_answers(graph, tmp_path, m
         HEAT(**OPTIONS).fit(graph, client=object())
     with pytest.raises(ValueError, match="scheduler needs scratch"):
         HEAT(**OPTIONS, scheduler="tcp://127.0.0.1:9").fit(graph)
-    monkeypatch.setattr("heat_neo4j.embedding.cluster._CONNECT", "1s")
+    monkeypatch.setattr("heat_neo4j._utils.cluster._CONNECT", "1s")
     for address, error in (("tcp://127.0.0.1:9", ConnectionFailed), ("nothing://there", ConfigError)):
         with pytest.raises(error, match=address):
             HEAT(**OPTIONS, scratch=tmp_path, scheduler=address).fit(graph)
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr("heat_neo4j.embedding.cluster.find_spec", lambda name: None)
+    monkeypatch.setattr("heat_neo4j._utils.cluster.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'heat-neo4j\[distributed\]'"):
         HEAT(**OPTIONS, scratch=tmp_path, scheduler="tcp://127.0.0.1:9").fit(graph)

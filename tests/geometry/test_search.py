@@ -154,8 +154,8 @@ def test_among_many_groups_of_blocks(dimensions, bound):
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     rows = np.arange(0, n, 97)
     with WorkerThreads(2) as team:
-        search = PartnerSearch(Candidates(*columns, *no_links, roles), team)
-        found, partner = search.nearest(rows, k, bound, no_progress)
+        search = PartnerSearch(Candidates(*columns, *no_links, roles))
+        found, partner = search.nearest(rows, k, bound, team, no_progress)
     for row, far, others in zip(rows.tolist(), found, partner, strict=True):
         fits = ((roles[row] & 1) & (roles >> 1)) | ((roles[row] >> 1) & (roles & 1))
         fits[row] = 0

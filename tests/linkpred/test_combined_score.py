@@ -175,7 +175,7 @@ def test_the_best_scored_pairs_are_found(
 ) -> None:
     """With a shortlist too, since each node's 200 nearest are all there are."""
     monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0 if shortlisted else 30**2)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.BLOCK_ROWS", 7)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 7)
     graph, points = clustered(30), some_points(30)
     score = a_score(distance=1.0, degrees=0.4, paths_of_three=0.7)
     found = predict_links(points, graph, k, top=top, score=score)
@@ -189,7 +189,7 @@ def test_the_best_scored_pairs_are_found(
 def test_a_shortlist_holds_the_nearest_and_those_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, points = clustered(60), some_points(60)
     monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.EACH", 2)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.EACH", 2)
     found = predict_links(points, graph, 60, score=a_score(degrees=1.0))
     nearest = predict_links(points, graph, 2)
     common = adamic_adar(graph).rows(0, 60)
@@ -206,7 +206,7 @@ def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progr
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.BLOCK_ROWS", 25)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 25)
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
@@ -223,7 +223,7 @@ def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, points = clustered(60), some_points(60)
     score = a_score(distance=1.0, common_neighbours=0.5)
     whole = predict_links(points, graph, None, top=40, min_degree=5, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.BLOCK_ENTRIES", 130)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ENTRIES", 130)
     parts = predict_links(points, graph, None, top=40, min_degree=5, score=score)
     np.testing.assert_array_equal(whole.source, parts.source)
     np.testing.assert_array_equal(whole.target, parts.target)

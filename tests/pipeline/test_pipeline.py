@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j import HEAT
+from heat_neo4j._utils import blockwise
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
@@ -388,29 +389,37 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     assert by_distance.score.by_distance
 
 
-def test_a_training_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
+def test_a_run_over_files_or_on_a_cluster_publishes_the_same_and_leaves_nothing(
     store, cypher, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("heat_neo4j.embedding.cluster._CONNECT", "5s")
-    scratch = tmp_path / "scratch"
+    monkeypatch.setattr("heat_neo4j._utils.cluster._CONNECT", "5s")
+    scratch, searched = tmp_path / "scratch", []
     scratch.mkdir()
+
+    def search_there(client, folder):
+        searched.append(folder)
+        return blockwise.on_cluster(client, folder)
+
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.on_cluster", search_there)
 
     def published(**places):
         model = new_model(n_parts=3, **places)
-        run = embed(store, PAPERS, model, names=NAMES, links=None).run
+        run = embed(store, PAPERS, model, names=NAMES, links=LINKS).run
         rows = cypher("MATCH (n:PipePaper) RETURN n.key AS key, n.pipeEmbedding AS at ORDER BY key")
         assert verify(store, model="pipe").equal
-        return rows, run
+        return (rows, without_run(predicted(cypher))), run
 
     in_memory, _ = published()
     over_files, run = published(scratch=scratch)
     assert over_files == in_memory
+    assert len(in_memory[1]) > NODES
     assert run.training["resumed"] is False
     assert not {"scratch", "scheduler"} & run.parameters.keys()
     with scheduler(tmp_path) as (_, file), worker(file), connected(file, 1) as client:
         on_cluster, run = published(scratch=scratch, scheduler=client.scheduler.address)
     assert on_cluster == in_memory
     assert len(run.training["workers"]) == 1
+    assert searched == [scratch]
     assert list(scratch.iterdir()) == []
 
     def read(stage, done, total):

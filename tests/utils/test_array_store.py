@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from heat_neo4j._utils import array_store
 from heat_neo4j._utils.array_store import ArrayFolder, ArraysInMemory, keep, load_tuple
@@ -81,6 +82,42 @@ def test_a_file_that_is_no_array_is_said(tmp_path):
     (tmp_path / "a.npy").write_text("no array")
     with pytest.raises(ConfigError, match="a cannot be read"):
         ArrayFolder(tmp_path).load("a")
+
+
+def test_an_object_is_loaded_with_its_arrays_mapped(tmp_path):
+    store = ArrayFolder(tmp_path)
+    arrays = [
+        np.arange(12.0).reshape(3, 4),
+        np.asfortranarray(np.ones((3, 2))),
+        np.zeros((0, 5)),
+        np.arange(7),
+    ]
+    csr = sparse.csr_array(np.eye(4, 9))
+    store.save_object(
+        "a", {"arrays": arrays, "part": arrays[0][:, 1:3], "csr": csr, "add": np.add, "text": "b"}
+    )
+    for _ in range(2):
+        loaded = store.load_object("a")
+        for ours, theirs in zip(
+            [*loaded["arrays"], loaded["part"]], [*arrays, arrays[0][:, 1:3]], strict=True
+        ):
+            assert (ours.dtype, ours.shape, ours.flags.writeable) == (theirs.dtype, theirs.shape, True)
+            assert ours.tobytes() == theirs.tobytes()
+        assert loaded["arrays"][1].flags.f_contiguous
+        assert (loaded["csr"] - csr).nnz == 0
+        assert (loaded["add"], loaded["text"]) == (np.add, "b")
+        loaded["arrays"][0][:] = 5.0  # which stays here
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pickle"]
+    store.drop("a")
+    with pytest.raises(ConfigError, match="a cannot be read"):
+        store.load_object("a")
+
+
+def test_a_folder_that_is_gone_is_not_made_again(tmp_path):
+    """A task may outlive its folder."""
+    with pytest.raises(ConfigError, match="cannot be written: No such file"):
+        ArrayFolder(tmp_path / "gone").save("a", 1)
+    assert not (tmp_path / "gone").exists()
 
 
 class Some(NamedTuple):

@@ -7,13 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from heat_neo4j.client import Database, connect
     from heat_neo4j.database.naming import WriteNames
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.database.store import Neo4jStore
-    from heat_neo4j.embedding.estimator import HEAT
     from heat_neo4j.errors import HeatError
     from heat_neo4j.graph import Graph
+    from heat_neo4j.heat import HEAT
+    from heat_neo4j.inputs.conversion import as_graph
     from heat_neo4j.linkpred.calibration import LinkProbability, fit_link_probability
     from heat_neo4j.linkpred.pattern_score import PatternScore, fit_link_score
     from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "HEAT": "embedding.estimator",
+    "Database": "client",
+    "HEAT": "heat",
     "Graph": "graph",
     "HeatError": "errors",
     "Job": "pipeline.job",
@@ -40,7 +43,9 @@ _HOMES = {
     "Projection": "database.projection",
     "RunRecord": "database.runs",
     "WriteNames": "database.naming",
+    "as_graph": "inputs.conversion",
     "choose_parameters": "linkpred.tuning",
+    "connect": "client",
     "embed": "pipeline.embed",
     "explain": "pipeline.link_questions",
     "fit_link_probability": "linkpred.calibration",
@@ -53,6 +58,7 @@ _HOMES = {
 
 __all__ = [
     "HEAT",
+    "Database",
     "Graph",
     "HeatError",
     "Job",
@@ -66,7 +72,9 @@ __all__ = [
     "RunRecord",
     "WriteNames",
     "__version__",
+    "as_graph",
     "choose_parameters",
+    "connect",
     "embed",
     "explain",
     "fit_link_probability",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 __all__ = ["Graph", "Provenance", "Relationships", "Triple", "check_weights", "earliest_times"]
 
 _AT_ONCE = 2**16
+_SHOWN = 20  # names of a kind in a notebook
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290
 
 Triple = tuple[tuple[str, ...], str, tuple[str, ...]]
@@ -139,6 +141,9 @@ class Graph:
         Finite attribute values X, raw: `HEAT` scales them. Stored as CSR array or C-ordered float64 array.
     node_ids : sequence of str, optional
         The database's element ids, in row order. Empty for a graph that came from no database.
+    keys : sequence, optional
+        What the user calls each node, such as values of a property, or the nodes of a NetworkX graph:
+        hashable, each once.
     labels : mapping of str to bool array of shape (N,), optional
         For each node label, which rows carry it.
     attribute_names : sequence of str, optional
@@ -169,6 +174,7 @@ class Graph:
     adjacency: sparse.csr_array
     attributes: sparse.csr_array | NDArray[np.float64] | None = None
     node_ids: Sequence[str] = ()
+    keys: Sequence[Any] = ()
     labels: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     attribute_names: Sequence[str] = ()
     provenance: Provenance = field(default_factory=Provenance)
@@ -186,6 +192,8 @@ class Graph:
         n = adjacency.shape[0]
         if len(self.node_ids) not in (0, n):
             raise ValueError(f"node_ids must have one entry per node: {len(self.node_ids)} for {n} nodes")
+        if len(self.keys) not in (0, n):
+            raise ValueError(f"keys must have one entry per node: {len(self.keys)} for {n} nodes")
         for label, mask in self.labels.items():
             if np.shape(mask) != (n,):
                 raise ValueError(f"labels[{label!r}] must have shape ({n},), got {np.shape(mask)}")
@@ -221,6 +229,11 @@ class Graph:
         """Number of distinct neighbours of each node, shape (N,)."""
         return np.diff(self.adjacency.indptr).astype(np.int64)
 
+    @property
+    def names(self) -> Sequence[Any]:
+        """What results call the nodes: `keys`, else `node_ids`, else the numbers of the rows; length N."""
+        return self.keys or self.node_ids or range(self.n_nodes)
+
     def among(self, nodes: NDArray[np.int64]) -> Graph:
         """Return the graph of some nodes and of the edges between them.
 
@@ -236,6 +249,7 @@ class Graph:
             adjacency=self.adjacency[nodes][:, nodes],
             attributes=None if self.attributes is None else self.attributes[nodes],
             node_ids=[self.node_ids[row] for row in nodes.tolist()] if self.node_ids else (),
+            keys=[self.keys[row] for row in nodes.tolist()] if self.keys else (),
             labels={label: carries[nodes] for label, carries in self.labels.items()},
             edge_times=None if self.edge_times is None else self.edge_times[joins_two],
             relationships=None
@@ -279,6 +293,14 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"
+
+    def _repr_html_(self) -> str:
+        types = () if self.relationships is None else self.relationships.types
+        rows = (("labels", self.labels), ("types", types), ("attributes", self.attribute_names))
+        lines = [
+            f"<li>{what}: {escape(', '.join(list(names)[:_SHOWN]))}</li>" for what, names in rows if names
+        ]
+        return f"{escape(repr(self))}<ul>{''.join(lines)}</ul>"
 
 
 def earliest_times(

@@ -13,10 +13,10 @@ FLOORS = (
     {"errors", "_kernels"},
     {"_utils", "graph"},
     {"patterns", "geometry", "attributes", "local_server"},
-    {"embedding", "database", "files"},
+    {"embedding", "database", "inputs"},
     {"linkpred"},
-    {"pipeline", "evaluation", "plots"},
-    {"explore", "worker", "demo"},
+    {"heat", "pipeline", "evaluation", "plots"},
+    {"client", "explore", "worker", "demo"},
     {"cli"},
 )
 """Rooms from the ground up: each imports from floors below its own only."""

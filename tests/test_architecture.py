@@ -15,12 +15,13 @@ LEVEL = {room: level for level, floor in enumerate(FLOORS) for room in floor} | 
 MOST_MODULES = 25
 ONLY_IN = {
     "apscheduler": {"worker"},
-    "distributed": {"_utils", "embedding", "linkpred"},  # the last two name its client's type
+    "distributed": {"_utils", "embedding", "heat", "linkpred"},  # the last two name its client's type
     "llvmlite": {"_kernels"},
     "neo4j": {"database"},
     "numba": {"_kernels"},
     "click": {"cli"},
-    "tqdm": {"cli"},
+    "tqdm": {"_utils", "cli"},
+    "narwhals": {"_utils", "inputs"},
     "matplotlib": {"plots"},
     "jgo": {"local_server"},
     "filelock": {"embedding", "local_server"},

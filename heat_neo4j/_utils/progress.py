@@ -1,8 +1,9 @@
 """The one shape of a progress callback."""
 
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["Overall", "Progress", "no_progress", "prefixed"]
+__all__ = ["Overall", "Progress", "ProgressBars", "as_progress", "no_progress", "prefixed"]
 
 Progress = Callable[[str, int, int], None]
 """Called as ``on_progress(stage, done, total)``: the stage's name, units done so far, units in all.
@@ -45,3 +46,36 @@ class Overall:
         fraction = min(max(done / total, 0.0), 1.0) if total > 0 else 1.0
         self.share = max(self.share, min(self._begin + (self._end - self._begin) * fraction, 1.0))
         return self.share
+
+
+class ProgressBars:
+    """A callback that draws a bar of each stage, in a terminal or a notebook."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._stage = ""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Move the bar of this stage, and end that of the one before."""
+        from tqdm.auto import tqdm
+
+        if self._bar is None or stage != self._stage or done < self._bar.n:
+            self.close()
+            self._bar, self._stage = tqdm(total=total, desc=stage), stage
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+        if done >= total:
+            self.close()
+
+    def close(self) -> None:
+        """End the last bar."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def as_progress(on_progress: Progress | bool) -> Progress:
+    """Return a callback: the one given, one that draws bars for True, or one that does nothing."""
+    if isinstance(on_progress, bool):
+        return ProgressBars() if on_progress else no_progress
+    return on_progress

@@ -167,7 +167,7 @@ def kind_of(name: str, values: Sequence[Any]) -> str | None:
 def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
     """Return the error for a property whose values are of several kinds, given one example of each."""
     parts = [f"{_PLURALS[kind]} ({example(kinds[kind])})" for kind in sorted(kinds)]
-    advice = "make them one kind in Neo4j, or leave the attribute out"
+    advice = "make them one kind, or leave the attribute out"
     return ProjectionError(f"attribute {name!r} mixes {' and '.join(parts)}: {advice}")
 
 
@@ -183,7 +183,7 @@ def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64
     bad = ~(np.abs(numbers) <= _LARGEST)
     if bad.any():
         number = float(numbers[np.argmax(bad)])
-        advice = "set or remove the value in Neo4j, or leave the attribute out"
+        advice = "set or remove the value, or leave the attribute out"
         raise ProjectionError(
             f"attribute {name!r} has a value that is NaN, infinite or too large ({number}): {advice}"
         )
@@ -213,5 +213,5 @@ def _unreadable(name: str, what: str, first: Any) -> ProjectionError:
     readable = (
         "numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings"
     )
-    advice = f"only {readable} can be read; convert it in Neo4j, or leave it out"
+    advice = f"only {readable} can be read; convert it, or leave it out"
     return ProjectionError(f"attribute {name!r} holds {what} ({example(first)}): {advice}")

@@ -640,6 +640,7 @@ class Neo4jStore:
         recipe: Sequence[Mapping[str, Any]] | None = None,
         *,
         scratch: str | Path | None = None,
+        with_keys: bool = True,
         on_progress: Progress = no_progress,
     ) -> Graph:
         """Read nodes, relationships and attributes into a `Graph`.
@@ -659,6 +660,8 @@ class Neo4jStore:
             Where the graph's matrix, relationships, times and numeric attributes are made, in files that are
             mapped into memory: the same bits, in memory that does not grow with the number of relationships.
             The files have no names, and go with the graph or the process. In memory if not given.
+        with_keys : bool
+            Whether the graph keeps the values of the projection's key, if it names one, as `Graph.keys`.
 
         Returns
         -------
@@ -673,7 +676,7 @@ class Neo4jStore:
         ConfigError
             If files cannot be made in `scratch`, or its disk is full.
         """
-        return read_graph(self._connection, projection, recipe, on_progress, scratch)
+        return read_graph(self._connection, projection, recipe, on_progress, scratch, with_keys=with_keys)
 
     def read_property(self, graph: Graph, name: str) -> list[Any]:
         """Read the property `name` of a graph's nodes as it is stored, whatever its type.

@@ -15,7 +15,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames, LoadReport
 from heat_neo4j.demo.stdlib import ImportGraph
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
 from heat_neo4j.plots import plot_disk, save_picture
 
@@ -59,7 +59,7 @@ def load_modules(store: Neo4jStore, graph: ImportGraph, *, on_progress: Progress
 
 
 def draw_modules(
-    imports: ImportGraph, graph: Graph, path: Path, model: HEAT, *, on_progress: Progress = no_progress
+    imports: ImportGraph, graph: Graph, path: Path, model: Embedder, *, on_progress: Progress = no_progress
 ) -> None:
     """Embed `graph`, row by row the modules of `imports`, in the hyperbolic plane; save a picture of it.
 

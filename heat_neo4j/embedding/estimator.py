@@ -1,4 +1,4 @@
-"""`HEAT`: the scikit-learn-like face of similarity, walks, pairs and training."""
+"""`Embedder`: similarity, walks, pairs and training as an estimator of scikit-learn."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from heat_neo4j.embedding.cluster import BucketCluster
 
-__all__ = ["HEAT", "OF_THE_MACHINE", "NothingToLearnError"]
+__all__ = ["OF_THE_MACHINE", "Embedder", "NothingToLearnError"]
 
 OF_THE_MACHINE = ("n_threads", "scratch", "scheduler")
 """Parameters that change no bit: where and how to compute."""
@@ -50,101 +50,8 @@ class NothingToLearnError(ValueError):
     """The graph offers no pair to learn from."""
 
 
-class HEAT(BaseEstimator):
-    """Hyperbolic embedding of an attributed graph by teleporting random walks.
-
-    From every node, walks follow relationships and, with probability `alpha`, jump to a node with similar
-    attributes. Nodes close in a walk (pairs D) are drawn together on the hyperboloid and pushed away from
-    nodes they never meet (negatives outside D), by the softmax loss over exp(-d^2 / (2 sigma^2)) and
-    Riemannian gradient descent.
-
-    Parameters
-    ----------
-    n_components : int, default 10
-        Dimension d of hyperbolic space, at least 1 (2 for a picture).
-    alpha : float, default 0.2
-        Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
-    forward : float, default 0.5
-        Weight of a step along a relationship, [0, 1], where one back along it weighs 1 - `forward`: 0.5
-        follows either way alike, 1 only the direction. Other values need a graph that knows directions.
-    type_balance : float, default 0.0
-        How much types of relationships count alike, [0, 1]: at 0 a step takes each relationship by its
-        weight, at 1 it takes first a type, all at its node being equally likely. Above 0 it needs a graph
-        that knows types.
-    attribute_neighbours : int, optional
-        Teleport only to so many most similar nodes of each; beyond 6,000 nodes pynndescent finds them
-        approximately (extra ``approximate``). None samples HEAT's own distribution exactly, at any size: see
-        ``training_["attribute_mass_dropped"]``.
-    sigma : float, default 1.0
-        Width of the Gaussian on hyperbolic distance, above 0.
-    walks_per_node, walk_length : int, default 10, 80
-        Walks from each node, and nodes in a walk (at least 2).
-    window_size : int, default 3
-        Largest distance, in steps of a walk, between the two nodes of a pair.
-    n_negatives : int, default 10
-        Negatives that a pair is contrasted with. All pairs of one source position share them.
-    negative_exponent : float, default 0.5
-        Negatives are drawn in proportion to (occurrences in walks) ** negative_exponent, [0, 1]. The paper
-        has 0.75; 0.5 predicted links better on the three benchmark graphs, on the seeds it was chosen by.
-    learning_rate : float, default 0.05
-        Step per pair at the start; falls linearly to 0.
-    batch_size : int, optional
-        Source positions trained with frozen coordinates before the points move, 10 from each walk; at most
-        N / 8 on small graphs. When None, 320, and on large graphs N / 96, up to 1,280.
-    n_epochs : int, default 1
-        Passes over the walks.
-    n_parts : int, optional
-        Parts V that the nodes are shared out among, anew in each round of walks, for training by buckets,
-        at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, 1 below
-        10,000 nodes, then 16, and up to 64 on graphs of some 500,000 nodes and more.
-    refine : bool, default True
-        Whether trained points are moved a little towards their neighbours and to radii that follow the
-        degree too; the paper does not. See `refinement`.
-    time_limit : float, optional
-        Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
-        training that needs no more gives the same bits as without a limit.
-    n_threads : int, optional
-        Threads to use at most; when None, one for each processor that this process may use, by its affinity
-        and by the CPU quota of its control group. There are never more than that, and training uses fewer
-        while other programs make fewer faster. The result is the same to the bit.
-    scratch : str or Path, optional
-        A folder for the files of a training by buckets, which then needs memory for two parts for each
-        thread, and for what walks and negatives need at random. A training that was killed goes on from
-        there, with the same bits, when `fit` is called on the same graph with the same parameters again.
-    scheduler : str, optional
-        Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets; `scratch` is
-        a folder then that all of them share, under the same name.
-    random_state : int, optional
-        Seed; None draws one, which `seed_` then tells.
-
-    Attributes
-    ----------
-    embedding_ : float64 array of shape (N, d + 1)
-        Points of the hyperboloid, time coordinate last, rows as in the graph.
-    loss_curve_ : float64 array
-        Mean loss per pair in each round (one walk from every node), in nats; ln(1 + n_negatives) at chance.
-    n_pairs_ : int
-        Pairs trained.
-    seed_ : int
-        The seed used.
-    training_ : dict
-        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
-        what share of the similarity `attribute_neighbours` leaves out.
-
-    References
-    ----------
-    D. McDonald and S. He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> from heat_neo4j import HEAT, Graph
-    >>> ring = sparse.csr_array(np.roll(np.eye(40), 1, axis=1))
-    >>> model = HEAT(n_components=2, random_state=0).fit(Graph(adjacency=ring))
-    >>> model.embedding_.shape
-    (40, 3)
-    """
+class Embedder(BaseEstimator):
+    """Embeds a `Graph`; `heat_neo4j.HEAT`, which users call, tells of its parameters and attributes."""
 
     _most_rounds: int | None = None  # to train; all if None
 
@@ -264,10 +171,6 @@ class HEAT(BaseEstimator):
         self.n_pairs_ = trained.n_pairs
         return self
 
-    def fit_transform(self, graph: Graph, y: None = None) -> NDArray[np.float64]:
-        """Embed `graph` and return `embedding_`."""
-        return self.fit(graph).embedding_
-
     def first_rounds(
         self, graph: Graph, n_rounds: int, *, on_progress: Progress = no_progress
     ) -> tuple[str, ...]:
@@ -292,7 +195,7 @@ class HEAT(BaseEstimator):
         TypeError, ValueError, ConfigError, ConnectionFailed, NothingToLearnError
             As for `fit`.
         """
-        some: HEAT = clone(self)
+        some: Embedder = clone(self)
         some._most_rounds = check_integer("n_rounds", n_rounds, minimum=1)
         return tuple(some.fit(graph, on_progress=on_progress).training_["digests"])
 

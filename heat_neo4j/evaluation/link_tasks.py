@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
 from heat_neo4j.evaluation.methods import (
     COMBINED_ROW,
@@ -48,7 +48,7 @@ Splitter = Callable[..., EdgeSplit]
 
 def evaluate_links(
     graph: Graph,
-    model: HEAT,
+    model: Embedder,
     *,
     share: float = 0.15,
     seeds: Sequence[int] = SEEDS,
@@ -135,7 +135,7 @@ def evaluate_links(
 
 def evaluate_reconstruction(
     graph: Graph,
-    model: HEAT,
+    model: Embedder,
     *,
     seeds: Sequence[int] = SEEDS,
     methods: Mapping[str, Method] | None = None,
@@ -170,7 +170,7 @@ def evaluate_reconstruction(
 
 def evaluate_alpha(
     graph: Graph,
-    model: HEAT,
+    model: Embedder,
     alphas: Sequence[float] = ALPHAS,
     *,
     share: float = 0.15,
@@ -217,7 +217,7 @@ def checked_split(
     return split
 
 
-def _heat(model: HEAT, on_progress: Progress, name: str = HEAT_ROW) -> Method:
+def _heat(model: Embedder, on_progress: Progress, name: str = HEAT_ROW) -> Method:
     return lambda graph, seed: DistanceScorer(fit_heat(model, graph, seed, on_progress, name))
 
 

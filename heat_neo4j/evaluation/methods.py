@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import (
@@ -103,7 +103,7 @@ def check_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     return checked
 
 
-def described(model: HEAT) -> dict[str, Any]:
+def described(model: Embedder) -> dict[str, Any]:
     """Return the estimator's parameters; the seeds stand elsewhere, and threads change nothing."""
     parameters: dict[str, Any] = model.get_params()
     return {name: value for name, value in parameters.items() if name not in ("random_state", "n_threads")}
@@ -126,7 +126,7 @@ class Unseeded:
 
 
 def fit_heat(
-    model: HEAT, graph: Graph, seed: int, on_progress: Progress = no_progress, name: str = HEAT_ROW
+    model: Embedder, graph: Graph, seed: int, on_progress: Progress = no_progress, name: str = HEAT_ROW
 ) -> Array:
     """Return the embedding of a clone of `model` with `seed`, trained on nothing but `graph`."""
     seeded: Any = clone(model).set_params(random_state=seed)
@@ -237,11 +237,11 @@ class OwnRows:
     """
 
     def __init__(
-        self, model: HEAT, choose: Sequence[str], choose_seconds: float | None, on_progress: Progress
+        self, model: Embedder, choose: Sequence[str], choose_seconds: float | None, on_progress: Progress
     ) -> None:
         self._model, self._choose, self._choose_seconds = model, tuple(choose), choose_seconds
         self._on_progress = on_progress
-        self._fitted: HEAT | None = None
+        self._fitted: Embedder | None = None
         self._held_out: HeldOut | None = None
         self.choice: Choice | None = None
         """What was chosen, once a row has been scored."""
@@ -282,7 +282,7 @@ class OwnRows:
             raise BaselineUnavailableError(str(error)) from error
         return ProbableScorer(score.scorer(self._fit(graph, seed).embedding_, graph), score.probability)
 
-    def _fit(self, graph: Graph, seed: int) -> HEAT:
+    def _fit(self, graph: Graph, seed: int) -> Embedder:
         if self._fitted is None:
             model: Any = clone(self._model).set_params(random_state=seed)
             if self._choose:

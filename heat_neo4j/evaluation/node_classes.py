@@ -13,7 +13,7 @@ from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.evaluation.guard import untouched
 from heat_neo4j.evaluation.methods import (
@@ -104,7 +104,7 @@ def classes_from_labels(graph: Graph) -> NodeClasses:
 
 def evaluate_classes(
     graph: Graph,
-    model: HEAT,
+    model: Embedder,
     classes: NodeClasses,
     *,
     shares: Sequence[float] = LABEL_SHARES,

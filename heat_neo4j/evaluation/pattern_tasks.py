@@ -9,7 +9,7 @@ from typing import Any
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.evaluation.guard import check_method, untouched
 from heat_neo4j.evaluation.link_tasks import Splitter, checked_split
 from heat_neo4j.evaluation.methods import (
@@ -38,7 +38,7 @@ __all__ = ["evaluate_patterns"]
 
 def evaluate_patterns(
     graph: Graph,
-    model: HEAT,
+    model: Embedder,
     patterns: Sequence[str | Sequence[str]] = (),
     *,
     share: float = 0.15,

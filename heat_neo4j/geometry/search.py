@@ -116,7 +116,7 @@ class Candidates(NamedTuple):
 
 
 class Neighbours(NamedTuple):
-    """The k nearest neighbours of each node, nearest first, shape (N, k); ties in order of the rows."""
+    """The k nearest neighbours of m nodes, nearest first, shape (m, k); ties in order of the rows."""
 
     partner: NDArray[np.int64]
     distance: NDArray[np.float64]
@@ -134,25 +134,27 @@ def nearest_neighbours(
     embedding: NDArray[np.float64],
     k: int = 10,
     *,
+    rows: NDArray[np.int64] | None = None,
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> Neighbours:
-    """Return the k nearest neighbours of every point, or all N - 1 of them, linked or not.
+    """Return the k nearest neighbours of some points, or all N - 1 of them, linked or not.
 
-    O(N k) memory; the same bits for any number of threads, all cores when None. Progress is called with
-    ("neighbours", nodes done, N).
+    They are those in `rows`, shape (m,), or every point. O(m k) memory; the same bits for any number of
+    threads, all cores when None. Progress is called with ("neighbours", nodes done, m).
     """
     check_integer("k", k, minimum=1)
     n = len(embedding)
     spatial, time = columns_of(embedding, n)
+    rows = np.arange(n) if rows is None else rows
     width = min(k, n - 1)
     if width < 1:
-        return Neighbours(np.empty((n, 0), dtype=np.int64), np.empty((n, 0)))
+        return Neighbours(np.empty((len(rows), 0), dtype=np.int64), np.empty((len(rows), 0)))
     no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
     search = PartnerSearch(Candidates(spatial, time, *no_links, roles))
     with WorkerThreads(resolve_threads(n_threads)) as team:
-        distance, partner = search.nearest(np.arange(n), width, np.inf, team, on_progress, "neighbours")
+        distance, partner = search.nearest(rows, width, np.inf, team, on_progress, "neighbours")
     return Neighbours(partner, distance)
 
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
@@ -70,7 +70,7 @@ class LinkProbability:
 
 
 def fit_link_probability(
-    model: HEAT, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+    model: Embedder, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> LinkProbability:
     """Fit the probability that a pair at a given distance is linked.
 
@@ -110,7 +110,7 @@ class HeldOut(NamedTuple):
 
 
 def embed_without(
-    model: HEAT, graph: Graph, *, share: float = 0.1, time: int = 0, on_progress: Progress = no_progress
+    model: Embedder, graph: Graph, *, share: float = 0.1, time: int = 0, on_progress: Progress = no_progress
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 

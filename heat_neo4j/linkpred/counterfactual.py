@@ -21,7 +21,7 @@ from sklearn.base import clone
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.pattern_score import PatternScore
@@ -82,7 +82,7 @@ class Counterfactual:
 
 @one_blas_thread()
 def find_counterfactual(
-    model: HEAT,
+    model: Embedder,
     embedding: Array,
     graph: Graph,
     score: PatternScore,
@@ -159,7 +159,7 @@ def _screened(
 
 def _placed_anew(
     link: _Link,
-    model: HEAT,
+    model: Embedder,
     embedding: Array,
     graph: Graph,
     chosen: Sequence[tuple[Relationship, ...]],
@@ -177,7 +177,7 @@ def _placed_anew(
     return effects
 
 
-def _trained(link: _Link, model: HEAT, graph: Graph, on_progress: Progress) -> float | None:
+def _trained(link: _Link, model: Embedder, graph: Graph, on_progress: Progress) -> float | None:
     """Return the probability after a training from scratch; None if the graph has nothing to learn from."""
     try:
         points = clone(model).fit(graph, on_progress=on_progress).embedding_

@@ -17,7 +17,7 @@ from scipy.special import expit, log_expit
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
@@ -272,7 +272,7 @@ class _Sample(NamedTuple):
 
 
 def fit_link_score(
-    model: HEAT, graph: Graph, *, share: float = 0.1, times: int = 1, on_progress: Progress = no_progress
+    model: Embedder, graph: Graph, *, share: float = 0.1, times: int = 1, on_progress: Progress = no_progress
 ) -> PatternScore | LinkScore:
     """Fit how distance, degrees, common neighbours, paths, attributes and directions together tell links.
 

@@ -7,11 +7,11 @@ joined to many. The bits are the same for any number of threads, or of workers o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
+from heat_neo4j._utils.frames import column_of, html_table, make_frame
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import nearest_pairs
@@ -45,6 +46,7 @@ SCORED_PAIRS = 400_000_000
 """Up to so many pairs of a pattern all are scored; of more it would take hours."""
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
+_SHOWN = 10  # links in a notebook
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -68,6 +70,12 @@ class PredictedLinks:
         Place of each link's pattern in `patterns`; None of a graph without directions.
     shortlisted : bool
         Whether of some pattern only a shortlist of pairs was scored, see `predict_links`.
+    names : sequence, optional
+        What the graph calls its nodes, by row.
+    search : mapping, optional
+        The limits, as `predict_links` takes them: "k", "top", "patterns", "min_degree" and "max_degree".
+    score : PatternScore or LinkScore, optional
+        What ranked the links, if it was not the distance.
     """
 
     source: Rows
@@ -77,6 +85,9 @@ class PredictedLinks:
     patterns: tuple[Pattern, ...] = ()
     pattern: Rows | None = None
     shortlisted: bool = False
+    names: Sequence[Any] = ()
+    search: Mapping[str, Any] = field(default_factory=dict)
+    score: PatternScore | LinkScore | None = None
 
     @property
     def rank(self) -> Rows:
@@ -102,11 +113,48 @@ class PredictedLinks:
         names = [pattern.type for pattern in self.patterns]
         return [names[place] for place in self.pattern.tolist()]
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the links as a data frame, the likeliest first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Of which library; the first that is installed if not given.
+
+        Returns
+        -------
+        data frame
+            "source" and "target", by the names of the nodes, "type" of a graph with types, "distance",
+            "probability" if there is one, and "rank".
+
+        Raises
+        ------
+        ConfigError
+            If there is no such library, or none at all.
+        """
+        return make_frame(self._columns(slice(None)), backend)
+
+    def _columns(self, rows: slice) -> dict[str, Any]:
+        names = self.names or range(int(max(self.source.max(initial=-1), self.target.max(initial=-1))) + 1)
+        source, target = self.source[rows].tolist(), self.target[rows].tolist()
+        return {
+            "source": column_of([names[row] for row in source]),
+            "target": column_of([names[row] for row in target]),
+            **({} if self.pattern is None else {"type": self.types[rows]}),
+            "distance": self.distance[rows],
+            **({} if self.probability is None else {"probability": self.probability[rows]}),
+            "rank": self.rank[rows],
+        }
+
     def __len__(self) -> int:
         return len(self.source)
 
     def __repr__(self) -> str:
-        return f"PredictedLinks({len(self)} of {', '.join(map(str, self.patterns)) or 'no pattern'})"
+        of = f" of {', '.join(map(str, self.patterns))}" if self.patterns else ""
+        return f"PredictedLinks({len(self)} links{of})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self._columns(slice(_SHOWN)))
 
 
 class _Found(NamedTuple):
@@ -120,7 +168,7 @@ class _Found(NamedTuple):
 
 @one_blas_thread()
 def predict_links(
-    model: HEAT | Array,
+    model: Embedder | Array,
     graph: Graph,
     k: int | None = 10,
     *,
@@ -224,7 +272,9 @@ def predict_links(
                 codes = best_of_all(scorer, candidates, width, workers, progress)
             pairs, scores = _ranked(scorer, candidates, codes, top)
             found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores), -scores))
-    return _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
+    links = _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
+    search = {"k": k, "top": top, "patterns": patterns, "min_degree": min_degree, "max_degree": max_degree}
+    return replace(links, names=graph.names, search=search, score=score)
 
 
 def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:

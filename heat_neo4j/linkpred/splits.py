@@ -13,7 +13,14 @@ from scipy import sparse
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.graph import Graph
 
-__all__ = ["EdgeSplit", "joins_held_out", "split_edges", "split_edges_by_time", "split_edges_of"]
+__all__ = [
+    "EdgeSplit",
+    "draw_non_edges",
+    "joins_held_out",
+    "split_edges",
+    "split_edges_by_time",
+    "split_edges_of",
+]
 
 _DAY = 86_400  # seconds
 _NON_EDGES_OF_NODES = 5  # for each held-out edge of some nodes
@@ -154,11 +161,11 @@ def _split(
     return EdgeSplit(
         train=train,
         test_edges=edges[~keep],
-        test_non_edges=_draw_non_edges(edges, graph.n_nodes, n_non_edges, non_edge_seed),
+        test_non_edges=draw_non_edges(edges, graph.n_nodes, n_non_edges, non_edge_seed),
     )
 
 
-def _draw_non_edges(
+def draw_non_edges(
     edges: NDArray[np.int64], n: int, count: int, seed: np.random.SeedSequence
 ) -> NDArray[np.int64]:
     """Draw distinct non-edges uniformly, by their rank among all non-edges; sorted."""

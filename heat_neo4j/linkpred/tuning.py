@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
-from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
@@ -79,7 +79,7 @@ class Choice:
 
 
 def choose_parameters(
-    model: HEAT,
+    model: Embedder,
     graph: Graph,
     names: Sequence[str] = ("alpha",),
     *,
@@ -161,7 +161,7 @@ def _split(graph: Graph, share: float, seed: int) -> EdgeSplit:
 class _Trials:
     """Trains settings, and keeps what came of them and what time is left."""
 
-    def __init__(self, model: HEAT, split: EdgeSplit, budget_seconds: float | None) -> None:
+    def __init__(self, model: Embedder, split: EdgeSplit, budget_seconds: float | None) -> None:
         self.split = split
         self.made: list[Trial] = []
         self._model = model

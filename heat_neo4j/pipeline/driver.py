@@ -16,9 +16,10 @@ from heat_neo4j.database.publish.writer import Run, model_facts
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
-from heat_neo4j.embedding.estimator import HEAT, NothingToLearnError
+from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.geometry.drift import Drift, measure_drift
+from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -39,6 +40,7 @@ from heat_neo4j.pipeline.fit import (
 )
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import (
+    EMBED,
     FULL,
     LINKS,
     LOCAL,
@@ -53,7 +55,7 @@ from heat_neo4j.pipeline.plan import (
 from heat_neo4j.pipeline.published_model import matching_recipe, read_by_recipe
 from heat_neo4j.pipeline.published_settings import published_links
 
-__all__ = ["Log", "RunReport", "Session", "Work", "open_session", "run_job"]
+__all__ = ["Log", "RunReport", "Session", "Work", "open_session", "publish_fitted", "run_job"]
 
 Log = Callable[[str], None]
 
@@ -130,7 +132,7 @@ class Work:
     state: GraphState
     plan: Plan
     checkpoint: Checkpoint
-    model: HEAT  # fitted, once it is trained
+    model: Embedder  # fitted, once it is trained
     notes: tuple[str, ...]  # for the user, one line each
     choice: Choice | None = None
     earlier: Mapping[str, Any] = field(default_factory=dict)  # of the checkpoint, where a link model may be
@@ -189,6 +191,22 @@ def run_job(
     if refresh and work.report is not None and not work.problems:
         store.prune(job.names.model, records=job.records, lease=session.lease)
     return work
+
+
+def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLinks | None) -> RunReport:
+    """Publish the fitted model of a job, and links, as the job itself would; it has been done elsewhere."""
+    state = GraphState(graph, job.settings(), float(job.model.alpha))
+    plan = make_plan(job, EMBED, state)
+    session.clock.laps(job.model.training_["seconds"])
+    score = None if links is None or not isinstance(links.score, PatternScore) else links.score
+    work = Work(
+        session, job, state, plan, Checkpoint(None), job.model, (), links=links, link_model=LinkModel(score)
+    )
+    _check_target(work)
+    check_coordinates(job.model, graph.n_nodes, job.coordinates)
+    report = _publish(work).report
+    assert report is not None
+    return report
 
 
 def _with_published(session: Session, state: GraphState) -> GraphState:

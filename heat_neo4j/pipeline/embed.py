@@ -1,6 +1,6 @@
-"""The three jobs, one call each: `embed`, `predict` and `refresh`.
+"""The three jobs, one call each: `embed`, `predict` and `refresh`; and `publish`, of what was done elsewhere.
 
-``heat embed``, ``heat links`` and ``heat refresh`` run them, and so does a scheduler.
+``heat embed``, ``heat links`` and ``heat refresh`` run the jobs, and so does a scheduler.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,20 @@ from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import COORDINATES
 from heat_neo4j.embedding.compiling import begin_compiling
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.drift import Drift
-from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore
+from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.checkpoint import Checkpoint
-from heat_neo4j.pipeline.driver import Log, RunReport, open_session, run_job
+from heat_neo4j.pipeline.driver import Log, RunReport, open_session, publish_fitted, run_job
 from heat_neo4j.pipeline.gate import Quality
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
 from heat_neo4j.pipeline.published_model import model_of
 from heat_neo4j.pipeline.published_settings import followed, published_links
 
-__all__ = ["RefreshReport", "RunReport", "embed", "predict", "refresh"]
+__all__ = ["RefreshReport", "RunReport", "embed", "predict", "publish", "refresh"]
 
 _DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()
@@ -37,7 +39,7 @@ _DEFAULT_LINKS = LinkOptions()
 def embed(
     store: Neo4jStore,
     projection: Projection,
-    model: HEAT,
+    model: Embedder,
     *,
     names: WriteNames = _DEFAULT_NAMES,
     coordinates: str = "poincare",
@@ -122,6 +124,60 @@ def embed(
         report = run_job(session, job, EMBED, checkpoint=training, new_recipe=new_recipe).report
     assert report is not None  # only a refresh may have nothing to do
     return report
+
+
+def publish(
+    store: Neo4jStore,
+    graph: Graph,
+    model: Embedder,
+    links: PredictedLinks | None = None,
+    *,
+    names: WriteNames = _DEFAULT_NAMES,
+    coordinates: str = "poincare",
+    overwrite: bool = False,
+    index: bool = True,
+    on_progress: Progress = no_progress,
+) -> RunReport:
+    """Publish a fitted model, and links that were predicted from it, as one version.
+
+    It is recorded as `embed` would, so that `refresh` goes on from it.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database.
+    graph : Graph
+        As read from it; the model was fitted on it.
+    model : HEAT
+        The fitted model.
+    links : PredictedLinks, optional
+        What `predict_links` gave; earlier predicted links of the model stay published if not given.
+    names, coordinates, overwrite, index, on_progress
+        As for `embed`.
+
+    Returns
+    -------
+    RunReport
+
+    Raises
+    ------
+    ValueError
+        If the graph came from no database, or model and links are not of it.
+    LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
+        As for `embed`.
+    """
+    if not graph.provenance.projection:
+        raise ValueError("only a graph read from a database can be published: this one was not")
+    options = None
+    if links is not None:
+        score = links.score if isinstance(links.score, PatternScore) else None
+        by_distance = score is not None and score.by_distance
+        ranked = None if score is None else "distance" if by_distance else "combined"
+        options = LinkOptions(**links.search, probability=score is not None, score=ranked)
+    projection = Projection.from_dict(graph.provenance.projection)
+    job = Job(projection, model, names, coordinates, options, overwrite=overwrite, index=index)
+    with open_session(store, names.model, on_progress, dry_run=False) as session:
+        return publish_fitted(session, job, graph, links)
 
 
 def predict(

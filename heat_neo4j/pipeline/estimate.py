@@ -19,7 +19,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.embedding.bucket_tasks import BLOCK_BYTES
 from heat_neo4j.embedding.compiling import make_ready
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.pairs import LISTED_BYTES, pair_set_bytes
 from heat_neo4j.embedding.parts import pair_bytes
 from heat_neo4j.embedding.schedule import portions_of
@@ -506,7 +506,11 @@ def _index_bytes(size: RunSize) -> int:
 
 
 def run_size(
-    store: Neo4jStore, projection: Projection, model: HEAT, links: LinkOptions | None, name: str | None = None
+    store: Neo4jStore,
+    projection: Projection,
+    model: Embedder,
+    links: LinkOptions | None,
+    name: str | None = None,
 ) -> RunSize:
     """Return what decides the cost of a run; only counts are asked of the database.
 
@@ -583,7 +587,7 @@ def rates_here(n_threads: int, on_progress: Progress = no_progress) -> Rates:
     shape = (_TRIAL_NODES, _TRIAL_NODES)
     ends = np.random.default_rng(0).integers(0, _TRIAL_NODES, (2, _TRIAL_NODES * _TRIAL_DEGREE // 2))
     graph = Graph(sparse.csr_array((np.ones(ends.shape[1]), ends), shape=shape))
-    model = HEAT(walks_per_node=_TRIAL_WALKS, alpha=0.0, n_threads=n_threads, random_state=0)
+    model = Embedder(walks_per_node=_TRIAL_WALKS, alpha=0.0, n_threads=n_threads, random_state=0)
     size = RunSize(_TRIAL_NODES, graph.n_edges, walks_per_node=_TRIAL_WALKS, alpha=0.0, threads=n_threads)
     expected = sum(estimate(size).seconds[stage] for stage in ("walks", "train"))
     make_ready(on_progress)

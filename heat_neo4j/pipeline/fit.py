@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, prefixed
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates
-from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
+from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm
 from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
@@ -71,7 +71,7 @@ class LinkModel(NamedTuple):
 NO_LINK_MODEL = LinkModel(None)
 
 
-def check_scheduler(model: HEAT) -> None:
+def check_scheduler(model: Embedder) -> None:
     """Find out before a graph is read if the scheduler of the cluster that is to train does not answer."""
     if model.scheduler is not None:
         with connected(model.scheduler):
@@ -118,7 +118,7 @@ def _choose(job: Job, graph: Graph, on_progress: Progress) -> tuple[Choice | Non
     return choice, ()
 
 
-def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> HEAT:
+def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Progress) -> Embedder:
     """Return a model that goes on from the published points, with the settings of the published run.
 
     If `mode` is "local", only new and changed nodes are trained.
@@ -138,7 +138,7 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     return model
 
 
-def align(model: HEAT, state: GraphState) -> bool:
+def align(model: Embedder, state: GraphState) -> bool:
     """Move a model by the isometry that brings it nearest to the published points; return whether it did."""
     published = state.comparable(model.embedding_)
     if published is None or state.run is None:
@@ -150,7 +150,7 @@ def align(model: HEAT, state: GraphState) -> bool:
 
 
 def coordinates_of(
-    model: HEAT, mode: str, state: GraphState, kind: str
+    model: Embedder, mode: str, state: GraphState, kind: str
 ) -> tuple[Coordinates, NDArray[np.bool_] | None]:
     """Return the coordinates to write, and which rows change, None for all.
 
@@ -165,7 +165,7 @@ def coordinates_of(
 
 
 def fit_link_model(
-    model: HEAT, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
+    model: Embedder, graph: Graph, links: LinkOptions, parameters: Mapping[str, Any], on_progress: Progress
 ) -> LinkModel:
     """Return what turns pairs into probabilities: from a run's parameters, or fitted if they hold none."""
     if not links.probability:

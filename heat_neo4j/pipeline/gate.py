@@ -13,7 +13,7 @@ from sklearn.base import clone
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_probability
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.warm_start import fit_local, short_schedule
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.geometry.hyperboloid import pair_distances
@@ -136,7 +136,12 @@ def last_quality(source: RunRecord | None) -> tuple[float | None, float | None]:
 
 
 def held_out_quality(
-    model: HEAT, graph: Graph, held_out: HeldOut | None, *, short: bool, on_progress: Progress = no_progress
+    model: Embedder,
+    graph: Graph,
+    held_out: HeldOut | None,
+    *,
+    short: bool,
+    on_progress: Progress = no_progress,
 ) -> Quality:
     """Measure a version by edges that a clone of its model has not seen.
 
@@ -154,7 +159,7 @@ def held_out_quality(
     return _quality(held_out.split, held_out.embedding)
 
 
-def new_nodes_quality(model: HEAT, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
+def new_nodes_quality(model: Embedder, graph: Graph, points: Array, new: NDArray[np.bool_]) -> Quality:
     """Measure new nodes that were trained alone by a fifth of their edges: placed once more without those.
 
     `points` is the published embedding, whose rows of `new` nodes are not looked at. If all nodes are new,

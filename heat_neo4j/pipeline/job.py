@@ -12,7 +12,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
 from heat_neo4j.database.publish.removal import RECORDS
-from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE
+from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
 from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
@@ -137,7 +137,7 @@ class Job:
     """
 
     projection: Projection
-    model: HEAT
+    model: Embedder
     names: WriteNames = field(default_factory=WriteNames)
     coordinates: str = "poincare"
     links: LinkOptions | None = field(default_factory=LinkOptions)

@@ -19,7 +19,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.embedding.estimator import HEAT, OF_THE_MACHINE, NothingToLearnError
+from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder, NothingToLearnError
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -59,15 +59,15 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
     return run
 
 
-def model_of(run: RunRecord) -> HEAT:
+def model_of(run: RunRecord) -> Embedder:
     """Return an unfitted estimator with the parameters and the seed of a run, for this machine.
 
     A run's node that has been changed, and says what no run could have had, is a ProjectionError.
     """
-    names = [name for name in signature(HEAT).parameters if name not in OF_THE_MACHINE]
+    names = [name for name in signature(Embedder).parameters if name not in OF_THE_MACHINE]
     parameters = {name: run.parameters[name] for name in names if name in run.parameters}
     try:
-        model = HEAT(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
+        model = Embedder(**{**parameters, "random_state": None if run.seed is None else int(run.seed)})
         model.check_parameters()
     except (TypeError, ValueError) as error:
         raise run.damage("parameters") from error
@@ -104,9 +104,12 @@ def read_by_recipe(
     on_progress: Progress = no_progress,
     *,
     scratch: str | Path | None = None,
+    with_keys: bool = False,
 ) -> tuple[Graph, tuple[str, ...]]:
     """Read a graph, its attributes encoded by a recipe if they fit it; return it with notes for the user."""
-    read = partial(store.read_graph, projection, scratch=scratch, on_progress=on_progress)
+    read = partial(
+        store.read_graph, projection, scratch=scratch, with_keys=with_keys, on_progress=on_progress
+    )
     try:
         graph = read(recipe.entries)
     except RecipeError as error:
@@ -144,7 +147,7 @@ class HeldOutDistances:
 
 
 def read_published(
-    store: Neo4jStore, model: str = "heat", *, on_progress: Progress = no_progress
+    store: Neo4jStore, model: str = "heat", *, with_keys: bool = False, on_progress: Progress = no_progress
 ) -> PublishedModel:
     """Read the published coordinates of a model, and the graph again by its run's projection and recipe.
 
@@ -153,7 +156,8 @@ def read_published(
     """
     run = published_run(store, model)
     projection = Projection.from_dict(run.projection)
-    graph, notes = read_by_recipe(store, projection, matching_recipe(projection, run), on_progress)
+    recipe = matching_recipe(projection, run)
+    graph, notes = read_by_recipe(store, projection, recipe, on_progress, with_keys=with_keys)
     stored = store.read_stored(graph, model)
     _check_still_published(store, run)
     if stored is None or not stored.found.any():
@@ -312,7 +316,7 @@ def texts(values: Sequence[Any], longest: int = 40) -> list[str | None]:
     return [display_text(value, longest) or None for value in values]
 
 
-def _fitted(model: HEAT, graph: Graph, on_progress: Progress) -> Array:
+def _fitted(model: Embedder, graph: Graph, on_progress: Progress) -> Array:
     try:
         return model.fit(graph, on_progress=on_progress).embedding_
     except NothingToLearnError as error:

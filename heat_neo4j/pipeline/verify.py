@@ -19,7 +19,7 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import previous_of
 from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
 from heat_neo4j.embedding.compiling import begin_compiling
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
 from heat_neo4j.geometry.hyperboloid import check_points, distance
@@ -255,7 +255,7 @@ def verify_rounds(
 
 
 def _read(
-    store: Neo4jStore, run: RunRecord, trainer: HEAT, memory_limit: int | None, on_progress: Progress
+    store: Neo4jStore, run: RunRecord, trainer: Embedder, memory_limit: int | None, on_progress: Progress
 ) -> Graph:
     """Return the graph that a run was computed from; a NotVerifiable if it has changed since."""
     begin_compiling()
@@ -296,7 +296,7 @@ def _readable(books: Bookkeeping, model: str) -> tuple[str | None, str | None]:
     return version.get("run"), previous_of(version).get("run")
 
 
-def _trainer(run: RunRecord) -> HEAT:
+def _trainer(run: RunRecord) -> Embedder:
     """Return an estimator that trains as the run was trained; a NotVerifiable if that cannot be had."""
     if run.decision not in (FULL, WARM, LOCAL) or not run.fingerprint or not run.settings:
         raise NotVerifiable(
@@ -374,12 +374,12 @@ def _read_coordinates(
 
 def _train(
     run: RunRecord,
-    trainer: HEAT,
+    trainer: Embedder,
     state: GraphState,
     projection: Projection,
     clock: Clock,
     on_progress: Progress,
-) -> HEAT:
+) -> Embedder:
     """Train as the run did, with all that its pipeline did to the points."""
     if run.decision != FULL:
         return fit_on(Job(projection, trainer), str(run.decision), state, clock, on_progress)

@@ -25,9 +25,9 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 from tests.support.dask_processes import connected, scheduler, worker
 

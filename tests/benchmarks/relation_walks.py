@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import evaluate_patterns
 from heat_neo4j.evaluation.methods import COMBINED_ROW, HEAT_ROW
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.benchmarks.dirlink import dirlink_cases
 from tests.benchmarks.films import films
 from tests.benchmarks.recommend import classes_graph, films_graph

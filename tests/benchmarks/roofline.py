@@ -28,11 +28,11 @@ from heat_neo4j._kernels.training import Workspace, move_nodes
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding.batches import make_workspace
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import draw_walks, make_walks
+from heat_neo4j.heat import HEAT
 from tests.benchmarks.hyperbolic import hyperbolic_graph
 
 __all__ = ["Stage", "main"]

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.pipeline.estimate import RunSize, estimate
 from tests.benchmarks.hyperbolic import edges_of
 

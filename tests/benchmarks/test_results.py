@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.benchmarks import dirlink
 from tests.benchmarks.results import __main__ as results
 from tests.benchmarks.results import document

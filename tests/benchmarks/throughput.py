@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import WorkerThreads
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.benchmarks.hogwild import train_hogwild
 from tests.support import datasets
 

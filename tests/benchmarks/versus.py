@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.gds import fastrp, node2vec
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.evaluation import link_auroc
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks.live import own_server

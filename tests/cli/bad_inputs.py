@@ -236,7 +236,7 @@ CASES = [
         "mixed attribute",
         (*EMBED, "--attribute", "year"),
         4,
-        "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind in Neo4j, or leave the attribute out",
+        "attribute 'year' mixes strings ('MMII') and numbers (2001): make them one kind, or leave the attribute out",
         graph="MATCH (n:BadPaper) SET n.year = CASE n.key WHEN 2 THEN 'MMII' ELSE 2001 END",
     ),
     Case(
@@ -250,14 +250,14 @@ CASES = [
         "NaN attribute",
         (*EMBED, "--attribute", "year"),
         4,
-        "attribute 'year' has a value that is NaN, infinite or too large (nan): set or remove the value in Neo4j, or leave the attribute out",
+        "attribute 'year' has a value that is NaN, infinite or too large (nan): set or remove the value, or leave the attribute out",
         graph="MATCH (n:BadPaper {key: 2}) SET n.year = 0.0 / 0.0",
     ),
     Case(
         "attribute of dates in lists",
         (*EMBED, "--attribute", "day"),
         4,
-        "attribute 'day' holds lists of Date values ([neo4j.time.Date(2001, 1, 1)]): only numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings can be read; convert it in Neo4j, or leave it out",
+        "attribute 'day' holds lists of Date values ([neo4j.time.Date(2001, 1, 1)]): only numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings can be read; convert it, or leave it out",
         graph="MATCH (n:BadPaper) SET n.day = [date('2001-01-01')]",
     ),
     Case(

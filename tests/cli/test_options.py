@@ -15,7 +15,7 @@ from heat_neo4j.cli.settings import SETTINGS
 from heat_neo4j.cli.values import OrAuto
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.embedding.estimator import HEAT
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.tuning import GRIDS
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import SCORES, Job, Limits, LinkOptions

@@ -11,7 +11,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.write import loader
 from heat_neo4j.database.write.loader import LoadNames
 from heat_neo4j.errors import WriteRefused
-from heat_neo4j.files import read_graph_files
+from heat_neo4j.inputs.files import read_graph_files
 from tests.support.live_graph import snapshot
 
 pytestmark = pytest.mark.live

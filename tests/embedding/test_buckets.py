@@ -22,7 +22,6 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.embedding import bucket_nodes as by_bucket
 from heat_neo4j.embedding import bucket_tasks
 from heat_neo4j.embedding.batches import batch_shape
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs
 from heat_neo4j.embedding.parts import draw_pairs, hubs_of, make_parts
 from heat_neo4j.embedding.schedule import Schedule, late_moments
@@ -31,6 +30,7 @@ from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.embedding.warm_start import fit_warm
 from heat_neo4j.geometry.hyperboloid import distance, lift
+from heat_neo4j.heat import HEAT
 from tests.embedding.test_kernels import hub_graph, toy
 from tests.support import naive, naive_buckets
 

@@ -15,7 +15,6 @@ from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._utils.random import make_keys
 from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.batches import make_workspace
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.pairs import collect_pairs, make_pair_set
 from heat_neo4j.embedding.schedule import LateMean, Schedule
 from heat_neo4j.embedding.similarity import longest_list, make_similarity
@@ -23,6 +22,7 @@ from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import draw_walks, make_walks
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.support import naive
 from tests.support.shapes import make_shape
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.geometry.hyperboloid import check_points, lift, radius
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.linkpred.test_combined_score import clustered
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.walks import draw_walks, make_walks, step_weights
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.heat import HEAT
 
 N = 6
 ENDS = st.tuples(st.integers(0, N - 1), st.integers(0, N - 1)).filter(lambda ends: ends[0] != ends[1])

@@ -9,10 +9,10 @@ import pytest
 
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read import reader
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_patterns
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.support.commands import invoker
 from tests.support.live_graph import open_cypher, snapshot
 

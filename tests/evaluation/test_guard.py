@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import LeakError, evaluate_alpha, evaluate_classes, evaluate_links
 from heat_neo4j.evaluation import link_tasks as pairs
 from heat_neo4j.evaluation.guard import check_method, check_split, untouched
@@ -17,6 +16,7 @@ from heat_neo4j.evaluation.methods import link_methods
 from heat_neo4j.evaluation.node_classes import NodeClasses
 from heat_neo4j.evaluation.ranking import measure_links
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import baselines
 from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.scorers import NodeScorer

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import (
     EvaluationError,
     evaluate_alpha,
@@ -21,6 +20,7 @@ from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, adamic_adar, degree_product
 from heat_neo4j.linkpred.calibration import fit_link_probability
 from heat_neo4j.linkpred.metrics import auroc, expected_calibration_error

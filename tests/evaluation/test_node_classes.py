@@ -9,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.multiclass import OneVsRestClassifier
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.evaluation import EvaluationError, classes_from_labels, classes_from_values, evaluate_classes
 from heat_neo4j.evaluation.node_classes import NodeClasses, classify, split_nodes
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from tests.support import naive_evaluation
 
 MODEL = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1)

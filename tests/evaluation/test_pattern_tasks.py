@@ -12,13 +12,13 @@ from scipy import sparse
 
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import evaluate as command
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import EvaluationError, LeakError, evaluate_patterns
 from heat_neo4j.evaluation.guard import check_split
 from heat_neo4j.evaluation.methods import pattern_methods
 from heat_neo4j.evaluation.pattern_figures import held_out_links, measure_pattern
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import pattern_baselines
 from heat_neo4j.linkpred.baselines import largest_singular
 from heat_neo4j.linkpred.pattern_score import fit_link_score

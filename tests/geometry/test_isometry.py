@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.drift import Isometry, boost_to_origin, fit_isometry
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
+from heat_neo4j.heat import HEAT
 from tests.linkpred.test_combined_score import clustered
 
 

@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
 from heat_neo4j.linkpred.splits import split_edges
 

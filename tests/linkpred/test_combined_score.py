@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without, fit_link_probability
 from heat_neo4j.linkpred.combined_score import FEATURES, LinkScore, link_score

@@ -8,10 +8,10 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j.attributes.table import Attribute, AttributeTable
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph, Provenance, Relationships
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.counterfactual import Relationship, find_counterfactual, without
 from heat_neo4j.linkpred.explanation import MEANINGS, explain_pair

@@ -10,8 +10,8 @@ import pytest
 from scipy import optimize
 from scipy.special import expit
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import pattern_score as module
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import patterns_of

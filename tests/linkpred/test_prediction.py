@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.geometry.hyperboloid import lift, to_poincare
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import LinkProbability
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.patterns import Pattern

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import tuning
 from heat_neo4j.linkpred.tuning import GRIDS, TuningError, choose_parameters
 

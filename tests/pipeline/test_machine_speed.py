@@ -37,7 +37,7 @@ def test_the_machine_is_as_fast_as_its_trainings_in_the_median(monkeypatch):
     expected = []
     for took in ((9.0, 2.0, 2.0, 2.0), (9.0, 4.0, 50.0, 1.0)):
         monkeypatch.setattr(Trained, "took", took)
-        monkeypatch.setattr(machine_speed, "HEAT", Trained)
+        monkeypatch.setattr(machine_speed, "Embedder", Trained)
         scaled = factors(rates_here(1))
         assert {name for name, factor in scaled.items() if factor == 1.0} == OF_THE_SERVER | SHARES
         own = [scaled[name] for name in scaled.keys() - OF_THE_SERVER - SHARES]

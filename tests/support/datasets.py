@@ -9,8 +9,8 @@ import os
 from functools import cache
 from pathlib import Path
 
-from heat_neo4j.files import FileGraph, read_graph_files
 from heat_neo4j.graph import Graph
+from heat_neo4j.inputs.files import FileGraph, read_graph_files
 
 __all__ = ["DATASETS", "dataset_folder", "load_files", "load_graph"]
 

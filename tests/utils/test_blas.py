@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.embedding.similarity import _Cosines, scaled
 from heat_neo4j.geometry.drift import fit_isometry, measure_drift
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import HeldOut, link_probability
 from heat_neo4j.linkpred.combined_score import LinkScore, link_score
 from heat_neo4j.linkpred.prediction import predict_links

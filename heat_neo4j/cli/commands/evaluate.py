@@ -33,7 +33,7 @@ from heat_neo4j.errors import ProjectionError
 if TYPE_CHECKING:
     from heat_neo4j._utils.progress import Progress
     from heat_neo4j.database.store import Neo4jStore
-    from heat_neo4j.embedding.estimator import HEAT
+    from heat_neo4j.embedding.estimator import Embedder
     from heat_neo4j.evaluation import Evaluation, NodeClasses
     from heat_neo4j.evaluation.link_tasks import Splitter
     from heat_neo4j.evaluation.methods import DirectedMethod, Method, PatternMethod
@@ -334,7 +334,7 @@ def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[_Source]
                 raise click.UsageError(f"with --edges, give {of_files} in the place of {flag}")
         if (options["forward"], options["type_balance"]) != (0.5, 0.0):
             raise click.UsageError(f"forward and type_balance of heat.toml: {NO_TYPES}")
-        from heat_neo4j.files import read_graph_files
+        from heat_neo4j.inputs.files import read_graph_files
 
         files = read_graph_files(options["edges"], options["attribute_file"], options["class_file"])
         yield _Source(files.to_graph(), None)
@@ -364,7 +364,7 @@ def _splitter(graph: Graph, *, temporal: bool) -> Splitter:
     return split_edges_by_time
 
 
-def _model(options: dict[str, Any]) -> HEAT:
+def _model(options: dict[str, Any]) -> Embedder:
     """Return the estimator for a task that leaves all parameters as they are given."""
     chosen = chosen_from(options)
     if chosen:

@@ -19,7 +19,7 @@ from heat_neo4j.cli.report import counted
 
 if TYPE_CHECKING:
     from heat_neo4j.database.write.loader import LoadNames, LoadReport
-    from heat_neo4j.files import FileGraph
+    from heat_neo4j.inputs.files import FileGraph
 
 __all__ = ["load"]
 
@@ -68,7 +68,7 @@ def load(
     in .tsv.gz or .csv.gz. Loading the same files twice changes nothing.
     """
     from heat_neo4j.database.write.loader import LoadNames
-    from heat_neo4j.files import read_graph_files
+    from heat_neo4j.inputs.files import read_graph_files
 
     fields = {field: options[field] for field in ("label", "relationship", "key", "weight")}
     names = made(LoadNames, **fields)

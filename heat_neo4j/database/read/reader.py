@@ -94,6 +94,8 @@ def read_graph(
     recipe: Sequence[Mapping[str, Any]] | None = None,
     on_progress: Progress = no_progress,
     folder: str | Path | None = None,
+    *,
+    with_keys: bool = True,
 ) -> Graph:
     """Read what `projection` names into a `Graph`; see `Neo4jStore.read_graph`.
 
@@ -144,6 +146,7 @@ def read_graph(
         joined.adjacency,
         attributes.matrix if projection.all_attributes else None,
         node_ids=nodes.element_ids(order),
+        keys=_named(key_values, nodes, order) if with_keys and keys.by_label else (),
         labels=nodes.label_masks(order),
         attribute_names=attributes.names,
         provenance=Provenance(projection.to_dict(), counts, attributes.recipe),
@@ -152,6 +155,15 @@ def read_graph(
         relationships=joined.relationships,
         checked=joined.adjacency,
     )
+
+
+def _named(key_values: NDArray[np.object_], nodes: NodeTable, order: Positions) -> list[Any]:
+    """Return the keys of some nodes; the element ids of those that have none."""
+    names: list[Any] = key_values[order].tolist()
+    for row, name in enumerate(names):
+        if name is None:
+            names[row] = nodes.element_ids(order[row : row + 1])[0]
+    return names
 
 
 def read_relationships(

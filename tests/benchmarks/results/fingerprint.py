@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.node_classes import class_scores
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.pattern_score import pattern_score
 from heat_neo4j.linkpred.splits import split_edges

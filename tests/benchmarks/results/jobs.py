@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding import schedule
-from heat_neo4j.embedding.estimator import HEAT
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.methods import (
     COMBINED_ROW,
@@ -32,9 +31,10 @@ from heat_neo4j.evaluation.methods import (
 )
 from heat_neo4j.evaluation.node_classes import class_scores
 from heat_neo4j.evaluation.ranking import measure_links
-from heat_neo4j.files import read_graph_files
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
+from heat_neo4j.inputs.files import read_graph_files
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, paths_of_three
 from heat_neo4j.linkpred.metrics import auroc, average_precision, expected_calibration_error
 from heat_neo4j.linkpred.scorers import PairScorer

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.files import read_graph_files
+from heat_neo4j.inputs.files import read_graph_files
 
 EDGES = "10\t2\t1.5\n2\t10\t2\n# a comment\n\n10\t2\t0.5\n3\t3\t1\n"
 

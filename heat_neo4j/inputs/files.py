@@ -295,6 +295,7 @@ class FileGraph:
         return Graph(
             adjacency=sparse.csr_array(directed + directed.T),
             attributes=self.features,
+            keys=self.keys,
             labels={name: np.array([name in labels for labels in node_labels]) for name in names},
             attribute_names=() if self.features is None else self.attribute_names,
             provenance=Provenance(counts=self.counts),

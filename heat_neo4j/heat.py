@@ -1,0 +1,509 @@
+"""`HEAT`: what users call. It embeds whatever holds a graph, and answers by the names of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.frames import column_of, make_frame
+from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j._utils.random import draw_seed
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.warm_start import fit_local
+from heat_neo4j.geometry.hyperboloid import pair_distances, radius, to_klein, to_poincare
+from heat_neo4j.geometry.search import columns_of, nearest_neighbours
+from heat_neo4j.graph import Graph
+from heat_neo4j.inputs.conversion import as_graph
+from heat_neo4j.linkpred.metrics import auroc
+from heat_neo4j.linkpred.pattern_score import fit_link_score
+from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.linkpred.splits import draw_non_edges
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["HEAT"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_COORDINATES: dict[str, Callable[[Array], Array]] = {
+    "poincare": to_poincare,
+    "klein": to_klein,
+    "hyperboloid": np.asarray,
+}
+_MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
+
+
+class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """Hyperbolic embedding of an attributed graph by teleporting random walks.
+
+    From every node, walks follow relationships and, with probability `alpha`, jump to a node with similar
+    attributes. Nodes close in a walk (pairs D) are drawn together on the hyperboloid and pushed away from
+    nodes they never meet (negatives outside D), by the softmax loss over exp(-d^2 / (2 sigma^2)) and
+    Riemannian gradient descent.
+
+    Parameters
+    ----------
+    n_components : int, default 10
+        Dimension d of hyperbolic space, at least 1 (2 for a picture).
+    alpha : float, default 0.2
+        Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
+    forward : float, default 0.5
+        Weight of a step along a relationship, [0, 1], where one back along it weighs 1 - `forward`: 0.5
+        follows either way alike, 1 only the direction. Other values need a graph that knows directions.
+    type_balance : float, default 0.0
+        How much types of relationships count alike, [0, 1]: at 0 a step takes each relationship by its
+        weight, at 1 it takes first a type, all at its node being equally likely. Above 0 it needs a graph
+        that knows types.
+    attribute_neighbours : int, optional
+        Teleport only to so many most similar nodes of each; beyond 6,000 nodes pynndescent finds them
+        approximately (extra ``approximate``). None samples HEAT's own distribution exactly, at any size: see
+        ``training_["attribute_mass_dropped"]``.
+    sigma : float, default 1.0
+        Width of the Gaussian on hyperbolic distance, above 0.
+    walks_per_node, walk_length : int, default 10, 80
+        Walks from each node, and nodes in a walk (at least 2).
+    window_size : int, default 3
+        Largest distance, in steps of a walk, between the two nodes of a pair.
+    n_negatives : int, default 10
+        Negatives that a pair is contrasted with. All pairs of one source position share them.
+    negative_exponent : float, default 0.5
+        Negatives are drawn in proportion to (occurrences in walks) ** negative_exponent, [0, 1]. The paper
+        has 0.75; 0.5 predicted links better on the three benchmark graphs, on the seeds it was chosen by.
+    learning_rate : float, default 0.05
+        Step per pair at the start; falls linearly to 0.
+    batch_size : int, optional
+        Source positions trained with frozen coordinates before the points move, 10 from each walk; at most
+        N / 8 on small graphs. When None, 320, and on large graphs N / 96, up to 1,280.
+    n_epochs : int, default 1
+        Passes over the walks.
+    n_parts : int, optional
+        Parts V that the nodes are shared out among, anew in each round of walks, for training by buckets,
+        at most one for 10 nodes; 1 for training by batches. The result depends on it. When None, 1 below
+        10,000 nodes, then 16, and up to 64 on graphs of some 500,000 nodes and more.
+    refine : bool, default True
+        Whether trained points are moved a little towards their neighbours and to radii that follow the
+        degree too; the paper does not. See `refinement`.
+    time_limit : float, optional
+        Seconds after which `fit` ends with what is trained by then, or shortly after; no limit when None. A
+        training that needs no more gives the same bits as without a limit.
+    n_threads : int, optional
+        Threads to use at most; when None, one for each processor that this process may use, by its affinity
+        and by the CPU quota of its control group. There are never more than that, and training uses fewer
+        while other programs make fewer faster. The result is the same to the bit.
+    scratch : str or Path, optional
+        A folder for the files of a training by buckets, which then needs memory for two parts for each
+        thread, and for what walks and negatives need at random. A training that was killed goes on from
+        there, with the same bits, when `fit` is called on the same graph with the same parameters again.
+    scheduler : str, optional
+        Address of a Dask scheduler, such as "tcp://host:8786", whose workers train the buckets; `scratch` is
+        a folder then that all of them share, under the same name.
+    random_state : int, optional
+        Seed; None draws one, which `seed_` then tells.
+
+    Attributes
+    ----------
+    embedding_ : float64 array of shape (N, d + 1)
+        Points of the hyperboloid, time coordinate last, rows as in the graph.
+    nodes_ : array of shape (N,)
+        What results call the nodes: see `as_graph`.
+    graph_ : Graph
+        What was embedded.
+    published_as_ : str
+        Name of the model in the database, once `Database.publish` has published it.
+    loss_curve_ : float64 array
+        Mean loss per pair in each round (one walk from every node), in nats; ln(1 + n_negatives) at chance.
+    n_pairs_ : int
+        Pairs trained.
+    seed_ : int
+        The seed used.
+    training_ : dict
+        Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
+        what share of the similarity `attribute_neighbours` leaves out.
+
+    References
+    ----------
+    D. McDonald and S. He, "HEAT: Hyperbolic Embedding of Attributed Networks", IDEAL 2020.
+
+    Examples
+    --------
+    A matrix of weights, a NetworkX or igraph graph, a data frame of edges will all do:
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from heat_neo4j import HEAT
+    >>> ring = sparse.csr_array(np.roll(np.eye(40), 1, axis=1))
+    >>> model = HEAT(n_components=2, random_state=0).fit(ring)
+    >>> model.embedding_.shape
+    (40, 3)
+    >>> distances, nodes = model.kneighbors([7], n_neighbors=2)
+    >>> sorted(nodes[0].tolist())
+    [6, 8]
+    """
+
+    graph_: Graph
+    nodes_: NDArray[Any]
+    published_as_: str
+    n_features_in_: int
+
+    def fit(
+        self,
+        X: Any,
+        y: None = None,
+        *,
+        attributes: Any = None,
+        start: Array | None = None,
+        client: Client | None = None,
+        on_progress: Progress | bool = False,
+    ) -> Self:
+        """Embed a graph.
+
+        Parameters
+        ----------
+        X : Graph, or what `as_graph` takes
+            A square SciPy or NumPy matrix, a graph of NetworkX, igraph or PyTorch Geometric, or a data frame
+            of edges; of at least two nodes, and with somewhere to walk.
+        y : None
+            Ignored; there for scikit-learn's conventions.
+        attributes : optional
+            Attributes of the nodes, as `as_graph` takes them.
+        start : float64 array of shape (N, d + 1), optional
+            Points to start from, such as those of an earlier fit; close to the origin if not given.
+        client : distributed.Client, optional
+            A Dask cluster that trains the buckets, over files in `scratch`, with the same bits (extra
+            ``distributed``); `scheduler` is not asked then. A training by batches takes this process.
+        on_progress : callable or bool
+            Called with the stages "walks" and "train"; True draws bars.
+
+        Returns
+        -------
+        HEAT
+            Itself, fitted.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range, asks for directions or types that the graph does not know, `X` or
+            `attributes` are no graph, or `start` is no N points of the hyperboloid.
+        ConfigError
+            If `scratch` is needed and not given, cannot be written, or is in use for the same training.
+        ConnectionFailed
+            If the cluster's scheduler does not answer or was lost.
+        NothingToLearnError
+            If the graph offers no pair to learn from; a ValueError too.
+        """
+        self.check_parameters()
+        graph = as_graph(X, attributes)
+        super().fit(graph, start=start, client=client, on_progress=as_progress(on_progress))
+        return self._of(graph)
+
+    @classmethod
+    def from_points(cls, graph: Any, points: Array, **parameters: Any) -> Self:
+        """Return an estimator as if it had been fitted, with points that are known already.
+
+        Parameters
+        ----------
+        graph : Graph, or what `as_graph` takes
+            What was embedded.
+        points : float64 array of shape (N, d + 1)
+            Points of the hyperboloid, time coordinate last.
+        **parameters
+            Of the estimator; `n_components` is that of the points.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter is out of range, or `points` is no N points of the hyperboloid.
+        """
+        model = cls(**{**parameters, "n_components": points.shape[1] - 1})
+        model.check_parameters()
+        own = as_graph(graph)
+        columns_of(points, own.n_nodes)
+        model.embedding_, model.seed_ = points, draw_seed(model.random_state)
+        return model._of(own)
+
+    def _of(self, graph: Graph) -> Self:
+        self.graph_ = graph
+        self.nodes_ = column_of(graph.names)
+        self.n_features_in_ = graph.n_nodes  # as of any matrix with a row and a column for each node
+        return self
+
+    def fit_transform(self, X: Any, y: None = None, **parameters: Any) -> Any:
+        """Embed a graph and return its points, as `transform` would; parameters are those of `fit`."""
+        return self._output(self.fit(X, **parameters).embedding_, self.graph_.names)
+
+    def transform(self, X: Any, *, attributes: Any = None) -> Any:
+        """Return points of the nodes of a graph, of which some may be new.
+
+        Nodes that were embedded keep their points to the bit. New ones, told by their names, are placed among
+        them by a training of their own, as `heat refresh` does.
+
+        Parameters
+        ----------
+        X, attributes
+            As for `fit`; attributes by name are encoded as those of the graph that was embedded.
+
+        Returns
+        -------
+        float64 array of shape (M, d + 1), or a data frame
+            Points of the hyperboloid, rows as in `X`; a data frame if `set_output` asked for one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `fit`; also if no node of `X` was embedded, or its attributes are others.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        """
+        check_is_fitted(self, "embedding_")
+        graph = as_graph(X, attributes, recipe=self.graph_.provenance.attribute_recipe or None)
+        row_of = self._row_of()
+        rows = np.array([row_of.get(name, -1) for name in graph.names], dtype=np.int64)
+        new = rows < 0
+        points = self.embedding_[rows]
+        if new.any():
+            if new.all():
+                raise ValueError("no node of the graph was embedded: are its nodes named as those of `fit`?")
+            if graph.n_attributes != self.graph_.n_attributes:
+                counts = f"{graph.n_attributes} attributes where {self.graph_.n_attributes} were embedded"
+                raise ValueError(f"the graph has {counts}")
+            placed = clone(self).set_params(random_state=self.seed_)
+            points = fit_local(placed, graph, points, new).embedding_
+        return self._output(points, graph.names)
+
+    def kneighbors(
+        self, nodes: Iterable[Any] | None = None, n_neighbors: int = 10, return_distance: bool = True
+    ) -> Any:
+        """Return the nearest nodes of some nodes, exactly, nearest first.
+
+        Parameters
+        ----------
+        nodes : iterable, optional
+            Names of nodes; all, in the order of `nodes_`, if not given. A node is no neighbour of itself.
+        n_neighbors : int
+            How many of each; all others if there are no more.
+        return_distance : bool
+            Whether distances are returned too.
+
+        Returns
+        -------
+        distances : float64 array of shape (m, n_neighbors)
+            Hyperbolic distances; left out unless `return_distance`.
+        neighbours : array of shape (m, n_neighbors)
+            Names of the neighbours. (scikit-learn's estimators return numbers of rows here, which names are
+            where the graph gave no others.)
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `n_neighbors` is below 1, or a node was not embedded.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        """
+        check_is_fitted(self, "embedding_")
+        check_integer("n_neighbors", n_neighbors, minimum=1)
+        rows = None if nodes is None else self._rows(nodes)
+        found = nearest_neighbours(self.embedding_, n_neighbors, rows=rows, n_threads=self.n_threads)
+        neighbours = self.nodes_[found.partner]
+        return (found.distance, neighbours) if return_distance else neighbours
+
+    def predict_links(
+        self,
+        k: int | None = 10,
+        *,
+        probability: bool = False,
+        top: int | None = None,
+        patterns: Sequence[str | Sequence[str]] = (),
+        min_degree: int = 0,
+        max_degree: int | None = None,
+        client: Client | None = None,
+        on_progress: Progress | bool = False,
+    ) -> PredictedLinks:
+        """Return the likeliest links of the graph that was embedded; see `predict_links`.
+
+        Parameters
+        ----------
+        probability : bool
+            Rank by a score that is fitted for it, which gives probabilities, by training once more without a
+            tenth of the edges; by distance, without probabilities, if not.
+        k, top, patterns, min_degree, max_degree, client, on_progress
+            As for `predict_links`, whose `scratch` is that of the estimator; True draws bars.
+
+        Returns
+        -------
+        PredictedLinks
+
+        Raises
+        ------
+        CalibrationError
+            If `probability` is asked for and the graph has too few edges to fit it.
+        TypeError, ValueError, sklearn.exceptions.NotFittedError
+            As for `predict_links`.
+        """
+        check_is_fitted(self, "embedding_")
+        progress = as_progress(on_progress)
+        score = fit_link_score(self, self.graph_, on_progress=progress) if probability else None
+        return predict_links(
+            self,
+            self.graph_,
+            k,
+            top=top,
+            patterns=patterns,
+            min_degree=min_degree,
+            max_degree=max_degree,
+            score=score,
+            n_threads=self.n_threads,
+            client=client,
+            scratch=self.scratch,
+            on_progress=progress,
+        )
+
+    def score(self, X: Any = None, y: None = None) -> float:
+        """Return how well distances tell the edges of a graph from other pairs of its nodes: the AUROC.
+
+        Parameters
+        ----------
+        X : optional
+            A graph of nodes that were embedded, such as one of edges that were held out, as `fit` takes it;
+            the one that was embedded if not given.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            In [0, 1], .5 at chance: of at most a million edges, and of as many pairs that are edges of
+            neither graph, drawn by `seed_`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `X` is no graph, has no edge, or a node that was not embedded; or if all pairs are edges.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        """
+        check_is_fitted(self, "embedding_")
+        graph = self.graph_ if X is None else as_graph(X)
+        rows, n = self._rows(graph.names), len(self.nodes_)
+        of_seed = np.random.SeedSequence(self.seed_).spawn(2)
+        edges = _sorted_pairs(rows[np.column_stack((graph.edges.row, graph.edges.col))], n)
+        if not len(edges):
+            raise ValueError("the graph has no edge to be told from other pairs")
+        known = np.column_stack((self.graph_.edges.row, self.graph_.edges.col)).astype(np.int64)
+        neither = _sorted_pairs(np.concatenate((edges, known)), n)
+        if len(edges) > _MOST_PAIRS:
+            edges = edges[np.random.default_rng(of_seed[0]).choice(len(edges), _MOST_PAIRS, replace=False)]
+        others = draw_non_edges(neither, n, len(edges), of_seed[1])
+        return auroc(-pair_distances(self.embedding_, edges), -pair_distances(self.embedding_, others))
+
+    def to_frame(self, coordinates: str = "poincare", backend: str | None = None) -> Any:
+        """Return the embedding as a data frame, a row for each node.
+
+        Parameters
+        ----------
+        coordinates : {"poincare", "klein", "hyperboloid"}
+            What the columns "heat0", "heat1", ... hold: coordinates in the ball of Poincare or Klein, or
+            those of `embedding_`.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Of which library; the first that is installed if not given.
+
+        Returns
+        -------
+        data frame
+            Beside the coordinates "radius", the hyperbolic distance from the origin; and "node", the names,
+            which are the index where it is one of pandas.
+
+        Raises
+        ------
+        ValueError
+            If there are no such coordinates.
+        ConfigError
+            If there is no such library, or none at all.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        """
+        check_is_fitted(self, "embedding_")
+        if coordinates not in _COORDINATES:
+            raise ValueError(f"coordinates must be one of {', '.join(_COORDINATES)}, got {coordinates!r}")
+        values = _COORDINATES[coordinates](self.embedding_)
+        columns = {"node": self.nodes_, **_columns(values), "radius": radius(self.embedding_)}
+        return make_frame(columns, backend, index="node")
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` and `fit_transform` return, as in scikit-learn.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            An array, or a data frame, with the names of nodes as its index where it is one of pandas. Nothing
+            changes if not given.
+
+        Returns
+        -------
+        HEAT
+            Itself.
+        """
+        if transform not in (None, "default", "pandas", "polars"):
+            raise ValueError(f"transform must be default, pandas or polars, got {transform!r}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # by which `clone` keeps it
+        return self
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform`: "heat0" to "heat<d>"."""
+        check_is_fitted(self, "embedding_")
+        return np.array(list(_columns(self.embedding_)), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True  # a matrix of weights has a row and a column for each node
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = []
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _output(self, points: Array, names: Sequence[Any]) -> Any:
+        ours = vars(self).get("_sklearn_output_config", {}).get("transform")
+        wanted = ours or sklearn.get_config()["transform_output"]
+        if wanted == "default":
+            return points
+        if wanted == "pandas":
+            return make_frame({"node": column_of(names), **_columns(points)}, wanted, index="node")
+        return make_frame(_columns(points), wanted)
+
+    def _row_of(self) -> dict[Any, int]:
+        return {name: row for row, name in enumerate(self.graph_.names)}
+
+    def _rows(self, names: Iterable[Any]) -> Rows:
+        if isinstance(names, str):
+            raise TypeError(f"nodes must be a list of names, got {names!r}")
+        row_of = self._row_of()
+        rows = []
+        for name in names:
+            if name not in row_of:
+                texts = [each for each in row_of if isinstance(each, str)]
+                hint = did_you_mean(name, texts) if isinstance(name, str) else ""
+                raise ValueError(f"no node that was embedded is named {name!r}{hint}")
+            rows.append(row_of[name])
+        return np.array(rows, dtype=np.int64)
+
+
+def _columns(points: Array) -> dict[str, Array]:
+    return {f"heat{place}": values for place, values in enumerate(points.T)}
+
+
+def _sorted_pairs(pairs: Rows, n: int) -> Rows:
+    """Return different pairs (u, v), u < v, sorted."""
+    codes = np.sort(np.sort(pairs, axis=1) @ (n, 1))
+    codes = codes[np.diff(codes, prepend=-1) != 0]
+    return np.column_stack(np.divmod(codes, n))

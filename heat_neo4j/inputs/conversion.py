@@ -1,0 +1,119 @@
+"""`as_graph`: whatever holds a graph in Python, as a `Graph`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from narwhals.dependencies import is_into_dataframe
+from scipy import sparse
+
+from heat_neo4j.graph import Graph
+from heat_neo4j.inputs.frames import graph_of_frame
+from heat_neo4j.inputs.geometric import graph_of_data, graph_of_hetero_data
+from heat_neo4j.inputs.networks import graph_of_igraph, graph_of_networkx
+from heat_neo4j.inputs.properties import NodeProperties
+
+__all__ = ["as_graph"]
+
+
+def as_graph(
+    data: Any,
+    attributes: Any = None,
+    *,
+    weight: str = "weight",
+    type: str = "type",
+    label: str = "label",
+    text: Sequence[str] = (),
+    recipe: Sequence[Mapping[str, Any]] | None = None,
+) -> Graph:
+    """Return a graph from what the field keeps graphs in.
+
+    ================================== ============================================== =====================
+    `data`                             rows, and what results call them               directions and types
+    ================================== ============================================== =====================
+    `Graph`                            as they are                                    as they are
+    SciPy matrix, NumPy array (N, N)   as they are, by their numbers                  none
+    NetworkX graph                     in the order of ``data.nodes``                 of a directed graph
+    igraph graph                       by number, by the attribute "name"             of a directed graph
+    PyTorch Geometric ``Data``         by number                                      of a directed graph
+    PyTorch Geometric ``HeteroData``   type by type, by (type, number)                always
+    data frame of edges                as in the frame of nodes; else sorted by name  always
+    ================================== ============================================== =====================
+
+    A data frame is one of pandas, polars, PyArrow or another that narwhals knows. Its columns ``source`` and
+    ``target``, or else its first two, name the nodes at the ends of an edge. Both directions of a pair are
+    summed, as in `Graph`.
+
+    Parameters
+    ----------
+    data : see above
+        The graph.
+    attributes : array or sparse matrix of shape (N, F), data frame, or sequence of str, optional
+        Attributes of the nodes: as numbers, a row for each node; as a data frame, whose columns are encoded
+        as those of a database are; or, of a NetworkX or igraph graph, names of its node attributes. A data
+        frame beside edges, NetworkX or igraph has the nodes' names in its first column, or, if it is one of
+        pandas, in an index that has a name, or holds more than whole numbers; beside others it has a row for
+        each node. "x" of PyTorch Geometric is taken if nothing else is given.
+    weight, type : str
+        Columns, or attributes, of edges with their weight, 0 or more, and their type. Where there are none,
+        edges weigh 1, and are of the type "EDGE".
+    label : str
+        Attribute of NetworkX or igraph nodes, or column of the data frame of nodes, with a node's label or a
+        list of them, where there is one. It is no attribute then.
+    text : sequence of str
+        Names of attributes whose strings are texts, not categories.
+    recipe : sequence of mappings, optional
+        `Provenance.attribute_recipe` of an earlier graph, to encode named attributes by; learnt if not given.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    TypeError
+        If `data` or `attributes` are of another kind.
+    ValueError
+        If shapes disagree, a name comes twice, a weight is negative or not finite, or there is no such
+        column.
+    ProjectionError
+        If values of an attribute cannot be encoded, as a `RecipeError` if they do not fit the recipe.
+    """
+    if isinstance(data, Graph):
+        if attributes is not None:
+            raise TypeError("a Graph has its attributes in it: leave out attributes")
+        return data
+    properties = NodeProperties(attributes, label, tuple(text), recipe)
+    if is_into_dataframe(data):
+        return graph_of_frame(nw.from_native(data, eager_only=True), properties, weight, type)
+    if sparse.issparse(data) or isinstance(data, list) or hasattr(data, "__array__"):
+        matrix = _matrix(data)
+        columns, names = properties.of_rows(matrix.shape[0])
+        return properties.graph(matrix, columns, keys=names)
+    for module, name, read in _KINDS:
+        if any(
+            (each.__module__.partition(".")[0], each.__name__) == (module, name)
+            for each in data.__class__.__mro__
+        ):
+            return read(data, properties, weight, type)
+    kinds = "a Graph, a SciPy matrix, a NumPy array, a data frame of edges, NetworkX, igraph or PyG data"
+    raise TypeError(f"a graph must be {kinds}; got {data.__class__.__name__}")
+
+
+_KINDS: tuple[tuple[str, str, Callable[[Any, NodeProperties, str, str], Graph]], ...] = (
+    ("networkx", "Graph", graph_of_networkx),
+    ("igraph", "GraphBase", graph_of_igraph),
+    ("torch_geometric", "HeteroData", graph_of_hetero_data),
+    ("torch_geometric", "Data", graph_of_data),
+)
+"""Told by their names, so that nothing is imported that the user has not."""
+
+
+def _matrix(data: Any) -> sparse.csr_array:
+    values: Any = data if sparse.issparse(data) else np.asarray(data)
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: weights are numbers of 0 or more")
+    return sparse.csr_array(values.astype(np.float64))

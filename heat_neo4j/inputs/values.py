@@ -1,0 +1,66 @@
+"""Values of Python, NumPy and data frames as attributes are encoded from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from heat_neo4j.attributes.values import Date, Duration, TimeOfDay
+
+__all__ = ["plain_column", "plain_value"]
+
+_DAY = timedelta(days=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MISSING = {"NaTType", "NAType"}  # of pandas
+
+
+def plain_column(column: nw.Series[Any]) -> list[Any]:
+    """Return the values of a column, None where one is missing."""
+    return [plain_value(value) for value in column.to_list()]
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value as a database would give it; None for NaN and other missing ones.
+
+    A datetime that names no zone is one of UTC. What is of no kind that can be encoded stays as it is.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if type(value).__name__ in _MISSING or (isinstance(value, float) and math.isnan(value)):
+        return None
+    for kind, plain in _PLAIN:
+        if isinstance(value, kind):
+            return plain(value)
+    return value
+
+
+def _date(value: date) -> Date:
+    if not isinstance(value, datetime):
+        return Date(value.toordinal() - _EPOCH.toordinal())
+    aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value
+    return Date((aware - _EPOCH) / _DAY)
+
+
+def _time(value: time) -> TimeOfDay:
+    moment = datetime.combine(_EPOCH, value, value.tzinfo or UTC)
+    return TimeOfDay((moment - _EPOCH) / _DAY % 1.0)
+
+
+def _list(values: Iterable[Any]) -> list[Any]:
+    return [plain_value(value) for value in values]
+
+
+_PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (date, _date),
+    (time, _time),
+    (timedelta, lambda value: Duration(value.total_seconds())),
+    ((list, tuple, np.ndarray), _list),
+    ((set, frozenset), lambda values: _list(sorted(values))),
+    (Decimal, float),
+)

@@ -1,0 +1,142 @@
+"""`connect`: from the database to a published version and back in ten lines, read back past the package."""
+
+import numpy as np
+import pytest
+
+from heat_neo4j import HEAT, LinkOptions, Projection, WriteNames, connect, embed
+from heat_neo4j.errors import ConfigError, ProjectionError
+from heat_neo4j.geometry.hyperboloid import to_poincare
+
+PROGRAM = """
+from heat_neo4j import HEAT, connect
+with connect(uri, auth=auth) as db:
+    g = db.project("ClientPaper", "CLIENT_CITES", weight="weight", attributes=["year"], key="id")
+    model = HEAT(alpha=0.2, random_state=0).fit(g)
+    dist, near = model.kneighbors(["p1"], n_neighbors=5)
+    links = model.predict_links(k=10, probability=True)
+    print(links.to_frame().head())
+    db.publish(g, model, links)
+    db.refresh(model)
+    db.rollback(model)
+"""
+"""The ten lines; there is a version to go back to, as another one was published before."""
+N = 40
+
+
+@pytest.fixture
+def papers(server, cypher, monkeypatch):
+    if server.database is not None:
+        monkeypatch.setenv("NEO4J_DATABASE", server.database)
+    cypher("UNWIND range(0, $n - 1) AS i CREATE (:ClientPaper {id: 'p' + i, year: 1990 + i % 9})", n=N)
+    cypher(
+        "MATCH (a:ClientPaper), (b:ClientPaper) "
+        "WHERE (toInteger(substring(b.id, 1)) - toInteger(substring(a.id, 1)) + $n) % $n IN [1, 2, 5] "
+        "CREATE (a)-[:CLIENT_CITES {weight: 1.0}]->(b)",
+        n=N,
+    )
+    yield cypher
+    cypher(
+        "MATCH (n) WHERE n:ClientPaper OR (n:HeatRun|HeatVersion AND n.model = 'heat') "
+        "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
+    )
+
+
+def published(cypher):
+    rows = cypher("MATCH (n:ClientPaper) RETURN n.id AS id, n.heatEmbedding AS point ORDER BY id")
+    return {row["id"]: row["point"] for row in rows}
+
+
+def small(**changed):
+    options = {"n_components": 3, "walks_per_node": 3, "walk_length": 10, "random_state": 1, "n_threads": 1}
+    return HEAT(**{**options, **changed})
+
+
+@pytest.mark.live
+def test_ten_lines_read_embed_predict_publish_refresh_and_go_back(server, papers, capsys):
+    auth = (server.user, server.password)
+    with connect(server.uri, auth) as db:
+        before = small()
+        graph = db.project("ClientPaper", "CLIENT_CITES", key="id")
+        db.publish(graph, before.fit(graph))
+    first = published(papers)
+    names = {"uri": server.uri, "auth": auth}
+    exec(PROGRAM, names)
+    assert capsys.readouterr().out.split()[:5] == ["source", "target", "type", "distance", "probability"]
+    assert set(names["near"][0]) <= set(first) - {"p1"}
+    assert names["dist"].shape == (1, 5)
+    assert published(papers) == first  # the program went back to it
+    links = papers("MATCH (:ClientPaper)-[p:HEAT_PREDICTED]->(:ClientPaper) RETURN count(p) AS n")
+    assert links[0]["n"] == 0
+    with connect(server.uri, auth) as db:
+        db.rollback()
+        own = dict(zip(names["model"].nodes_, to_poincare(names["model"].embedding_).tolist(), strict=True))
+        assert published(papers) == own
+        stored = papers(
+            "MATCH (a)-[p:HEAT_PREDICTED]->(b) "
+            "RETURN a.id AS source, b.id AS target, p.probability AS probability"
+        )
+        frame = names["links"].to_frame()
+        expected = zip(frame["source"], frame["target"], frame["probability"], strict=True)
+        assert {(row["source"], row["target"], row["probability"]) for row in stored} == set(expected)
+
+
+@pytest.mark.live
+def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from_it(server, papers):
+    auth = (server.user, server.password)
+    with connect(server.uri, auth) as db:
+        graph = db.project("ClientPaper", "CLIENT_CITES", attributes=["year"], key="id")
+        model = small().fit(graph)
+        ours = db.publish(graph, model, model.predict_links(k=2, probability=True))
+        projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
+        theirs = embed(db, projection, small(), links=LinkOptions(k=2)).run
+        for part in (
+            "settings",
+            "fingerprint",
+            "parameters",
+            "seed",
+            "final_loss",
+            "decision",
+            "links_written",
+        ):
+            assert getattr(ours, part) == getattr(theirs, part), part
+        assert db.refresh(model).outcome == "nothing"
+        papers(
+            "MATCH (a:ClientPaper {id: 'p0'}) "
+            "CREATE (:ClientPaper {id: 'q', year: 1991})-[:CLIENT_CITES]->(a)"
+        )
+        report = db.refresh(model, on_progress=True)
+        assert (report.outcome, report.decision) == ("published", "local")
+        loaded = db.load()
+        assert "q" in loaded.nodes_
+        assert "q" in loaded.kneighbors(["p0"], n_neighbors=N)[1]
+        assert loaded.get_params()["walks_per_node"] == 3
+        rows = [list(loaded.nodes_).index(name) for name in model.nodes_]
+        assert np.allclose(loaded.embedding_[rows], model.embedding_)
+        assert db.refresh("heat").outcome == "nothing"
+        assert repr(db).startswith("Database(")
+
+
+@pytest.mark.live
+def test_other_names_and_graphs_of_elsewhere(server, papers):
+    with connect(server.uri, (server.user, server.password)) as db:
+        graph = db.project(
+            ["ClientPaper"], key="id", node_filter="n.year > $since", filter_parameters={"since": 0}
+        )
+        model = small().fit(graph)
+        record = db.publish(graph, model, names=WriteNames("client", embedding="place"))
+        assert (record.model, model.published_as_) == ("client", "client")
+        assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
+        with pytest.raises(ProjectionError, match="no version before"):
+            db.rollback(model)
+        with pytest.raises(ValueError, match="only a graph read from a database can be published"):
+            db.publish(graph=small().fit(np.ones((4, 4)) - np.eye(4)).graph_, model=model)
+        db.clear(model="client")
+
+
+def test_what_is_not_given_comes_from_the_environment(monkeypatch):
+    for name in ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError, match="no server given: name its address, or set NEO4J_URI"):
+        connect()
+    with pytest.raises(ConfigError, match="no password: give auth"):
+        connect("neo4j://localhost")

@@ -1,0 +1,221 @@
+"""`HEAT` as its users call it: names, neighbours, new nodes, data frames, scikit-learn."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.geometry.hyperboloid import distance, radius, to_poincare
+from heat_neo4j.linkpred.metrics import auroc
+
+KARATE = nx.relabel_nodes(nx.karate_club_graph(), "member {}".format)
+SMALL = {"n_components": 3, "walks_per_node": 3, "walk_length": 10, "random_state": 5, "n_threads": 1}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return HEAT(**SMALL).fit(KARATE)
+
+
+def test_coordinates_of_a_networkx_graph_by_name_take_three_lines():
+    # what the documentation promises
+    import networkx as nx
+
+    from heat_neo4j import HEAT
+
+    frame = HEAT(random_state=0).fit(nx.les_miserables_graph()).to_frame()
+    assert list(frame.columns) == [*(f"heat{i}" for i in range(10)), "radius"]
+    assert frame.index.name == "node"
+    assert 0 < frame.loc["Valjean", "radius"] < frame.loc["Gribier", "radius"]
+
+
+def test_neighbours_are_those_of_a_scan_by_name(model):
+    names, points = model.nodes_, model.embedding_
+    for asked in (None, ["member 7", "member 0", "member 7"]):
+        distances, neighbours = model.kneighbors(asked, n_neighbors=4)
+        rows = range(len(names)) if asked is None else [list(names).index(name) for name in asked]
+        for row, found, apart in zip(rows, neighbours, distances, strict=True):
+            scanned = distance(points[row], points)
+            scanned[row] = np.inf
+            nearest = np.argsort(scanned, kind="stable")[:4]
+            assert found.tolist() == names[nearest].tolist()
+            assert np.allclose(apart, scanned[nearest])
+        assert np.array_equal(model.kneighbors(asked, 4, return_distance=False), neighbours)
+    assert model.kneighbors(["member 0"], n_neighbors=99)[1].shape == (1, len(names) - 1)
+
+
+def test_embedded_nodes_keep_their_points_and_new_ones_lie_near_their_neighbours(model):
+    assert np.array_equal(model.transform(KARATE), model.embedding_)
+    grown = KARATE.copy()
+    grown.add_edges_from([("new", "member 33"), ("new", "member 32"), ("newer", "new")])
+    some = nx.Graph(grown.subgraph(["newer", "new", "member 32", "member 33", "member 30"]))
+    for graph in (grown, some):
+        points = model.transform(graph)
+        places = {name: place for place, name in enumerate(graph.nodes)}
+        for row, name in enumerate(model.nodes_):
+            if name in places:
+                assert np.array_equal(points[places[name]], model.embedding_[row])
+        assert np.array_equal(points, model.transform(graph))
+        apart = distance(points[places["new"]], points[places["member 33"]])
+        assert apart < np.median(distance(points[places["new"]], model.embedding_))
+
+
+def test_attributes_of_new_nodes_are_encoded_as_those_that_were_embedded():
+    graph = nx.Graph(KARATE)
+    club = ["year", "club"]
+    for place, node in enumerate(graph):
+        graph.nodes[node]["year"] = place
+    fitted = HEAT(**SMALL).fit(graph, attributes=club)
+    graph.add_node("new", year=3, club="of another city")
+    assert fitted.transform(graph, attributes=club).shape == (35, 4)
+    with pytest.raises(ValueError, match="0 attributes where 3 were embedded"):
+        fitted.transform(graph)
+
+
+def test_the_score_is_the_auroc_of_edges_against_pairs_of_neither_graph(model):
+    apart = distance(model.embedding_[:, None], model.embedding_[None])
+    joined = nx.to_numpy_array(KARATE, weight=None) > 0
+    upper = np.triu(np.ones_like(joined), k=1)
+    exact = auroc(-apart[joined & upper], -apart[~joined & upper])
+    assert model.score() == pytest.approx(exact, abs=0.05)
+    assert model.score() == model.score(KARATE)
+    held_out = nx.Graph([("member 0", "member 9"), ("member 25", "member 11")])
+    assert 0.0 <= model.score(held_out) <= 1.0
+    flipped = HEAT.from_points(KARATE, model.embedding_[::-1].copy(), random_state=5)
+    assert flipped.score() < model.score()
+
+
+def test_links_are_those_of_predict_links_by_name(model):
+    links = model.predict_links(k=3)
+    plain = predict_links(model, model.graph_, 3)
+    assert np.array_equal(links.source, plain.source)
+    frame = links.to_frame()
+    assert list(frame.columns) == ["source", "target", "distance", "rank"]
+    assert frame["source"].tolist() == model.nodes_[links.source].tolist()
+    assert not any(KARATE.has_edge(u, v) for u, v in zip(frame["source"], frame["target"], strict=True))
+    books = nx.les_miserables_graph()
+    reader = HEAT(**SMALL).fit(books)
+    likely = reader.predict_links(k=3, probability=True)
+    score = fit_link_score(reader, reader.graph_)
+    by_score = predict_links(reader, reader.graph_, 3, score=score)
+    assert np.array_equal(likely.probability, by_score.probability)
+    assert "probability" in likely.to_frame("polars").columns
+
+
+def test_data_frames_have_the_coordinates_that_were_asked_for(model):
+    frame = model.to_frame()
+    assert frame.index.tolist() == model.nodes_.tolist()
+    assert np.array_equal(frame.drop(columns="radius").to_numpy(), to_poincare(model.embedding_))
+    assert np.array_equal(frame["radius"], radius(model.embedding_))
+    exact = model.to_frame("hyperboloid", backend="polars")
+    assert isinstance(exact, pl.DataFrame)
+    assert exact.columns == ["node", "heat0", "heat1", "heat2", "heat3", "radius"]
+    assert np.array_equal(exact.select("^heat.*$").to_numpy(), model.embedding_)
+
+
+def test_transform_gives_the_output_that_was_set(model):
+    framed = clone(model).set_output(transform="pandas").fit(KARATE)
+    output = framed.transform(KARATE)
+    assert isinstance(output, pd.DataFrame)
+    assert output.index.tolist() == model.nodes_.tolist()
+    assert list(output.columns) == list(framed.get_feature_names_out())
+    assert isinstance(clone(framed).fit_transform(KARATE), pd.DataFrame)
+    assert isinstance(framed.set_output(transform="default").transform(KARATE), np.ndarray)
+    assert isinstance(framed.set_output(transform="polars").transform(KARATE), pl.DataFrame)
+    with sklearn.config_context(transform_output="pandas"):
+        assert isinstance(model.transform(KARATE), pd.DataFrame)
+    with pytest.raises(ValueError, match="transform must be default, pandas or polars, got 'csv'"):
+        framed.set_output(transform="csv")
+
+
+def test_it_is_a_step_of_a_pipeline_and_goes_through_pickle(model):
+    scaled = make_pipeline(HEAT(**SMALL), StandardScaler()).fit_transform(KARATE)
+    assert np.allclose(scaled, StandardScaler().fit_transform(model.embedding_))
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.embedding_, model.embedding_)
+    assert again.kneighbors(["member 3"])[1].tolist() == model.kneighbors(["member 3"])[1].tolist()
+
+
+def test_it_is_short_to_read(model):
+    assert repr(HEAT(alpha=0.1)) == "HEAT(alpha=0.1)"
+    hostile = Graph(model.graph_.adjacency, labels={"<b>": np.ones(34, dtype=bool)})
+    assert repr(hostile) == "Graph(34 nodes, 78 edges, 0 attributes)"
+    assert "<b>" not in hostile._repr_html_()
+    assert "&lt;b&gt;" in hostile._repr_html_()
+    named = nx.relabel_nodes(KARATE, "<script>{}".format)
+    links = HEAT(**SMALL).fit(named).predict_links(k=10)
+    assert repr(links).startswith(f"PredictedLinks({len(links)} links")
+    assert "<script>" not in links._repr_html_()
+    assert "&lt;script&gt;member" in links._repr_html_()
+
+
+def test_bars_show_the_stages(capsys):
+    HEAT(**SMALL).fit(KARATE, on_progress=True)
+    shown = capsys.readouterr().err
+    assert "train" in shown
+    assert "100%" in shown
+    HEAT(**SMALL).fit(KARATE)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "line"),
+    [
+        (lambda model: model.kneighbors(["member 99"]), ValueError, "'member 99': did you mean 'member"),
+        (lambda model: model.kneighbors("member 0"), TypeError, "nodes must be a list of names"),
+        (lambda model: model.kneighbors(n_neighbors=0), ValueError, "n_neighbors"),
+        (lambda model: model.transform(nx.path_graph(3)), ValueError, "no node of the graph was embedded"),
+        (lambda model: model.score(nx.path_graph(3)), ValueError, "no node that was embedded is named 0"),
+        (lambda model: model.score(nx.empty_graph(["member 0"])), ValueError, "no edge to be told"),
+        (lambda model: model.to_frame("polar"), ValueError, "coordinates must be one of poincare"),
+        (lambda model: model.to_frame(backend="excel"), ConfigError, "data frames are of pandas"),
+        (lambda model: HEAT().kneighbors(), NotFittedError, "not fitted"),
+        (lambda model: HEAT().predict_links(), NotFittedError, "not fitted"),
+        (lambda model: HEAT().transform(KARATE), NotFittedError, "not fitted"),
+        (lambda model: HEAT().to_frame(), NotFittedError, "not fitted"),
+        (lambda model: HEAT.from_points(KARATE, model.embedding_[:5]), ValueError, "5 rows for 34 nodes"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(model, call, error, line):
+    with pytest.raises(error, match=line):
+        call(model)
+
+
+def test_a_data_frame_needs_a_library_that_is_there(model, monkeypatch):
+    monkeypatch.setattr("heat_neo4j._utils.frames.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="a data frame needs pandas or polars: install it by pip"):
+        model.to_frame()
+
+
+BY_NAME = "transform goes by the names of nodes, here row numbers, and not by the values of a row"
+NOT_SQUARE = "the check's matrix is not square, which is what the message is about"
+COMPLETE = "the check's graph joins all pairs: no other pair is left to be told from edges"
+CANNOT_APPLY = {
+    "check_estimators_empty_data_messages": NOT_SQUARE,
+    "check_estimators_nan_inf": NOT_SQUARE,
+    "check_fit2d_predict1d": NOT_SQUARE,
+    "check_n_features_in_after_fitting": NOT_SQUARE,
+    "check_fit_score_takes_y": COMPLETE,
+    "check_pipeline_consistency": COMPLETE,
+    "check_methods_sample_order_invariance": BY_NAME,
+    "check_methods_subset_invariance": BY_NAME,
+    "check_fit_idempotent": BY_NAME,
+    "check_positive_only_tag_during_fit": "it says that a weight is negative, in other words",
+    "check_fit2d_1sample": "a graph of one node offers nothing to learn from, which is what the message says",
+}
+
+
+@parametrize_with_checks([HEAT(**SMALL)], expected_failed_checks=lambda _: CANNOT_APPLY)
+def test_checks_of_scikit_learn(estimator, check):
+    check(estimator)

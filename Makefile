@@ -7,11 +7,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 COMPILED := $(VENV)/.compiled
+INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 
 # Tests start Python many times: without compiled files each start takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick-tests all-tests browser lint unit bench results clean
+.PHONY: demo test test-all quick-tests all-tests browser lint docs unit bench results clean
 
 demo: $(INSTALLED)
 	$(BIN)/heat demo
@@ -20,15 +21,16 @@ demo: $(INSTALLED)
 PYTEST := $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup --durations 20
 
 test: browser
-	$(MAKE) --no-print-directory --jobs=2 quick-tests lint
+	$(MAKE) --no-print-directory --jobs=2 quick-tests lint docs
 
 test-all: browser
-	$(MAKE) --no-print-directory --jobs=2 all-tests lint
+	$(MAKE) --no-print-directory --jobs=2 all-tests lint docs
 
 quick-tests: $(COMPILED)
 	$(PYTEST) -m "not slow"
 
 all-tests: $(COMPILED)
+	$(INSTALL) --group geometric
 	$(PYTEST)
 
 browser:
@@ -42,14 +44,17 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -c docs . build/docs
+
 bench: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks
 
 # Python compiles what is imported when it first is: all files beforehand would take half of the time.
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --no-compile --editable ".[local,plot,approximate,baselines,distributed]" --group test --group lint
+	$(BIN)/python -m pip install --quiet "uv>=0.7"
+	$(INSTALL) --editable ".[local,plot,approximate,baselines,distributed]" --group test --group lint --group docs
 	touch $@
 
 # All that the tests import, once: else each of their processes compiles it. What is wrong they tell themselves.

@@ -3,7 +3,7 @@
 Names are imported when they are first used, so that importing the package (and ``heat --help``) is quick.
 """
 
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from heat_neo4j.pipeline.link_questions import explain, recommend
     from heat_neo4j.pipeline.verify import verify
 
-__version__ = "0.1.0"
+try:
+    __version__ = metadata.version("heat-neo4j")
+except metadata.PackageNotFoundError:  # a folder on the path of Python that is not installed
+    __version__ = "0+unknown"
 
 _HOMES = {
     "Database": "client",

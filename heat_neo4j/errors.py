@@ -14,7 +14,8 @@
     ├── QualityRejected         10   the new version did not pass the quality gate; the old one stays
     ├── OutputFailed            11   the work is done, but what there is to say cannot be written to stdout
     ├── CoordinatesDiffer       12   a run that was trained again gave other bits than those in the graph
-    └── NotVerifiable           13   a run cannot be trained again: what it was computed from is not there
+    ├── NotVerifiable           13   a run cannot be trained again: what it was computed from is not there
+    └── NotReady                14   something is wrong with what is installed here, or with the server
 
 Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C).
 A message is one line that says what is wrong, where, and what to do about it.
@@ -28,6 +29,7 @@ __all__ = [
     "LeaseHeld",
     "LocalServerError",
     "MemoryExceeded",
+    "NotReady",
     "NotVerifiable",
     "OutputFailed",
     "ProjectionError",
@@ -118,3 +120,9 @@ class NotVerifiable(HeatError):
     """A run cannot be trained again as it was: what it was computed from is not there, or not recorded."""
 
     exit_code = 13
+
+
+class NotReady(HeatError):
+    """Something is wrong with what is installed here or with the server: `heat doctor` says what."""
+
+    exit_code = 14

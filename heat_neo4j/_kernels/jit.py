@@ -13,8 +13,9 @@ import numba
 from numba.core import config
 from numba.core.caching import FunctionCache, NullCache
 
-__all__ = ["compile_for", "njit"]
+__all__ = ["cache_folder", "compile_for", "njit"]
 
+_TEMPORARY = "heat-neo4j-"  # how the names of temporary folders begin
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +59,14 @@ def compile_for(kernel: Any, *arguments: Any) -> None:
     kernel.compile(tuple(numba.typeof(each) for each in arguments))
 
 
+def cache_folder(kernel: Any) -> tuple[Path | None, bool]:
+    """Return the folder that keeps a kernel's compiled code, or None; and whether that will last."""
+    if kernel.stats.cache_path is None:
+        return None, False
+    folder = Path(kernel.stats.cache_path)
+    return folder, not folder.is_relative_to(tempfile.gettempdir()) or _TEMPORARY not in str(folder)
+
+
 def _cache_of(function: Callable[..., Any]) -> Any:
     try:
         return _Cache(function)
@@ -76,11 +85,11 @@ def _cache_of(function: Callable[..., Any]) -> Any:
 def _temporary_folder() -> str | None:
     """Return a folder that nobody else can write to, as code in it is run; None if there can be none."""
     try:
-        folder = Path(tempfile.gettempdir()) / f"heat-neo4j-{os.geteuid()}"
+        folder = Path(tempfile.gettempdir()) / f"{_TEMPORARY}{os.geteuid()}"
         with suppress(FileExistsError):
             folder.mkdir(0o700)
         status = folder.lstat()
         ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-        return str(folder) if ours else tempfile.mkdtemp(prefix="heat-neo4j-")
+        return str(folder) if ours else tempfile.mkdtemp(prefix=_TEMPORARY)
     except OSError:
         return None

@@ -8,6 +8,7 @@ from heat_neo4j.cli.group import HeatGroup
 __all__ = ["heat", "main"]
 
 COMMANDS = {
+    "doctor": "Say what is installed, and whether the server is fit for use.",
     "check": "Say what a projection matches and what would go wrong.",
     "estimate": "Say what a run would need: memory, time, bytes written.",
     "embed": "Read a graph, embed it, write coordinates and predicted links.",

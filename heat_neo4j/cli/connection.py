@@ -21,7 +21,17 @@ from heat_neo4j.errors import ConfigError
 if TYPE_CHECKING:
     from heat_neo4j.database.store import Neo4jStore
 
-__all__ = ["open_store"]
+__all__ = ["NO_SERVER", "names_server", "open_store"]
+
+NO_SERVER = "set NEO4J_URI, give --uri, or start a local one with `heat server start`"
+"""What to do where there is no server."""
+
+
+def names_server(options: Mapping[str, Any]) -> bool:
+    """Return whether there is a server to connect to: one that the options name, or a running local one."""
+    from heat_neo4j.local_server.server import running_server
+
+    return options["uri"] is not None or running_server() is not None
 
 
 def open_store(options: Mapping[str, Any]) -> Neo4jStore:
@@ -34,8 +44,7 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
 
         server = running_server()
         if server is None:
-            advice = "set NEO4J_URI, give --uri, or start a local one with `heat server start`"
-            raise ConfigError(f"no server given: {advice}")
+            raise ConfigError(f"no server given: {NO_SERVER}")
         uri, username, password = server.connection()
     else:
         username = options["username"] or "neo4j"

@@ -24,6 +24,7 @@ from heat_neo4j.database.index.nearest import (
 from heat_neo4j.database.keys import Key, NodeKeys
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.publish.inspection import ServerReport, inspect_server
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.publication import roll_back, version_before, write_lease
 from heat_neo4j.database.publish.published_index import IndexStatus, create_index, drop_index, index_status
@@ -139,6 +140,18 @@ class Neo4jStore:
     def server(self) -> ServerInfo:
         """Version, edition and address of the server, and the database in use."""
         return self._connection.server
+
+    def inspect(self) -> ServerReport:
+        """Return what the server offers the user, what is published there, and what is wrong.
+
+        Nothing is written, and nothing of the user's own graph is read. `heat doctor` prints it.
+
+        Returns
+        -------
+        ServerReport
+            With one line per problem; none if the server is fit for use.
+        """
+        return inspect_server(self._connection)
 
     def tracer(self, callback: Tracer | None) -> None:
         """Have `callback(statement, parameters)` called before each statement is sent; None ends it."""

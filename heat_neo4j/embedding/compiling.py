@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from heat_neo4j._kernels.buckets import train_bucket
-from heat_neo4j._kernels.jit import compile_for
+from heat_neo4j._kernels.jit import cache_folder, compile_for
 from heat_neo4j._kernels.pairs import Negatives, list_negatives
 from heat_neo4j._kernels.random import alias_slots
 from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET, nearest_absent
@@ -36,7 +36,7 @@ from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.search import Candidates, PartnerSearch
 from heat_neo4j.graph import Graph
 
-__all__ = ["COMPILING", "begin_compiling", "compile_part", "make_ready"]
+__all__ = ["COMPILING", "CompiledCode", "begin_compiling", "compile_part", "compiled_code", "make_ready"]
 
 COMPILING = "compiling (only once)"  # the stage for progress, only where something is compiled
 _LAST = (draw_block, list_negatives, train_batches, nearest_absent)  # the last kernels that the parts compile
@@ -45,6 +45,20 @@ _PROGRAM = (
 )
 _SCHEDULE = Schedule(1, 1, 1, 1.0, 0.1, 8, 1)
 _processes: list[subprocess.Popen[bytes]] = []
+
+
+@dataclass(frozen=True)
+class CompiledCode:
+    """Where compiled code is kept from one process to the next."""
+
+    folder: Path | None  # None if it cannot be kept
+    lasts: bool  # whether it is there after a restart of the machine, too
+    is_there: bool  # whether what every run needs has been compiled
+
+
+def compiled_code() -> CompiledCode:
+    """Return where compiled code is kept, and whether it is there."""
+    return CompiledCode(*cache_folder(train_batches), _is_compiled())
 
 
 def make_ready(on_progress: Progress, *, by_buckets: bool = False) -> bool:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
 from heat_neo4j.linkpred import baselines
+from tests.support.gensim import needs_gensim
 
 QUICK = ("--n-components", "2", "--walks-per-node", "2", "--walk-length", "8", "--n-threads", "1")
 
@@ -47,6 +48,7 @@ def named(files, *names):
     return [part for name in names for part in (flags[name], str(files / f"{name}.csv"))]
 
 
+@needs_gensim
 def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
     picture = files / "links.png"
     more = ("--seeds", "2", "--gensim", "--picture", str(picture))
@@ -157,6 +159,7 @@ def test_reconstruction(files):
     assert picture.exists()
 
 
+@needs_gensim
 def test_classes(files):
     picture = files / "c.pdf"
     arguments = (

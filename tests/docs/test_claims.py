@@ -9,7 +9,6 @@ from importlib.util import find_spec
 import click
 import pytest
 
-import heat_neo4j
 from heat_neo4j import errors
 from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.cli import heat
@@ -24,7 +23,7 @@ from tests.docs.pages import PAGES, page_blocks
 from tests.docs.tables import table
 from tests.support.documents import ROOT
 
-DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "cypher/README.md", "docker/README.md")
+DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "cypher/README.md", "docker/README.md")
 OF_BENCHMARKS = ("docs/benchmarks.md", "docs/roofline.md")  # name options of theirs
 CONNECTION = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
 
@@ -148,8 +147,3 @@ def test_the_shares_that_a_refresh_goes_by_are_those_of_the_code():
     text = PAGES["docs/refresh.md"]
     assert "up to a fifth of all" in text
     assert "up to three tenths of the graph" in text
-
-
-def test_the_changelog_begins_with_this_version():
-    first = re.search(r"^## \[(\S+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert first[1] == heat_neo4j.__version__

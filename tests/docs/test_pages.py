@@ -70,7 +70,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     reader.take(COMMAND_LINE, "csv")
     said = reader.run_commands(COMMAND_LINE)
     assert [command.split()[1] for command in said] == [
-        "server", "load", "check", "estimate", "embed", "runs", "links", "links",
+        "server", "doctor", "load", "check", "estimate", "embed", "runs", "links", "links",
         "recommend", "recommend", "explain", "verify",
     ]  # fmt: skip
     (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))

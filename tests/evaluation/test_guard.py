@@ -21,6 +21,7 @@ from heat_neo4j.linkpred import baselines
 from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.scorers import NodeScorer
 from heat_neo4j.linkpred.splits import split_edges
+from tests.support.gensim import needs_gensim
 
 
 def a_graph(n: int = 40, n_edges: int = 120, seed: int = 0) -> Graph:
@@ -187,6 +188,7 @@ def test_a_graph_of_another_size_is_no_leak() -> None:
     check_method("x", lambda graph, seed: tiny, split_edges(a_graph()).test_edges)
 
 
+@needs_gensim
 def test_what_methods_return_depends_on_nothing_but_the_training_graph(monkeypatch) -> None:
     """Two worlds that differ in the held-out edges alone must look the same to every method."""
     split = split_edges(a_graph(), share=0.3, random_state=1)

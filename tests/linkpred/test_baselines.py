@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from gensim.models.poincare import PoincareModel
 from scipy import sparse
 from sklearn.metrics.pairwise import cosine_similarity
 
 from heat_neo4j.geometry.hyperboloid import check_points, from_poincare, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred import baselines
+from tests.support.gensim import needs_gensim
 from tests.support.shapes import make_shape
 
 
@@ -88,7 +88,10 @@ def test_attribute_svd_needs_attributes() -> None:
         baselines.attribute_svd(a_graph(attributes=False), 3, seed=0)
 
 
+@needs_gensim
 def test_poincare_embedding_is_gensims_in_the_order_of_the_graph(monkeypatch) -> None:
+    from gensim.models.poincare import PoincareModel
+
     monkeypatch.setattr(baselines, "_EPOCHS", 3)
     graph, calls = a_graph(), []
     points = baselines.poincare_embedding(graph, 3, 2, lambda *call: calls.append(call))
@@ -100,6 +103,7 @@ def test_poincare_embedding_is_gensims_in_the_order_of_the_graph(monkeypatch) ->
         np.testing.assert_array_equal(points[u], from_poincare(model.kv[u]))
 
 
+@needs_gensim
 def test_poincare_embedding_is_on_the_hyperboloid_and_repeatable(monkeypatch) -> None:
     monkeypatch.setattr(baselines, "_EPOCHS", 6)
     graph = a_graph()
@@ -112,6 +116,7 @@ def test_poincare_embedding_is_on_the_hyperboloid_and_repeatable(monkeypatch) ->
     assert not np.array_equal(points, baselines.poincare_embedding(graph, 3, seed=3))
 
 
+@needs_gensim
 def test_poincare_embedding_takes_fewer_negatives_or_says_there_are_none(
     monkeypatch,
 ) -> None:

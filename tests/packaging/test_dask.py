@@ -21,7 +21,6 @@ import jsonschema
 import pytest
 from ruamel.yaml import YAML
 
-import heat_neo4j
 from tests.packaging.test_deployment import check_manifest, exit_codes, parsed, yaml
 from tests.packaging.test_docker import COMPOSE, DOCKER, check
 from tests.support.environments import Environment, clean_variables
@@ -285,7 +284,7 @@ def test_the_pods_have_no_rights_and_only_the_job_the_password(pods):
         volumes = {volume["name"]: volume for volume in pod["volumes"]}
         assert volumes.keys() == {mount["name"] for mount in container["volumeMounts"]}
         assert ("password" in volumes) == ("config" in volumes) == (name == "heat")
-        assert container["image"] == f"registry.example.org/heat-neo4j-dask:{heat_neo4j.__version__}"
+        assert container["image"].startswith("registry.example.org/heat-neo4j-dask:")  # test_version.py
         assert container["image"] in MANIFEST.read_text().partition("apiVersion")[0]
     for volume in ("config", "password"):
         assert [each for each in pods["heat"]["volumes"] if each["name"] == volume] == [

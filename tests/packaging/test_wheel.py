@@ -1,5 +1,6 @@
 """What a user installs: the sdist, the wheel built from it, and the wheel at work away from the checkout."""
 
+import sys
 import tarfile
 import zipfile
 from email import message_from_bytes
@@ -7,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import heat_neo4j
 from heat_neo4j.local_server.releases import RELEASES
-from tests.support.environments import Environment
+from tests.support.environments import Environment, finish
 
 ROOT = Path(__file__).parents[2]
 LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in RELEASES.values()}
@@ -17,7 +17,7 @@ LOCKS = {f"heat_neo4j/local_server/locks/{release.lock_name}" for release in REL
 ENTRY_POINT = "[console_scripts]\nheat = heat_neo4j.cli:main"
 TOP = (
     "LICENSE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "BENCHMARKS.md", "RESULTS.md", "Makefile",
-    "pyproject.toml",
+    "pyproject.toml", "SECURITY.md", "CITATION.cff", ".pre-commit-config.yaml",
 )  # fmt: skip
 
 TOY = """
@@ -69,6 +69,7 @@ def installed(built, tmp_path_factory):
 def test_the_sdist_holds_all_that_is_needed_to_build_and_test(sdist):
     expected = files_below("heat_neo4j") | files_below("cypher") | files_below("tests") | files_below("docs")
     expected |= {name: content for name, content in files_below("docker").items() if name != "docker/.env"}
+    expected |= files_below("conda") | files_below(".github") | files_below(".devcontainer")
     expected |= {name: (ROOT / name).read_bytes() for name in TOP}
     assert set(expected) <= set(sdist)
     assert {name: sdist[name] for name in expected} == expected
@@ -87,7 +88,6 @@ def test_the_metadata_say_what_the_package_is(wheel):
     (metadata,) = (content for name, content in wheel.items() if name.endswith(".dist-info/METADATA"))
     message = message_from_bytes(metadata)
     assert message["Name"] == "heat-neo4j"
-    assert message["Version"] == heat_neo4j.__version__
     assert message["License-Expression"] == "MIT"
     assert set(message.get_all("Provides-Extra")) == {
         "approximate", "baselines", "distributed", "local", "plot",
@@ -97,9 +97,11 @@ def test_the_metadata_say_what_the_package_is(wheel):
     assert wheel[f"{folder}/entry_points.txt"].decode().strip() == ENTRY_POINT
 
 
-def test_the_command_line_works_where_only_the_wheel_is(installed):
+def test_the_command_line_works_where_only_the_wheel_is(installed, built):
     assert "Usage: heat" in installed.run("heat", "--help")
-    assert installed.run("heat", "--version").split()[-1] == heat_neo4j.__version__
+    version = installed.run("python", "-c", "import heat_neo4j; print(heat_neo4j.__version__)").strip()
+    assert installed.run("heat", "--version") == f"heat, version {version}\n"
+    assert f"-{version}-" in built[1].name
     origin = installed.run("python", "-c", "import heat_neo4j; print(heat_neo4j.__file__)")
     assert Path(origin.strip()).is_relative_to(installed.folder)
 
@@ -107,6 +109,11 @@ def test_the_command_line_works_where_only_the_wheel_is(installed):
 def test_data_files_are_found_where_only_the_wheel_is(installed):
     assert "RETURN" in installed.run("python", "-c", STATEMENT)
     assert installed.run("python", "-c", LOCK).strip() == str([True] * len(RELEASES))
+
+
+def test_the_index_and_a_linter_take_the_files(built):
+    for command in (("twine", "check", "--strict", *built), ("check_wheel_contents", built[1])):
+        finish([sys.executable, "-m", *map(str, command)])
 
 
 @pytest.mark.slow  # the kernels are compiled anew

@@ -1,0 +1,162 @@
+"""Whether a server is fit for use: its version, the user's rights, vector indexes, and what is published."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from heat_neo4j.database.connection import Connection, ServerInfo
+from heat_neo4j.database.publish.published_index import index_status
+from heat_neo4j.database.read.rights import Rights, read_rights
+from heat_neo4j.database.runs import Bookkeeping, read_bookkeeping
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.versions import runs_of
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["OLDEST", "ModelState", "ServerReport", "inspect_server"]
+
+OLDEST = "5.26"
+"""The oldest release of Neo4j whose Cypher has all that the statements use."""
+
+_VECTOR_SEARCH = "db.index.vector.queryNodes"
+_PROCEDURES = ("db.labels", "db.propertyKeys", "db.relationshipTypes", _VECTOR_SEARCH)
+_RIGHTS = {"read": "read", "write": "write to", "index": "make indexes in"}
+
+
+@dataclass(frozen=True)
+class ModelState:
+    """What one model has published."""
+
+    name: str
+    run: str | None  # whose coordinates are published
+    link_run: str | None  # whose predicted links are
+    nodes: int
+    links: int
+    indexes: tuple[str, ...]  # names of the vector indexes that readers are sent to
+    incomplete: int  # runs that are being written, or died
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as JSON data."""
+        return {**vars(self), "indexes": list(self.indexes)}
+
+
+@dataclass(frozen=True)
+class ServerReport:
+    """What a server offers the user, and what is wrong with it."""
+
+    server: ServerInfo
+    access: str | None = None  # "read-write" or "read-only"; None if nobody is told
+    rights: Rights | None = None
+    vector_index: bool = False  # whether the user may search one
+    plugins: tuple[str, ...] = ()  # each with its version where that is of use, such as "GDS 2.13.9"
+    models: tuple[ModelState, ...] = ()
+    # A line each on what would stop a run or a reader. A server that is too old is asked nothing else.
+    problems: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {
+            "server": vars(self.server),
+            "access": self.access,
+            "rights": None if self.rights is None else self.rights.to_dict(),
+            "vector_index": self.vector_index,
+            "plugins": list(self.plugins),
+            "models": [model.to_dict() for model in self.models],
+            "problems": list(self.problems),
+        }
+
+
+def inspect_server(connection: Connection) -> ServerReport:
+    """Return what the server offers the user; every statement reads, none asks the user's own graph."""
+    server = connection.server
+    if _number(server.version) < _number(OLDEST):
+        problem = f"Neo4j {server.version} is older than {OLDEST}, the oldest that heat works on: update it"
+        return ServerReport(server, problems=(problem,))
+    access, of_database = _database(connection)
+    rights = read_rights(connection)
+    callable_names = connection.read(
+        load_statement("read/callable"), {"names": list(_PROCEDURES)}, doing="looking for procedures"
+    )[0]["names"]
+    missing = [name for name in _PROCEDURES if name not in callable_names]
+    models, of_models = _published(connection)
+    return ServerReport(
+        server,
+        access,
+        rights,
+        vector_index=_VECTOR_SEARCH in callable_names,
+        plugins=tuple(_plugins(connection)),
+        models=models,
+        problems=(*of_database, *_lacking(rights, missing, server.database), *of_models),
+    )
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """Return the first two numbers of a version: (5, 26) of "5.26.30" and of "5.26-aura"."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+
+
+def _database(connection: Connection) -> tuple[str | None, list[str]]:
+    """Return how the database may be accessed, and what keeps it from being written to."""
+    database = connection.server.database
+    rows = connection.read(
+        load_statement("read/database_access"), {"database": database}, doing="reading the database's state"
+    )
+    rows = [row for row in rows if row["writer"]] or rows  # of a cluster: the server that takes writes
+    if not rows:  # some users are not shown any
+        return None, []
+    row = rows[0]
+    problems = []
+    if row["status"] != "online":
+        why = f" ({row['message']})" if row["message"] else ""
+        problems.append(f"database {database!r} is {row['status']}{why}: SHOW DATABASES says more")
+    if row["access"] != "read-write":
+        problems.append(
+            f"database {database!r} is {row['access']}: ALTER DATABASE ... SET ACCESS READ WRITE changes that"
+        )
+    return row["access"], problems
+
+
+def _lacking(rights: Rights, procedures: Sequence[str], database: str) -> Iterator[str]:
+    """Yield a line for each right that the user lacks."""
+    advice = "docker/roles.cypher lists what a role for heat needs"
+    for right, what in _RIGHTS.items():
+        if getattr(rights, right) is False:
+            yield f"the user may not {what} database {database!r}: {advice}"
+    for name in procedures:
+        yield f"the user may not call the procedure {name}, or the server has none of that name: {advice}"
+
+
+def _plugins(connection: Connection) -> Iterator[str]:
+    functions = connection.read(load_statement("read/plugins"), doing="looking for plugins")[0]["functions"]
+    if "gds.version" in functions:
+        yield f"GDS {connection.read(load_statement('gds/version'), doing='looking for GDS')[0]['version']}"
+    if "apoc.version" in functions:
+        yield "APOC"
+
+
+def _published(connection: Connection) -> tuple[tuple[ModelState, ...], list[str]]:
+    """Return what each model has published, and what is wrong with it."""
+    book = read_bookkeeping(connection)
+    names = sorted({node["name"] for node in book.models} | {run.model for run in book.runs})
+    problems: list[str] = []
+    for name in names:
+        if book.published(name).get("indexes"):
+            try:
+                problems += index_status(connection, name).problems
+            except ProjectionError as error:
+                problems.append(str(error))
+    return tuple(_state(book, name) for name in names), problems
+
+
+def _state(book: Bookkeeping, name: str) -> ModelState:
+    version, runs = book.published(name), book.runs_of(name)
+    run, link_run = runs_of(version)
+    return ModelState(
+        name,
+        run,
+        link_run,
+        nodes=sum(each.nodes_written for each in runs if each.run_id == run),
+        links=sum(each.links_written for each in runs if each.run_id == link_run),
+        indexes=tuple(version.get("indexes") or ()),
+        incomplete=sum(each.status == "incomplete" for each in runs),
+    )

@@ -1,0 +1,191 @@
+"""What a server offers the user: told by what it answers, and by a live one."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from heat_neo4j.database.connection import ServerInfo
+from heat_neo4j.database.publish.inspection import OLDEST, ModelState, inspect_server
+from heat_neo4j.database.read.rights import Rights, privileged
+from heat_neo4j.database.runs import Bookkeeping, RunRecord
+from heat_neo4j.database.statements import load_statement
+from heat_neo4j.errors import ProjectionError
+from heat_neo4j.local_server.releases import RELEASES
+from tests.support.live_graph import snapshot
+
+PROCEDURES = ["db.labels", "db.propertyKeys", "db.relationshipTypes", "db.index.vector.queryNodes"]
+ONLINE = {"access": "read-write", "status": "online", "message": "", "writer": True}
+
+
+class Answering:
+    """A connection to a server that answers as told, by the names of the statements."""
+
+    def __init__(self, version="5.26.30", edition="community", **answers):
+        self.server = ServerInfo(version, edition, "there:7687", "films")
+        usual = {
+            "database_access": [ONLINE],
+            "callable": [{"names": PROCEDURES}],
+            "plugins": [{"functions": []}],
+        }
+        answers = {f"read/{name}": rows for name, rows in {**usual, **answers}.items()}
+        answers["gds/version"] = [{"version": "2.13.9"}]
+        self._answers = {load_statement(name): rows for name, rows in answers.items()}
+
+    def read(self, statement, parameters=None, *, doing="reading"):
+        rows = self._answers[statement]
+        if isinstance(rows, Exception):
+            raise rows
+        return rows
+
+
+@pytest.fixture(autouse=True)
+def book(request, monkeypatch):
+    """What is published on a server that is not there: a list of models, and of runs."""
+    found = SimpleNamespace(models=[], runs=())
+    if "server" not in request.fixturenames:
+        module = "heat_neo4j.database.publish.inspection"
+        monkeypatch.setattr(
+            f"{module}.read_bookkeeping", lambda connection: Bookkeeping(found.models, found.runs)
+        )
+    return found
+
+
+def test_nothing_is_wrong_with_a_usual_server():
+    report = inspect_server(Answering())
+    assert report.problems == ()
+    assert report.access == "read-write"
+    assert report.rights == Rights(read=True, write=True, index=True)
+    assert report.vector_index
+    assert report.plugins == ()
+    assert report.to_dict()["server"]["edition"] == "community"
+
+
+def test_the_oldest_release_is_the_oldest_that_is_tested():
+    assert min(RELEASES, key=float) == OLDEST
+
+
+@pytest.mark.parametrize(("version", "fits"), [("5.25.1", False), ("4.4", False), ("5.27-aura", True)])
+def test_a_server_that_is_too_old_is_asked_nothing_more(version, fits):
+    report = inspect_server(Answering(version))
+    assert (report.rights is not None) == fits
+    if not fits:
+        assert report.problems == (
+            f"Neo4j {version} is older than 5.26, the oldest that heat works on: update it",
+        )
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"access": "read-only"}, "'films' is read-only: ALTER DATABASE ... SET ACCESS READ WRITE"),
+        ({"status": "offline"}, "'films' is offline: SHOW DATABASES says more"),
+        ({"status": "offline", "message": "no disk"}, "'films' is offline (no disk): SHOW DATABASES"),
+    ],
+)
+def test_a_database_that_takes_no_writes(row, problem):
+    (told,) = inspect_server(Answering(database_access=[{**ONLINE, **row}])).problems
+    assert problem in told
+
+
+def test_of_a_cluster_the_server_counts_that_takes_writes():
+    reader = {**ONLINE, "access": "read-only", "writer": False}
+    assert inspect_server(Answering(database_access=[reader, ONLINE])).problems == ()
+    assert len(inspect_server(Answering(database_access=[reader])).problems) == 1
+    assert inspect_server(Answering(database_access=[])).access is None
+
+
+def test_a_procedure_that_may_not_be_called_is_named():
+    report = inspect_server(Answering(callable=[{"names": PROCEDURES[:-1]}]))
+    assert not report.vector_index
+    (told,) = report.problems
+    assert "may not call the procedure db.index.vector.queryNodes" in told
+
+
+def test_plugins_are_told():
+    functions = [{"functions": ["apoc.version", "gds.version"]}]
+    assert inspect_server(Answering(plugins=functions)).plugins == ("GDS 2.13.9", "APOC")
+
+
+def privileges(*actions, access="GRANTED", graph="films"):
+    return [{"access": access, "action": action, "graph": graph} for action in actions]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([], (False, False, False)),
+        (privileges("match", "write", "index"), (True, True, True)),
+        (privileges("read", "set_property", "create_index"), (True, True, True)),
+        (privileges("graph_actions", "database_actions", graph="*"), (True, True, True)),
+        (privileges("match", graph="HOME"), (True, False, False)),
+        (privileges("match", "write", "index", graph="books"), (False, False, False)),
+        (privileges("traverse", "access", "drop_index"), (False, False, False)),
+    ],
+)
+def test_privileges_amount_to_rights(rows, expected):
+    assert privileged(rows, "films") == Rights(*expected)
+
+
+def test_what_is_denied_is_told():
+    rows = privileges("match", "write") + privileges("write", access="DENIED")
+    assert privileged(rows, "films") == Rights(read=True, write=True, index=False, denied=("write",))
+
+
+def test_a_user_without_rights_is_told_what_to_do():
+    report = inspect_server(Answering(edition="enterprise", privileges=privileges("match")))
+    advice = "docker/roles.cypher lists what a role for heat needs"
+    assert report.problems == (
+        f"the user may not write to database 'films': {advice}",
+        f"the user may not make indexes in database 'films': {advice}",
+    )
+
+
+def test_a_server_that_does_not_say_what_the_user_may_is_no_problem():
+    refused = ProjectionError("refused a statement")
+    report = inspect_server(Answering(edition="enterprise", privileges=refused))
+    assert report.rights == Rights(None, None, None)
+    assert report.problems == ()
+
+
+def test_models_are_told_with_what_is_wrong_with_them(book, monkeypatch):
+    def run(run_id, **values):
+        return RunRecord(run_id, "m", ("embedding", "links"), **values)
+
+    book.models = [{"name": "m", "run": "a", "linkRun": "b", "indexes": ["m_Film"]}, {"name": "other"}]
+    book.runs = (
+        run("c", status="incomplete", nodes_written=7),
+        run("b", status="complete", links_written=5),
+        run("a", status="complete", nodes_written=9),
+    )
+    gone = SimpleNamespace(problems=("index 'm_Film' is gone: `heat index create` makes it anew",))
+    module = "heat_neo4j.database.publish.inspection"
+    monkeypatch.setattr(f"{module}.index_status", lambda connection, name: gone)
+    report = inspect_server(Answering())
+    assert report.models == (
+        ModelState("m", "a", "b", nodes=9, links=5, indexes=("m_Film",), incomplete=1),
+        ModelState("other", None, None, nodes=0, links=0, indexes=(), incomplete=0),
+    )
+    assert report.problems == gone.problems
+
+
+BOOKKEEPING = """
+CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
+  (:HeatVersion {model: 'inspected', number: 1, run: 'r', createdBy: 'heat_neo4j'}),
+  (:HeatRun {model: 'inspected', runId: 'r', parts: ['embedding'], stored: ['embedding'], status: 'complete',
+    nodesWritten: 30, createdBy: 'heat_neo4j'})
+"""
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
+    cypher(BOOKKEEPING)
+    try:
+        before = snapshot(cypher)
+        report = store.inspect()
+        assert snapshot(cypher) == before
+    finally:
+        cypher("MATCH (n) WHERE n:HeatModel AND n.name = 'inspected' OR n.model = 'inspected' DELETE n")
+    assert report.problems == ()
+    assert (report.access, report.vector_index) == ("read-write", True)
+    assert ModelState("inspected", "r", None, 30, 0, (), 0) in report.models

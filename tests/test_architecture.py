@@ -16,6 +16,7 @@ MOST_MODULES = 25
 ONLY_IN = {
     "apscheduler": {"worker"},
     "distributed": {"_utils", "embedding", "heat", "linkpred"},  # the last two name its client's type
+    "prometheus_client": {"worker"},
     "llvmlite": {"_kernels"},
     "neo4j": {"database"},
     "numba": {"_kernels"},

@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j.cli.output import print_log_line
 from heat_neo4j.errors import ConfigError
 
@@ -87,4 +88,5 @@ def _read_password(file: Path) -> str:
 def _warn_of_readers(file: Path) -> None:
     """Say once that other users of the machine can read the password."""
     advice = f"chmod 600 {shlex.quote(str(file))}"
-    print_log_line(f"warning: every user of this machine can read password file {file}: {advice}")
+    told = f"warning: every user of this machine can read password file {file}: {advice}"
+    print_log_line(LogLine(told, event="password_file", level="warning"))

@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from heat_neo4j._utils.display import printable
-from heat_neo4j.cli.output import VERBOSITY, log_lines, print_line, print_lines, remembered_interrupts
+from heat_neo4j.cli.output import (
+    LOG_MODEL,
+    VERBOSITY,
+    Log,
+    log_lines,
+    print_line,
+    print_lines,
+    remembered_interrupts,
+)
 from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
 
@@ -22,13 +30,17 @@ INTERRUPTED = 130  # the shell's exit code for a program that Ctrl-C ended: 128 
 class Failure(click.ClickException):
     """The end of a command: one line on stderr and an exit code."""
 
-    def __init__(self, message: str, exit_code: int) -> None:
+    def __init__(self, message: str, exit_code: int, log: Log | None = None) -> None:
         super().__init__(message)
         self.exit_code = exit_code  # type: ignore[misc]
+        self._log = log or Log()
 
     def show(self, file: Any = None) -> None:
         """Print the line."""
-        print_line(f"heat: {self.format_message()}", file=file, err=file is None)
+        if file is None:
+            self._log(self.format_message(), level="error", event="failed", exit_code=self.exit_code)
+        else:
+            print_line(f"heat: {self.format_message()}", file=file)
 
 
 class Option(click.Option):
@@ -97,6 +109,11 @@ class HeatCommand(click.Command):
                     hint = parameter.get_error_hint(ctx)
                     raise click.UsageError(f"No such option: {error.option_name}; set {hint}", ctx) from error
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; its log says which model it is about."""
+        ctx.meta[LOG_MODEL] = ctx.params.get("model")
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by heading, in the order in which the headings first appear."""
@@ -168,31 +185,37 @@ class HeatGroup(click.Group):
         """Run the command."""
         # The driver tells its log of every attempt that it repeats; we tell what came of it.
         logging.getLogger("neo4j").addHandler(logging.NullHandler())
+        log = Log()
         try:
-            with log_lines(), remembered_interrupts():
+            with log_lines(log), remembered_interrupts():
                 return super().invoke(ctx)
         except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError, BrokenPipeError):
             raise  # not errors: help is shown as it is, or the reader of our output has gone
         except (Exception, KeyboardInterrupt) as error:
             if ctx.meta.get(VERBOSITY, 0) >= 2:
-                print_lines("".join(traceback.format_exception(error)), err=True)
-            raise _failure(error) from error
+                told = "".join(traceback.format_exception(error))
+                if log.as_json:
+                    log(told, level="error", event="traceback")
+                else:
+                    print_lines(told, err=True)
+            raise Failure(*_told(error), log) from error
 
 
-def _failure(error: BaseException) -> Failure:
+def _told(error: BaseException) -> tuple[str, int]:
+    """Return the line and the exit code of an error."""
     if isinstance(error, HeatError):
-        return Failure(" ".join(str(error).split()), error.exit_code)
+        return " ".join(str(error).split()), error.exit_code
     if isinstance(error, click.UsageError):
-        return Failure(_usage_line(error), error.exit_code)
+        return _usage_line(error), error.exit_code
     if isinstance(error, click.ClickException):
-        return Failure(error.format_message(), error.exit_code)
+        return error.format_message(), error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return Failure(": ".join(["interrupted", *map(str, error.args)]), INTERRUPTED)
+        return ": ".join(["interrupted", *map(str, error.args)]), INTERRUPTED
     if isinstance(error, MemoryError):
-        return Failure("out of memory; `heat estimate` says what a run needs", 1)
+        return "out of memory; `heat estimate` says what a run needs", 1
     # A defect of ours: still one line, with the way to the traceback.
     text = " ".join(str(error).split()) or "no message"
-    return Failure(f"internal error: {type(error).__name__}: {text} (-vv prints the traceback)", 1)
+    return f"internal error: {type(error).__name__}: {text} (-vv prints the traceback)", 1
 
 
 def _usage_line(error: click.UsageError) -> str:

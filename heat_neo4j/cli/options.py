@@ -9,7 +9,7 @@ import click
 from heat_neo4j._utils.output_file import check_output
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.cli.group import Option
-from heat_neo4j.cli.output import AS_JSON, VERBOSITY
+from heat_neo4j.cli.output import AS_JSON, LOG_JSON, VERBOSITY
 from heat_neo4j.cli.settings import HEADINGS, Level, Setting, settings_of
 from heat_neo4j.cli.values import Keyed
 
@@ -24,6 +24,7 @@ __all__ = [
     "database_options",
     "dry_run_option",
     "job_options",
+    "log_options",
     "model_options",
     "option",
     "output_options",
@@ -70,10 +71,11 @@ def setting_options(*names: str, level: Level | None = None) -> Decorator[Any]:
     return stack(*[_option_of(setting, level or setting.level) for setting in settings_of(*names)])
 
 
-def _option_of(setting: Setting, level: Level) -> Decorator[Any]:
+def _option_of(setting: Setting, level: Level, **arguments: Any) -> Decorator[Any]:
     is_switch = setting.type is click.BOOL
     flag = f"{setting.flag}/--no-{setting.flag[2:]}" if is_switch else setting.flag
-    arguments: dict[str, Any] = {} if setting.default is None else {"default": setting.default}
+    if setting.default is not None:
+        arguments["default"] = setting.default
     if not is_switch:
         arguments["type"] = setting.type
     return option(
@@ -143,6 +145,11 @@ output_options: Decorator[Any] = stack(
            help="Print one JSON document on stdout."),
     common_options,
 )  # fmt: skip
+log_options: Decorator[Any] = stack(*[
+    # Eager, so that mistakes in other options are told as JSON too; below --config, which may set it.
+    _option_of(setting, setting.level, is_eager=True, expose_value=False, callback=_into_meta(LOG_JSON))
+    for setting in settings_of("log")
+])  # fmt: skip
 database_options: Decorator[Any] = stack(setting_options("connection"), output_options)
 model_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 overwrite_option: Decorator[Any] = option(

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from heat_neo4j._utils.display import plural, printable, printable_json
+from heat_neo4j._utils.log_line import LogLine
+from heat_neo4j.cli.log_json import json_line
 from heat_neo4j.errors import OutputFailed
 
 if TYPE_CHECKING:
@@ -24,7 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_JSON",
+    "LOG_JSON",
+    "LOG_MODEL",
     "VERBOSITY",
+    "Log",
     "Reporter",
     "as_json",
     "check_interrupt",
@@ -33,6 +38,7 @@ __all__ = [
     "free_memory",
     "headed",
     "log_lines",
+    "log_of_machines",
     "plural",
     "print_json",
     "print_line",
@@ -46,6 +52,8 @@ __all__ = [
 
 AS_JSON = "heat.as_json"  # key of the option ``--json`` in the context's meta, which nested contexts share
 VERBOSITY = "heat.verbosity"  # key of the count of ``-v`` there
+LOG_JSON = "heat.log_json"  # key of the option ``--log-json`` there
+LOG_MODEL = "heat.log_model"  # key of the name of the model that the command is about
 LINE_INTERVAL = 5.0  # least seconds between two plain progress lines of one stage
 _LOGGER = logging.getLogger("heat_neo4j")
 _pressed = threading.Event()
@@ -55,14 +63,16 @@ class Reporter:
     """A progress callback: bars on a terminal, plain lines elsewhere, both on stderr.
 
     Use it as a context manager, so that a bar is closed before an error is printed. A quiet one, which
-    ``--json`` without ``-v`` makes it, says nothing unless the stream is a terminal.
+    ``--json`` without ``-v`` makes it, says nothing unless the stream is a terminal. With ``--log-json`` its
+    lines are objects of the log, and there are no bars.
     """
 
     def __init__(self, *, quiet: bool | None = None, stream: TextIO | None = None) -> None:
         if quiet is None:
             quiet = as_json() and not verbosity()
         self._stream = stream if stream is not None else sys.stderr
-        self._bars = self._stream.isatty()
+        self._log = Log(str, file=self._stream)
+        self._bars = self._stream.isatty() and not self._log.as_json
         self.quiet = quiet
         self._silent = quiet and not self._bars
         self._stage = ""
@@ -114,12 +124,14 @@ class Reporter:
 
     def _print_stage(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
+        fields = {"event": "stage", "stage": stage, "done": done, "total": total}
         if done >= total:
             what = f"{total:,}" if total != 1 else "done"  # a stage of one step has nothing to count
-            print_line(f"{stage}: {what} in {format_seconds(now - self._started)}", file=self._stream)
+            took = now - self._started
+            self._log(f"{stage}: {what} in {format_seconds(took)}", **fields, seconds=round(took, 3))
         elif now - self._spoken >= LINE_INTERVAL:
             self._spoken = now
-            print_line(f"{stage}: {done:,} of {total:,} ({done / total:.0%})", file=self._stream)
+            self._log(f"{stage}: {done:,} of {total:,} ({done / total:.0%})", **fields)
 
 
 def print_line(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
@@ -225,18 +237,51 @@ def _finite(value: Any) -> Any:
     return value
 
 
+class Log:
+    """Says lines of the log on stderr: as `form` makes them for people, or with ``--log-json`` as objects.
+
+    It may be called from any thread; it is made in that of the command, whose options it goes by.
+    """
+
+    def __init__(self, form: Callable[[str], str] = "heat: {}".format, *, file: TextIO | None = None) -> None:
+        context = click.get_current_context(silent=True)
+        self._meta: Mapping[str, Any] = {} if context is None else context.meta
+        self._form, self._file = form, file
+
+    @property
+    def as_json(self) -> bool:
+        """Whether lines are JSON objects."""
+        return bool(self._meta.get(LOG_JSON))
+
+    def __call__(self, line: str, **fields: Any) -> None:
+        """Say a line; only a log as data has the `fields`."""
+        if self.as_json:
+            text = json_line(line, **{"model": self._meta.get(LOG_MODEL), **fields})
+            _echo(text, err=True, file=self._file)
+        else:
+            print_line(self._form(line), err=True, file=self._file)
+
+
 class _Lines(logging.Handler):
     def __init__(self, write_line: Callable[[str], None]) -> None:
         super().__init__(logging.INFO)
         self._write_line = write_line
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._write_line(record.getMessage())
+        event = record.name.removeprefix(f"{_LOGGER.name}.")
+        self._write_line(LogLine(record.getMessage(), event=event, level=record.levelname.lower()))
 
 
 def print_log_line(line: str) -> None:
     """Print one line of the log on stderr."""
-    print_line(f"heat: {line}", err=True)
+    Log()(line)
+
+
+def log_of_machines(line: str, **fields: Any) -> None:
+    """Say a line that people are told on stdout already, so only a log as data needs it."""
+    log = Log()
+    if log.as_json:
+        log(line, **fields)
 
 
 @contextmanager

@@ -6,14 +6,22 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from heat_neo4j._utils.display import display_text
-from heat_neo4j.cli.output import facts, format_seconds, headed, plural, printed_as_json, verbosity
+from heat_neo4j.cli.output import (
+    facts,
+    format_seconds,
+    headed,
+    log_of_machines,
+    plural,
+    printed_as_json,
+    verbosity,
+)
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.embed import RunReport
 
-__all__ = ["counted", "describe", "pattern_lines", "plan_lines", "show_run"]
+__all__ = ["counted", "describe", "log_run", "pattern_lines", "plan_lines", "show_run"]
 
 _LONGEST = 60  # characters of a pattern that are shown
 
@@ -32,6 +40,13 @@ COUNTS = {
     "values_unknown_to_recipe": "values of attributes are unknown to the recipe: left out",
     "nodes_gone_while_reading": "nodes were deleted during the reading",
 }
+
+
+def log_run(run: RunRecord) -> None:
+    """Say to a log as data what came of a run."""
+    outcome = "published" if run.status == "complete" else run.status
+    fields = {"event": "finished", "outcome": outcome, "run": run.run_id or None}
+    log_of_machines(f"{outcome}: {run.kind} of model {run.model!r}", **fields)
 
 
 def show_run(report: RunReport) -> None:

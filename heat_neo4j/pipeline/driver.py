@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.cluster import connected
+from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.writer import Run, model_facts
@@ -180,7 +181,7 @@ def run_job(
     plan = make_plan(job, mode, state)
     if refresh:
         session.clock.lap("compare")
-    session.log(f"{plan.mode}: {plan.reason}")
+    session.log(LogLine(f"{plan.mode}: {plan.reason}", event="plan"))
     checkpoint = checkpoint or Checkpoint(None)
     work = Work(session, job, state, plan, checkpoint, job.model, (*reading_notes, *notes))
     if plan_only:
@@ -269,7 +270,7 @@ def _carry_out(work: Work) -> Work:
                 raise
             fault = str(error).removesuffix(": nothing written").removesuffix("; nothing written")
             plan = plan_in_full(work.job, work.plan, work.state, fault)
-            work.session.log(f"{plan.mode}: {plan.reason}")
+            work.session.log(LogLine(f"{plan.mode}: {plan.reason}", event="plan", level="warning"))
             return _carry_out(replace(work, plan=plan))
     return done
 
@@ -351,7 +352,7 @@ def _judge(work: Work) -> Work:
     quality = replace(quality, last_auroc=auroc, last_error=error)
     session.clock.lap("check")
     for line in gate.judgement_lines(quality, drift):
-        session.log(line)
+        session.log(LogLine(line, event="quality"))
     # Limits on drift are for versions of the same settings: others may well lie elsewhere.
     limited = drift if mode != FULL or same else None
     problems = "; ".join(work.job.gate.problems(quality, limited, local=mode == LOCAL))
@@ -390,7 +391,8 @@ def _publish(work: Work) -> Work:
     if work.problems:
         if session.lease is not None:
             session.lease.check()
-        session.log(f"rejected: {work.problems}")
+        fields = {"event": "rejected", "level": "warning", "run": run.record.run_id}
+        session.log(LogLine(f"rejected: {work.problems}", **fields))
         record = run.reject(model_facts(work.model), work.problems)
     elif session.lease is None:
         record = _planned_record(work, run)

@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -14,9 +14,11 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
+from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.publish.requests import Claim
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import (
     ConfigError,
@@ -31,10 +33,11 @@ from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import MODES
 from heat_neo4j.worker.schedule import Schedule
 
-__all__ = ["ACTIONS", "Answer", "HealthFile", "Worker", "perform"]
+__all__ = ["ACTIONS", "Answer", "HealthFile", "Observer", "Worker", "perform"]
 
 ACTIONS = ("refresh", "rollback", "prune")
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
+_LEVELS = {DONE: "info", REJECTED: "warning", FAILED: "error"}
 
 _LONGEST_WAIT = 300.0  # seconds between two attempts to reach a server
 _SLICE_SECONDS = 5.0  # the longest wait without writing the health file
@@ -49,6 +52,36 @@ class Answer:
     outcome: str
     message: str
     run: str | None = None
+    record: RunRecord | None = field(default=None, compare=False, repr=False)  # of a run made by a refresh
+    error: Exception | None = field(default=None, compare=False, repr=False)  # why it failed
+
+
+class Observer:
+    """What a worker tells of itself, in its own thread; this one takes no note of it."""
+
+    def begin(self) -> None:
+        """Note that the worker begins; a ConfigError if that is not possible."""
+
+    def state(self, name: str, due: datetime | None) -> None:
+        """Note what the worker is at: "waiting" (until a refresh is `due`), "working" or "server away"."""
+
+    def finished(self, answer: Answer) -> None:
+        """Note that a task is over."""
+
+    def skipped(self) -> None:
+        """Note that a task was put off: another process holds the lease of the model."""
+
+    def server_away(self, error: BaseException) -> None:
+        """Note that the server is away."""
+
+    def look(self, store: Neo4jStore) -> None:
+        """Ask the server, which answers now, what is published."""
+
+    def alive(self) -> None:
+        """Note a sign of life; there is one every few seconds."""
+
+    def close(self) -> None:
+        """Note that the worker ends."""
 
 
 def perform(
@@ -68,7 +101,8 @@ def perform(
     action, mode = action or ACTIONS[0], mode or MODES[0]
     for name, value, allowed in (("action", action, ACTIONS), ("mode", mode, MODES)):
         if value not in allowed:
-            return Answer(FAILED, FAILED, f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+            wrong = ConfigError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+            return Answer(FAILED, FAILED, str(wrong), error=wrong)
     try:
         return _run_task(store, job, action, str(mode), on_progress, log)
     except QualityRejected as error:
@@ -78,13 +112,13 @@ def perform(
     except HeatError as error:
         if isinstance(error.__cause__, ConnectionFailed):
             raise error.__cause__ from error
-        return Answer(FAILED, FAILED, " ".join(str(error).split()))
+        return Answer(FAILED, FAILED, " ".join(str(error).split()), error=error)
     except Exception as error:
         # A defect of ours must not end the worker, nor go unseen.
         for line in traceback.format_exc().splitlines():
-            log(line)
+            log(LogLine(line, event="traceback", level="error"))
         message = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
-        return Answer(FAILED, FAILED, message)
+        return Answer(FAILED, FAILED, message, error=error)
 
 
 def _run_task(
@@ -100,8 +134,8 @@ def _run_task(
     run = None if report.report is None else report.report.run
     message = f"{report.decision}: {report.reason}"
     if report.outcome == REJECTED and run is not None:
-        return Answer(REJECTED, REJECTED, f"{message}; {run.error}", run.run_id)
-    return Answer(DONE, report.outcome, message, None if run is None else run.run_id)
+        return Answer(REJECTED, REJECTED, f"{message}; {run.error}", run.run_id, run)
+    return Answer(DONE, report.outcome, message, None if run is None else run.run_id, run)
 
 
 class HealthFile:
@@ -144,7 +178,7 @@ class Worker:
 
     The thread that calls `run` does all work, one task after the other. Requests are looked for every
     `poll_seconds`; a server that is away is waited for, `give_up_after` seconds at most. `log` takes one line
-    for each event.
+    for each event, a `LogLine`, and `observer` is told of all that happens.
     """
 
     def __init__(
@@ -156,12 +190,13 @@ class Worker:
         poll_seconds: float = 5.0,
         give_up_after: float = _DAY,
         health: HealthFile | None = None,
+        observer: Observer | None = None,
         on_progress: Progress = no_progress,
         log: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._connect, self._job, self._schedule = connect, job, schedule
         self._poll_seconds, self._give_up_after = poll_seconds, give_up_after
-        self._health = health or HealthFile()
+        self._health, self._observer = health or HealthFile(), observer or Observer()
         self._on_progress, self._log = on_progress, log
         self._store: Neo4jStore | None = None
         self._due: datetime | None = None
@@ -179,8 +214,8 @@ class Worker:
     def run(self) -> None:
         """Work until `stop` is called.
 
-        A health file that cannot be written is a ConfigError; a server that refuses the first connection, or
-        is away for too long, is a `ConnectionFailed`.
+        A health file that cannot be written, or an observer that cannot begin, is a ConfigError; a server
+        that refuses the first connection, or is away for too long, is a `ConnectionFailed`.
         """
         self._health.write()
         attempts = Retrying(
@@ -193,10 +228,11 @@ class Worker:
             reraise=True,
         )
         try:
+            self._observer.begin()
             while not self.stopping:
                 pause = attempts(self._turn)
                 if attempts.statistics["attempt_number"] > 1:
-                    self._log("the server answers again")
+                    self._log(LogLine("the server answers again", event="server_back"))
                     self._show_waiting()
                 self._wait(pause, self._due)
         except KeyboardInterrupt:
@@ -206,7 +242,8 @@ class Worker:
             if self._store is not None:
                 self._store.close()
             self._health.close()
-        self._log("stopped")
+            self._observer.close()
+        self._log(LogLine("stopped", event="stopped"))
 
     def _is_temporary(self, error: BaseException) -> bool:
         return isinstance(error, ServerUnreachable if self._store is None else HeatError)
@@ -218,8 +255,11 @@ class Worker:
 
     def _server_away(self, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
-        self._log(f"{error}; next attempt in {state.upcoming_sleep:.0f} s")
-        self._health.now(state="server away", since=_now(), message=str(error))
+        told = f"{error}; next attempt in {state.upcoming_sleep:.0f} s"
+        self._log(LogLine(told, event="server_away", level="warning"))
+        if error is not None:
+            self._observer.server_away(error)
+        self._show("server away", message=str(error))
 
     def _turn(self) -> float:
         """Connect if need be, do what is due, answer one request; return the seconds to wait after that."""
@@ -230,18 +270,20 @@ class Worker:
         store = self._store
         queue = store.requests(self._job.names.model)
         waiting = queue.waiting()  # fails at once where a refresh would wait for a server that is away
+        self._observer.look(store)
         if self._due is not None and self._due <= datetime.now().astimezone():
             self._refresh(store)
         claim = queue.claim(waiting)
-        if claim is None or not self._answer(store, claim):
-            return self._poll_seconds
-        return 0.0
+        answered = claim is not None and self._answer(store, claim)
+        self._observer.look(store)
+        return 0.0 if answered else self._poll_seconds
 
     def _connected(self) -> Neo4jStore:
         store = self._connect()
         if self._schedule is not None:
             self._due = self._schedule.first(datetime.now().astimezone())
-        self._log(f"at work for model {self._job.names.model!r} in database {store.server.database!r}")
+        told = f"at work for model {self._job.names.model!r} in database {store.server.database!r}"
+        self._log(LogLine(told, event="started"))
         self._show_waiting()
         return store
 
@@ -252,7 +294,8 @@ class Worker:
             self._finished(self._perform(store, None, None, self._progress))
             self._due = self._schedule.after(datetime.now().astimezone())
         except LeaseHeld as error:
-            self._log(f"skipped: {error}")
+            self._log(LogLine(f"skipped: {error}", event="skipped"))
+            self._observer.skipped()
             now = datetime.now().astimezone()
             lease_end = now + timedelta(seconds=self._job.lease_seconds)  # its holder may have died
             self._due = min(self._schedule.after(now), lease_end)
@@ -265,40 +308,52 @@ class Worker:
             claim.progress(stage, done, total)
             self._progress(stage, done, total)
 
-        self._log(f"request: {claim.action or 'refresh'} {claim.mode or ''}".rstrip())
+        told = f"request: {claim.action or 'refresh'} {claim.mode or ''}".rstrip()
+        self._log(LogLine(told, event="request"))
         try:
             with claim:
                 answer = self._perform(store, claim.action, claim.mode, on_progress)
         except LeaseHeld as error:
             claim.give_back(str(error))
+            self._observer.skipped()
+            self._show_waiting()
             return False
         except KeyboardInterrupt:
             claim.give_back("its worker was stopped")
             raise
         if not claim.answer(answer.status, answer.outcome, answer.message, answer.run):
-            self._log("the request was deleted, or taken over while this process was held up")
+            told = "the request was deleted, or taken over while this process was held up"
+            self._log(LogLine(told, event="request_lost", level="warning"))
         self._finished(answer)
         return True
 
     def _perform(self, store: Neo4jStore, action: object, mode: object, on_progress: Progress) -> Answer:
-        self._health.now(state="working", since=_now())
+        self._show("working")
         return perform(store, self._job, action, mode, on_progress=on_progress, log=self._log)
 
     def _finished(self, answer: Answer) -> None:
         result = answer.outcome if answer.run is None else f"{answer.outcome}, run {answer.run}"
-        self._log(f"{answer.status}: {result if answer.status == DONE else answer.message}")
+        told = f"{answer.status}: {result if answer.status == DONE else answer.message}"
+        fields = {"outcome": answer.outcome, "run": answer.run}
+        self._log(LogLine(told, event="finished", level=_LEVELS[answer.status], **fields))
         self._health.now(last=answer.outcome, message=answer.message)
+        self._observer.finished(answer)
         self._show_waiting()
 
     def _progress(self, stage: str, done: int, total: int) -> None:
         if self.stopping:
             raise KeyboardInterrupt
         self._health.now(stage=stage)
+        self._observer.alive()
         self._on_progress(stage, done, total)
 
     def _show_waiting(self) -> None:
         due = None if self._due is None else _text(self._due)
-        self._health.now(state="waiting", since=_now(), stage=None, next=due)
+        self._show("waiting", stage=None, next=due)
+
+    def _show(self, state: str, **more: str | None) -> None:
+        self._health.now(state=state, since=_now(), **more)
+        self._observer.state(state, self._due)
 
     def _wait(self, seconds: float, due: datetime | None = None) -> None:
         """Wait, at most until something is due or the worker is stopped."""
@@ -311,6 +366,7 @@ class Worker:
             if left <= 0.0:
                 return
             self._health.now()
+            self._observer.alive()
             with suppress(Empty):
                 self._wake.get(timeout=min(left, _SLICE_SECONDS))
 

@@ -52,8 +52,8 @@ def test_the_file_of_the_working_directory_is_read_if_there_is_one(tmp_path, mon
         ("[heet]\n", "unknown section [heet]; did you mean 'heat'?"),
         (
             "[zzz]\n",
-            "unknown section [zzz]; known: connection, projection, heat, choose, refresh, serve, limits, "
-            "write, links",
+            "unknown section [zzz]; known: connection, projection, heat, choose, refresh, serve, log, "
+            "limits, write, links",
         ),
         ("heat = 3\n", "[heat] must be a section, got 3"),
         ("[heat]\nalfa = 0.2\n", "unknown key 'alfa' in [heat]; did you mean 'alpha'?"),

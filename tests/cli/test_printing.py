@@ -24,10 +24,10 @@ from heat_neo4j._utils.display import display_text, printable, printable_json
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import explain, recommend
 from heat_neo4j.cli.commands import neighbours as neighbours_module
-from heat_neo4j.cli.commands.serve import _print_dated
+from heat_neo4j.cli.commands.serve import dated
 from heat_neo4j.cli.group import Failure, HeatCommand, HeatGroup
 from heat_neo4j.cli.options import common_options
-from heat_neo4j.cli.output import Reporter, facts, log_lines, print_json, print_line, print_lines, table
+from heat_neo4j.cli.output import Log, Reporter, facts, log_lines, print_json, print_line, print_lines, table
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import HeatError
@@ -190,7 +190,7 @@ def log(text):
     ours = logging.getLogger("heat_neo4j")
     ours.propagate = False  # pytest would report the raw text, and xdist cannot send lone surrogates
     try:
-        with log_lines(), log_lines(_print_dated):
+        with log_lines(), log_lines(Log(dated)):
             logging.getLogger("heat_neo4j.database").warning("lease of %s", text)
     finally:
         ours.propagate = True

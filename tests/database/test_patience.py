@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 from neo4j.exceptions import ServiceUnavailable, TransientError
 
-from heat_neo4j.cli.commands.serve import _print_dated
-from heat_neo4j.cli.output import log_lines
+from heat_neo4j.cli.commands.serve import dated
+from heat_neo4j.cli.output import Log, log_lines
 from heat_neo4j.database import connection as connection_module
 from heat_neo4j.database.connection import Connection, Patience
 from heat_neo4j.errors import ServerUnreachable
@@ -77,7 +77,7 @@ def test_a_server_that_falls_silent_is_given_up_and_the_log_says_that_it_is_wait
             ended.append(str(error))
 
     try:
-        with log_lines(_print_dated):
+        with log_lines(Log(dated)):
             working = threading.Thread(target=connect, daemon=True)
             working.start()
             working.join(timeout=60)

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import signal
+import socket
 import time
 from ast import literal_eval
 
@@ -291,7 +292,11 @@ def operate(reader, cypher, store):
     """Run what docs/operations.md says about workers, requests, watching and going back."""
     by_interval, by_cron, rollback = reader.take_commands("docs/operations.md")
     request, _, remove_old, watch = reader.take("docs/operations.md", "cypher")
-    places = {"/etc/heat.toml": "heat.toml", "/run/heat/health": "health"}
+    (metrics,) = reader.take("docs/operations.md", "toml")
+    metrics = re.sub(r"= 9464", f"= {free_port()}", metrics)
+    metrics = metrics.replace("/var/lib/node_exporter", str(reader.folder))
+    (reader.folder / "served.toml").write_text((reader.folder / "heat.toml").read_text() + metrics)
+    places = {"/etc/heat.toml": "served.toml", "/run/heat/health": "health"}
     states = []
     for command in (by_interval, by_cron):
         here = command
@@ -319,6 +324,12 @@ def operate(reader, cypher, store):
     reader.run_command(rollback)
     (after,) = cypher(published)
     assert after["run"] == before["previous"] != before["run"]
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
 
 
 def measure(reader, cypher):

@@ -45,9 +45,8 @@ def lowest(tmp_path_factory, built, requirements):
     """An environment with the wheel, all its extras and the lowest versions of what they name."""
     environment = Environment.create(tmp_path_factory.mktemp("lowest") / "venv")
     direct = [f"{needed.name}{needed.specifier}" for needed in requirements]
-    environment.install(
-        "--resolution", "lowest-direct", f"{built[1]}[local,plot,approximate,baselines,distributed]", *direct
-    )
+    wheel = f"{built[1]}[local,plot,approximate,baselines,distributed,metrics]"
+    environment.install("--resolution", "lowest-direct", wheel, *direct)
     return environment
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish import requests as requests_module
@@ -311,13 +312,28 @@ def test_a_killed_worker_is_replaced(server, store, papers, cypher, ask):
 
 
 def test_the_worker_says_what_it_does_and_fails_with_one_line(server, papers, tmp_path):
-    with serving(server, "--every", "1h") as process:
+    metrics, config = tmp_path / "heat.prom", tmp_path / "heat.toml"
+    config.write_text(f"[serve]\nmetrics_file = {json.dumps(str(metrics))}\n")
+    with serving(server, "--every", "1h", "--config", str(config)) as process:
         until(lambda: papers.published().get("run"))
+        until(lambda: 'outcome="published"} 1.0' in metrics.read_text())
+        until(lambda: "heat_published_version{" in metrics.read_text())
+        told = {
+            sample.name: sample.value
+            for family in text_string_to_metric_families(metrics.read_text())
+            for sample in family.samples
+        }
+        assert told["heat_published_nodes"] == len(papers.seen()[1])
+        assert told["heat_published_links"] == len(papers.seen()[2])
+        assert 0.0 <= time.time() - told["heat_published_timestamp_seconds"] < 300.0
+        assert 0.0 < told["heat_auroc"] <= 1.0
+        assert told["heat_worker_due_timestamp_seconds"] > time.time() + 3000.0
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=60)
     lines = told.splitlines()
     assert all(line[:4].isdigit() and line[10] == "T" for line in lines), told
     assert "at work for model 'fresh'" in lines[0]
+    assert not metrics.exists()
     gone = str(tmp_path / "gone" / "health")
     told = invoker(server)("serve", *OPTIONS, "--health-file", gone, code=2).stderr
     assert told.startswith("heat: --health-file")

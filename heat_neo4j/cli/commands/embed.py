@@ -12,12 +12,13 @@ from heat_neo4j.cli.options import (
     FILE,
     database_options,
     dry_run_option,
+    log_options,
     option,
     overwrite_option,
     setting_options,
 )
 from heat_neo4j.cli.output import Reporter
-from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.report import log_run, show_run
 
 __all__ = ["embed"]
 
@@ -41,6 +42,7 @@ heat embed --label Paper --relationship CITES --weight weight \\
     help="Keep what was computed there until it is published; another attempt goes on from it.",
 )  # fmt: skip
 @database_options
+@log_options
 def embed(checkpoint: Path | None, new_recipe: bool, dry_run: bool, **options: Any) -> None:
     """Read a graph, embed it, write coordinates and predicted links.
 
@@ -53,4 +55,5 @@ def embed(checkpoint: Path | None, new_recipe: bool, dry_run: bool, **options: A
     arguments = run_arguments(options) | {"new_recipe": new_recipe, "dry_run": dry_run}
     with open_store(options) as store, Reporter() as progress:
         report = run_embed(store, **arguments, checkpoint=checkpoint, on_progress=progress)
+    log_run(report.run)
     show_run(report)

@@ -7,9 +7,15 @@ import click
 from heat_neo4j.cli.arguments import links_from, memory_limit
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, dry_run_option, overwrite_option, setting_options
+from heat_neo4j.cli.options import (
+    database_options,
+    dry_run_option,
+    log_options,
+    overwrite_option,
+    setting_options,
+)
 from heat_neo4j.cli.output import Reporter
-from heat_neo4j.cli.report import show_run
+from heat_neo4j.cli.report import log_run, show_run
 from heat_neo4j.cli.settings import settings_of
 
 __all__ = ["links"]
@@ -23,6 +29,7 @@ EXAMPLE = "heat links --k 20 --predict 'Author-WROTE->Paper'"
 @dry_run_option
 @overwrite_option
 @database_options
+@log_options
 def links(model: str, **options: Any) -> None:
     """Predict links from the published embedding and write them.
 
@@ -36,4 +43,5 @@ def links(model: str, **options: Any) -> None:
     arguments |= {"links": links_from(options), "memory_limit": memory_limit(options)}
     with open_store(options) as store, Reporter() as progress:
         report = predict(store, model, **arguments, on_progress=progress)
+    log_run(report.run)
     show_run(report)

@@ -9,9 +9,9 @@ import click
 from heat_neo4j.cli.arguments import job_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, job_options, option
-from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json
-from heat_neo4j.cli.report import plan_lines, show_run
+from heat_neo4j.cli.options import database_options, job_options, log_options, option
+from heat_neo4j.cli.output import Log, Reporter, facts, log_of_machines, printed_as_json
+from heat_neo4j.cli.report import log_run, plan_lines, show_run
 from heat_neo4j.errors import QualityRejected
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ heat refresh --config /etc/heat.toml --json
 @option("--dry-run", heading="Refreshing", is_flag=True, help="Only read, and say what would be done.")
 @job_options
 @database_options
+@log_options
 def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     """Bring a model up to date, with no more work than that needs.
 
@@ -43,13 +44,13 @@ def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     """
     from heat_neo4j.pipeline.embed import refresh as run
 
-    job = job_from(options)
+    job, say = job_from(options), Log(str)
     with open_store(options) as store, Reporter() as progress:
 
         def print_above(line: str) -> None:
             progress.close()
             if not progress.quiet:
-                print_line(line, err=True)
+                say(line)
 
         report = run(store, job, mode=mode, dry_run=dry_run, on_progress=progress, log=print_above)
     _show(report)
@@ -59,6 +60,10 @@ def refresh(mode: str, dry_run: bool, **options: Any) -> None:
 
 
 def _show(report: RefreshReport) -> None:
+    if report.report is not None:
+        log_run(report.report.run)
+    else:
+        log_of_machines(f"{report.outcome}: {report.reason}", event="finished", outcome=report.outcome)
     if printed_as_json(report.to_dict()):
         return
     if report.report is not None:

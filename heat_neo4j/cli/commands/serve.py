@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.cli.arguments import job_from, made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import common_options, job_options, setting_options
-from heat_neo4j.cli.output import Reporter, log_lines, print_line, verbosity
+from heat_neo4j.cli.options import common_options, job_options, log_options, setting_options
+from heat_neo4j.cli.output import Log, Reporter, log_lines, verbosity
 
 if TYPE_CHECKING:
-    from heat_neo4j.worker.loop import Worker
+    from heat_neo4j.worker.loop import Observer, Worker
     from heat_neo4j.worker.schedule import Schedule
 
-__all__ = ["serve"]
+__all__ = ["dated", "serve"]
 
 EXAMPLE = """
 heat serve --every 15m --label Paper --relationship CITES
@@ -35,6 +35,7 @@ heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/he
 @job_options
 @setting_options("connection")
 @common_options
+@log_options
 def serve(every: float | None, cron: str | None, **options: Any) -> None:
     """Keep a model fresh: by a schedule, and by request.
 
@@ -48,12 +49,12 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
     from heat_neo4j.worker.loop import HealthFile, Worker
 
     schedule = _schedule(every, cron)
-    job = job_from(options)
+    job, say = job_from(options), Log(dated)
     with Reporter(quiet=not verbosity()) as progress:
 
         def log(line: str) -> None:
             progress.close()
-            _print_dated(line)
+            say(line)
 
         worker = Worker(
             lambda: open_store(options),
@@ -62,15 +63,26 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
             poll_seconds=options["poll_seconds"],
             give_up_after=options["give_up_after"],
             health=HealthFile(options["health_file"]),
+            observer=_observer(job.names.model, options),
             on_progress=progress if verbosity() else no_progress,
             log=log,
         )
-        with log_lines(_print_dated), _stopped_by_signals(worker):
+        with log_lines(say), _stopped_by_signals(worker):
             worker.run()
 
 
-def _print_dated(line: str) -> None:
-    print_line(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {line}", err=True)
+def dated(line: str) -> str:
+    """Return a line of the log as the worker says it to people."""
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {line}"
+
+
+def _observer(model: str, options: Mapping[str, Any]) -> Observer | None:
+    file, port = options["metrics_file"], options["metrics_port"]
+    if file is None and port is None:
+        return None
+    from heat_neo4j.worker.metrics import Metrics
+
+    return Metrics(model, file=file, port=port)
 
 
 def _schedule(every: float | None, cron: str | None) -> Schedule | None:

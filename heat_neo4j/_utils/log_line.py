@@ -1,0 +1,24 @@
+"""`LogLine`: a line of the log for people, with what a program wants to know of it."""
+
+from typing import Self
+
+__all__ = ["LogLine"]
+
+
+class LogLine(str):
+    """A text like any other, which names its event and level; `fields` are what else a log as data keeps.
+
+    >>> line = LogLine("published, run r1", event="finished", run="r1", outcome=None)
+    >>> print(line, line.level, line.event, line.fields)
+    published, run r1 info finished {'run': 'r1'}
+    """
+
+    event: str
+    level: str
+    fields: dict[str, str]
+
+    def __new__(cls, text: str, *, event: str, level: str = "info", **fields: str | None) -> Self:
+        line = super().__new__(cls, text)
+        line.event, line.level = event, level
+        line.fields = {name: value for name, value in fields.items() if value is not None}
+        return line

@@ -1,0 +1,266 @@
+"""`Metrics`: what a worker tells Prometheus, at a port of this machine and in a file for node_exporter."""
+
+import math
+import platform
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from heat_neo4j import __version__
+from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.output_file import write_output
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.versions import runs_of
+from heat_neo4j.errors import ConfigError, HeatError
+from heat_neo4j.worker.loop import Answer, Observer
+
+__all__ = ["ADDRESS", "FAMILIES", "OUTCOMES", "STATES", "Family", "Metrics"]
+
+ADDRESS = "127.0.0.1"
+"""The only address that answers: metrics have no password."""
+STATES = ("waiting", "working", "server away")
+OUTCOMES = ("published", "nothing", "rejected", "rolled back", "pruned", "failed", "skipped")
+"""What comes of a task; a skipped one found the lease of the model taken, and is tried again."""
+
+_PUBLISHED, _REJECTED = "published", "rejected"
+_FILE_SECONDS = 15.0  # between two times that the file is written, unless something changes
+_LOOK_SECONDS = 60.0  # between two looks at what is published, which others may change
+_MOST_STAGES = 50  # what a run's node says was perhaps written by others
+
+
+class Family(NamedTuple):
+    """A family of metrics; all have the label ``model`` too."""
+
+    name: str
+    kind: str
+    text: str
+    labels: tuple[str, ...] = ()
+
+
+FAMILIES = (
+    Family("heat_build", "info", "Versions of heat and of Python."),
+    Family("heat_worker_state", "stateset", "What the worker is at."),
+    Family("heat_worker_alive_timestamp_seconds", "gauge", "Time of the worker's last sign of life."),
+    Family("heat_worker_due_timestamp_seconds", "gauge", "Time when the next refresh is due."),
+    Family("heat_tasks", "counter", "Tasks of this worker, by what came of them.", ("outcome",)),
+    Family("heat_failures", "counter", "Failures, by error and exit code.", ("kind", "code")),
+    Family("heat_last_failure_timestamp_seconds", "gauge", "Time of the last failure."),
+    Family("heat_published_timestamp_seconds", "gauge", "Time when the published version was published."),
+    Family("heat_published_version", "gauge", "Number of the published version."),
+    Family("heat_published_nodes", "gauge", "Nodes with published coordinates."),
+    Family("heat_published_links", "gauge", "Published predicted links."),
+    Family("heat_auroc", "gauge", "AUROC of held-out edges.", ("run",)),
+    Family("heat_degree_auroc", "gauge", "The same by the product of degrees.", ("run",)),
+    Family("heat_mean_move", "gauge", "Mean hyperbolic distance by which nodes moved.", ("run",)),
+    Family("heat_overlap", "gauge", "Share of the nearest nodes that stayed the same.", ("run",)),
+    Family("heat_stage_seconds", "gauge", "Seconds of each stage.", ("run", "stage")),
+)
+"""All families; the label ``run`` is "published", or "rejected" of a later run that was."""
+
+_Samples = list[tuple[tuple[str, ...], Any]]
+
+
+class Metrics(Observer):
+    """What a worker counts and measures; given to Prometheus by a port, by a file, or by both.
+
+    Counts are of this worker, since it began. What is of the published version is read from the graph, so it
+    is known too if somebody else published it. `port` may be 0, for any that is free.
+    """
+
+    def __init__(self, model: str, *, file: Path | None = None, port: int | None = None) -> None:
+        if find_spec("prometheus_client") is None:
+            raise ConfigError("metrics need the extra 'metrics': pip install 'heat-neo4j[metrics]'")
+        from prometheus_client import CollectorRegistry
+
+        self.registry = CollectorRegistry()
+        self._model, self._file, self._port = model, file, port
+        self._lock = threading.Lock()  # the server's threads collect while the worker's notes
+        self._state = STATES[0]
+        self._times: dict[str, float] = {}
+        self._tasks = Counter(dict.fromkeys(OUTCOMES, 0))
+        self._failures: Counter[tuple[str, str]] = Counter()
+        self._numbers: dict[str, float] = {}
+        self._runs: dict[str, RunRecord] = {}
+        self._looked = self._written = -math.inf
+        self._changed = True
+        self._server: Any = None
+        self.registry.register(self)
+
+    @property
+    def address(self) -> tuple[str, int] | None:
+        """Where the server listens; None if there is none."""
+        if self._server is None:
+            return None
+        host, port = self._server.server_address[:2]
+        return host, port
+
+    def begin(self) -> None:
+        """Write the file and listen at the port; a ConfigError if either is not possible."""
+        self._write()
+        if self._port is None:
+            return
+        from prometheus_client import start_http_server
+
+        try:
+            self._server, _ = start_http_server(self._port, addr=ADDRESS, registry=self.registry)
+        except OSError as error:
+            told = f"[serve] metrics_port {self._port}: cannot listen there: {error.strerror}"
+            raise ConfigError(told) from error
+
+    def state(self, name: str, due: datetime | None) -> None:
+        """Note what the worker is at, and when a refresh is due."""
+        with self._lock:
+            self._state = name
+            if due is not None:
+                self._times["heat_worker_due_timestamp_seconds"] = due.timestamp()
+            self._changed = True
+
+    def finished(self, answer: Answer) -> None:
+        """Count a task; keep what was measured of a rejected run until another is published."""
+        with self._lock:
+            self._tasks[answer.outcome] += 1
+            if answer.outcome == _REJECTED and answer.record is not None:
+                self._runs[_REJECTED] = answer.record
+            elif answer.outcome == _PUBLISHED:
+                self._runs.pop(_REJECTED, None)
+            if answer.error is not None:
+                self._count_failure(answer.error)
+            self._looked, self._changed = -math.inf, True
+
+    def skipped(self) -> None:
+        """Count a task that found the lease taken."""
+        with self._lock:
+            self._tasks["skipped"] += 1
+            self._changed = True
+
+    def server_away(self, error: BaseException) -> None:
+        """Count an attempt that did not reach the server."""
+        with self._lock:
+            self._count_failure(error)
+            self._changed = True
+
+    def look(self, store: Neo4jStore) -> None:
+        """Read what is published, after each task and every minute."""
+        if time.monotonic() - self._looked < _LOOK_SECONDS:
+            return
+        book = store.bookkeeping()
+        version = book.published(self._model)
+        by_id = {run.run_id: run for run in book.runs_of(self._model)}
+        of_coordinates, of_links = (by_id.get(run or "") for run in runs_of(version))
+        numbers = {
+            "heat_published_timestamp_seconds": _seconds(version.get("publishedAt")),
+            "heat_published_version": _number(version.get("version")),
+            "heat_published_nodes": _number(getattr(of_coordinates, "nodes_written", None)),
+            "heat_published_links": _number(getattr(of_links, "links_written", None)),
+        }
+        with self._lock:
+            self._looked, self._changed = time.monotonic(), True
+            self._numbers = {name: value for name, value in numbers.items() if value is not None}
+            self._runs.pop(_PUBLISHED, None)
+            if of_coordinates is not None:
+                self._runs[_PUBLISHED] = of_coordinates
+
+    def alive(self) -> None:
+        """Note a sign of life; write the file if something has changed, or it is old."""
+        with self._lock:
+            self._times["heat_worker_alive_timestamp_seconds"] = time.time()
+        if self._changed or time.monotonic() - self._written >= _FILE_SECONDS:
+            with suppress(ConfigError):  # it grows old, which node_exporter tells
+                self._write()
+
+    def close(self) -> None:
+        """Stop listening, and remove the file."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.resolve().unlink(missing_ok=True)
+
+    def collect(self) -> Iterator[Any]:
+        """Yield all families, as the library's registry asks for them."""
+        from prometheus_client import metrics_core
+
+        kinds = {
+            "gauge": metrics_core.GaugeMetricFamily,
+            "counter": metrics_core.CounterMetricFamily,
+            "info": metrics_core.InfoMetricFamily,
+            "stateset": metrics_core.StateSetMetricFamily,
+        }
+        samples = self._samples()
+        for family in FAMILIES:
+            made: Any = kinds[family.kind](family.name, family.text, labels=("model", *family.labels))
+            for labels, value in samples.get(family.name, ()):
+                # What no encoding takes, as a lone surrogate, may stand in names.
+                made.add_metric([printable(label) for label in (self._model, *labels)], value)
+            yield made
+
+    def _samples(self) -> Mapping[str, _Samples]:
+        with self._lock:
+            samples: dict[str, _Samples] = {
+                "heat_build": [((), {"version": __version__, "python": platform.python_version()})],
+                "heat_worker_state": [((), {state: state == self._state for state in STATES})],
+                "heat_tasks": [((outcome,), count) for outcome, count in self._tasks.items()],
+                "heat_failures": list(self._failures.items()),
+            }
+            samples |= {name: [((), value)] for name, value in {**self._times, **self._numbers}.items()}
+            for kind, run in self._runs.items():
+                for name, value in _measured(run).items():
+                    samples.setdefault(name, []).append(((kind,), value))
+                samples.setdefault("heat_stage_seconds", []).extend(
+                    ((kind, stage), seconds) for stage, seconds in _stages(run).items()
+                )
+        return samples
+
+    def _count_failure(self, error: BaseException) -> None:
+        code = error.exit_code if isinstance(error, HeatError) else HeatError.exit_code
+        self._failures[type(error).__name__, str(code)] += 1
+        self._times["heat_last_failure_timestamp_seconds"] = time.time()
+
+    def _write(self) -> None:
+        if self._file is None:
+            return
+        # Not OpenMetrics: node_exporter reads the older format only, and nothing of a file with "info" in it.
+        from prometheus_client import generate_latest
+
+        self._written, self._changed = time.monotonic(), False
+        write_output(self._file, generate_latest(self.registry), "[serve] metrics_file")
+
+
+def _measured(run: RunRecord) -> Mapping[str, float]:
+    """Return what was measured of a run, as far as there are numbers."""
+    values = {
+        "heat_auroc": run.auroc,
+        "heat_degree_auroc": _number(run.quality.get("degree_auroc")),
+        "heat_mean_move": run.mean_move,
+        "heat_overlap": run.overlap,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _stages(run: RunRecord) -> Mapping[str, float]:
+    stages = islice(run.stage_seconds.items(), _MOST_STAGES)
+    numbers = {printable(stage): _number(seconds) for stage, seconds in stages}
+    return {stage: seconds for stage, seconds in numbers.items() if seconds is not None}
+
+
+def _number(value: Any) -> float | None:
+    """Return a number that a float can hold, if it is one."""
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
+
+
+def _seconds(moment: Any) -> float | None:
+    """Return a time of the database in seconds since 1970."""
+    native = moment.to_native() if hasattr(moment, "to_native") else moment
+    return native.timestamp() if isinstance(native, datetime) else None

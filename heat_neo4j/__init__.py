@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.database.store import Neo4jStore
     from heat_neo4j.errors import HeatError
+    from heat_neo4j.explore.neo4j_viz import to_neo4j_viz
     from heat_neo4j.graph import Graph
     from heat_neo4j.heat import HEAT
     from heat_neo4j.inputs.conversion import as_graph
@@ -56,6 +57,7 @@ _HOMES = {
     "predict_links": "linkpred.prediction",
     "recommend": "pipeline.link_questions",
     "refresh": "pipeline.embed",
+    "to_neo4j_viz": "explore.neo4j_viz",
     "verify": "pipeline.verify",
 }
 
@@ -85,6 +87,7 @@ __all__ = [
     "predict_links",
     "recommend",
     "refresh",
+    "to_neo4j_viz",
     "verify",
 ]
 

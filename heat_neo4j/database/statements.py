@@ -14,6 +14,7 @@ from pathlib import Path
 __all__ = [
     "Fragment",
     "except_names",
+    "label_predicate",
     "load_statement",
     "quote_identifier",
     "statement_names",
@@ -61,6 +62,11 @@ def except_names(names: Sequence[str]) -> Fragment:
     if not names:
         return Fragment("(%|!%)")
     return Fragment(f"!({_alternatives(names)})")
+
+
+def label_predicate(label: str) -> Fragment:
+    """Return the predicate for nodes ``n`` with a label; a ValueError if it cannot be quoted."""
+    return Fragment(f"n:{quote_identifier(label)}")
 
 
 def load_statement(name: str, **identifiers: str | Sequence[str]) -> str:

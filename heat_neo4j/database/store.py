@@ -14,7 +14,9 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database import gds
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
+from heat_neo4j.database.index.between import Between, find_between
 from heat_neo4j.database.index.nearest import (
+    Among,
     Neighbours,
     NodesByKey,
     find_neighbours,
@@ -34,6 +36,7 @@ from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
 from heat_neo4j.database.read.counts import ProjectionCounts, count_projection, sample_schema
+from heat_neo4j.database.read.node_links import NodeLink, read_node_links
 from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
@@ -240,6 +243,7 @@ class Neo4jStore:
         show: Sequence[str] | None = None,
         fetch: int | None = None,
         exact: bool = False,
+        among: Among = "all",
     ) -> Neighbours:
         """Return the nodes nearest to one by hyperbolic distance.
 
@@ -270,6 +274,9 @@ class Neo4jStore:
             given.
         exact : bool
             Look at every node, and do not use the index.
+        among : {"all", "more_general", "more_special"}
+            Look among all nodes, or only among those that are nearer to the centre than the node, or farther
+            from it.
 
         Returns
         -------
@@ -279,7 +286,8 @@ class Neo4jStore:
         Raises
         ------
         ValueError
-            If a number is out of range, or a name in `filter_parameters` is reserved.
+            If a number is out of range, there is no such `among`, or a name in `filter_parameters` is
+            reserved.
         ProjectionError
             If the model is not published, the node is not there, not the only one of that value or without
             coordinates, or the server refuses the filter.
@@ -301,7 +309,74 @@ class Neo4jStore:
             show=show,
             fetch=fetch,
             exact=exact,
+            among=among,
         )
+
+    def between(
+        self,
+        node: str,
+        other: str,
+        *,
+        k: int = 10,
+        model: str = "heat",
+        labels: Sequence[str] | None = None,
+    ) -> Between:
+        """Return the nodes that make the way from one node to another least longer, by looking at every node.
+
+        Parameters
+        ----------
+        node, other : str
+            Element ids of the nodes, or the values of their keys.
+        k : int
+            How many, 1 or more.
+        labels : sequence of str, optional
+            Labels that a node found by its key may have; those of the run if not given.
+
+        Returns
+        -------
+        Between
+            The smallest detour first.
+
+        Raises
+        ------
+        ValueError
+            If `k` is out of range.
+        ProjectionError
+            If the model is not published, or a node is not there, not the only one of that value or without
+            coordinates.
+        """
+        nodes = published_nodes(self._connection, model)
+        one, two = (find_node(self._connection, nodes, each, labels) for each in (node, other))
+        return find_between(self._connection, one, two, nodes, k=k, model=model)
+
+    def links_of(
+        self, nodes: Sequence[str], *, k: int = 10, model: str = "heat", key: Key | None = None
+    ) -> dict[str, tuple[NodeLink, ...]]:
+        """Return the likeliest predicted links of some nodes, of those that are written.
+
+        Parameters
+        ----------
+        nodes : sequence of str
+            Element ids.
+        k : int
+            How many of each node, 1 or more; they lead from it or to it.
+        key : str or mapping of str to str, optional
+            Property that names the other ends, or one for each label; as in the run's projection if not
+            given.
+
+        Returns
+        -------
+        dict of str to tuple of NodeLink
+            The likeliest first, for each of the nodes; none for a node that has no predicted link.
+
+        Raises
+        ------
+        ValueError
+            If `k` is out of range.
+        ProjectionError
+            If the model is not published.
+        """
+        return read_node_links(self._connection, nodes, k=k, model=model, key=key)
 
     def find_node(self, node: str, *, model: str = "heat", labels: Sequence[str] | None = None) -> str:
         """Return the element id of a node by the value of its key, as `neighbours` finds it.

@@ -74,6 +74,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "writing": ("Writing to Neo4j", ((),)),
     "statements": ("Statements of a refresh", (("--version", "2026"),)),
     "neighbours": ("Nearest nodes in Neo4j", ((), ("--version", "2026"))),
+    "retrieval": ("Retrievers of language models, beside the question that they ask", ((),)),
     "trip": ("The whole trip, beside gensim", ((),)),
     "quality": ("AUROC on the three datasets", (("--live",),)),
     "recommend": (

@@ -91,13 +91,13 @@ class Embedded:
         execute(driver, f"UNWIND $numbers AS number CREATE (:{LABEL} {{{KEY}: number}})", numbers=numbers)
         rows = execute(driver, f"MATCH (n:{LABEL}) RETURN elementId(n) AS id ORDER BY n.{KEY}")
         n = len(points)
-        graph = Graph(
+        self.graph = Graph(
             sparse.csr_array((n, n)),
             node_ids=[row["id"] for row in rows],
             labels={LABEL: np.ones(n, dtype=bool)},
             provenance=Provenance({"labels": [LABEL], "key": KEY}, {"nodes": n}, ()),
         )
-        store.write_embedding(graph, points, index=False)
+        store.write_embedding(self.graph, points, index=False)
         began = perf_counter()
         (self.index,) = store.create_index().indexes
         if hnsw is not None:

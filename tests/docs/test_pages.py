@@ -10,8 +10,10 @@ import socket
 import time
 from ast import literal_eval
 
+import click
 import pytest
 
+from heat_neo4j.cli import heat
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from tests.docs.pages import COMMAND, PAGES, PageReader, commands_of, executable_blocks, page_blocks
@@ -25,8 +27,8 @@ FIELDS = ("biology", "physics", "music")
 
 COMMAND_LINE = "docs/command-line.md"
 WORK = (
-    "README.md", COMMAND_LINE, "docs/python.md", "docs/cypher.md", "docs/queries.md", "docs/refresh.md",
-    "docs/publication.md", "docs/operations.md", "docs/safety.md",
+    "README.md", COMMAND_LINE, "docs/python.md", "docs/retrieval.md", "docs/cypher.md", "docs/queries.md",
+    "docs/refresh.md", "docs/publication.md", "docs/operations.md", "docs/safety.md",
 )  # fmt: skip
 MEASURING = ("docs/evaluation.md", "docs/pictures.md")
 TOUR = "docs/tour.md"  # has a test of its own
@@ -113,6 +115,8 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
     assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
 
+    ask_for_language_models(reader, store)
+
     asked = reader.run_commands("docs/cypher.md")
     neighbours, listed, missing, shown = asked.values()
     assert [line.split()[0] for line in neighbours.splitlines()[1:6]] == [
@@ -145,7 +149,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
 
     said = reader.run_commands("docs/safety.md")
     first, second = said.values()
-    assert first.startswith("would remove 7 runs, coordinates of 120 nodes, ")  # of two versions
+    assert first.startswith("would remove 6 runs, coordinates of 120 nodes, ")  # of two versions
     assert second == first.replace("would remove", "removed")
     assert cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []
@@ -237,6 +241,22 @@ def ask_for_nearest_nodes(reader, cypher, store):
     assert certified == "True"
 
 
+def ask_for_language_models(reader, store):
+    """Run the blocks of docs/retrieval.md, and see that an MCP client would find what its example names."""
+    items, documents, drawn = reader.run_python("docs/retrieval.md")
+    nearest = [each.name for each in store.neighbours("p1", k=3).nodes]
+    assert [line.split()[0] for line in items.splitlines() if " from the centre" in line] == nearest
+    assert items.count("'probability': ") == 3
+    general = store.neighbours("p1", k=3, among="more_general")
+    assert [line.split()[0] for line in documents.splitlines()] == [each.name for each in general.nodes]
+    assert drawn == f"{PAPERS} 415 True\n"
+    (example,) = page_blocks("docs/retrieval.md", "json")
+    (started,) = json.loads(example)["mcpServers"].values()
+    context = click.Context(heat)
+    heat.get_command(context, started["args"][0]).make_context("mcp", started["args"][1:])
+    assert set(started["env"]) <= set(CONNECTION)
+
+
 def follow_the_schedule(reader, server, cypher):
     """Run the line for cron with the heat.toml of the command line, which alone says where the server is."""
     (line,) = reader.take("docs/refresh.md", "crontab")
@@ -313,7 +333,7 @@ def operate(reader, cypher, store):
     cypher("MATCH (q:HeatRequest) DELETE q")
     (row,) = cypher(watch)
     assert row["published"] is not None
-    assert row["decision"] == "full"
+    assert row["decision"] == "local"
     assert row["until"] is None
 
     published = (

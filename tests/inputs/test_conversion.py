@@ -74,7 +74,9 @@ HOLDERS = {
     "igraph": lambda: as_graph(igraph_graph(), ["year", "topic"]),
     "pandas": lambda: as_graph(edge_frame().sample(frac=1, random_state=2), node_frame()),
     "pandas with an index": lambda: as_graph(edge_frame(), indexed()),
-    "polars": lambda: as_graph(pl.from_pandas(edge_frame()), pl.from_pandas(node_frame())),
+    "polars": lambda: as_graph(
+        *(pl.DataFrame(each.to_dict("list")) for each in (edge_frame(), node_frame()))
+    ),
     "two columns": lambda: as_graph(
         edge_frame().rename(columns={"source": "citing", "target": "cited"}), node_frame()
     ),

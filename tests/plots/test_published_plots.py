@@ -10,6 +10,7 @@ from PIL import Image
 
 from heat_neo4j import HEAT, Projection, plots
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.linkpred.splits import split_edges
@@ -129,13 +130,13 @@ def test_one_of_more_dimensions_is_embedded_anew_with_the_runs_parameters(store,
 def test_held_out_edges_reach_neither_training_nor_probability(store, cypher, published, monkeypatch):
     model = published_model.read_published(store, "plot")
     seen = []
-    fit = HEAT.fit
+    fit = Embedder.fit
     monkeypatch.setattr(
-        HEAT, "fit", lambda self, graph, **given: seen.append(graph) or fit(self, graph, **given)
+        Embedder, "fit", lambda self, graph, **given: seen.append(graph) or fit(self, graph, **given)
     )
     pairs = published_model.hold_out(model, n_threads=1)
     split = split_edges(model.graph, 0.15, random_state=3)
-    twin = HEAT(3, **SMALL)
+    twin = Embedder(3, **SMALL)
     fit(twin, split.train)
     np.testing.assert_array_equal(pairs.edges, pair_distances(twin.embedding_, split.test_edges))
     np.testing.assert_array_equal(pairs.non_edges, pair_distances(twin.embedding_, split.test_non_edges))

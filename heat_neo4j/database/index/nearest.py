@@ -4,21 +4,35 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import neo4j
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.keys import NodeKeys, name_of
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.runs import LABELS, nothing_published, read_version
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Neighbour", "Neighbours", "NodesByKey", "find_neighbours", "find_node", "published_nodes"]
+__all__ = [
+    "Among",
+    "Neighbour",
+    "Neighbours",
+    "NodesByKey",
+    "Scope",
+    "find_neighbours",
+    "find_node",
+    "name_in",
+    "published_nodes",
+    "read_scope",
+]
 
+Among = Literal["all", "more_general", "more_special"]
+"""All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
+_SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_special": 1}
 FETCH = 60
 """Candidates that the index gives at first: docs/queries.md says why so many."""
 _MOST_FETCHED = 600  # the statement's second question is for eight times as many
@@ -33,6 +47,15 @@ class NodesByKey:
 
     labels: Sequence[str]
     keys: NodeKeys
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a published version is of: its nodes, and run and relationship type of its predicted links."""
+
+    nodes: NodesByKey
+    link_run: str | None  # None without links, as is the type
+    link_type: str | None
 
 
 @dataclass(frozen=True)
@@ -76,13 +99,17 @@ def find_neighbours(
     show: Sequence[str] = (),
     fetch: int | None = None,
     exact: bool = False,
+    among: Among = "all",
 ) -> Neighbours:
     """Return the nodes nearest to one; see `Neo4jStore.neighbours`."""
     check_integer("k", k, minimum=1)
+    if among not in _SIDES:
+        raise ValueError(f"among must be one of {', '.join(_SIDES)}, got {among!r}")
     fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
     read = tuple(dict.fromkeys((*show, *nodes.keys.properties)))
     ours = {"heat_model": model, "heat_node": node, "heat_k": k, "heat_show": list(read)}
+    ours["heat_side"] = _SIDES[among]
     parameters = {**(filter_parameters or {}), **ours}
 
     def search(name: str, **more: int) -> list[neo4j.Record]:
@@ -121,12 +148,21 @@ def find_neighbours(
 
 def published_nodes(connection: Connection, model: str) -> NodesByKey:
     """Return the nodes that the published coordinates of `model` were read for."""
+
+    def work(transaction: Transaction) -> NodesByKey:
+        return read_scope(transaction, model).nodes
+
+    return connection.read_transaction(work, doing="looking for neighbours")
+
+
+def read_scope(transaction: Transaction, model: str) -> Scope:
+    """Return what the published version of `model` is of; a ProjectionError without coordinates."""
     # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
-    statement = load_statement("read/published_scope")
-    rows = connection.read(statement, {"model": model}, doing="looking for neighbours")
+    rows = transaction.run(load_statement("read/published_scope"), {"model": model}).records
     if not rows:
         raise nothing_published(model)
-    return NodesByKey(rows[0]["labels"] or (), NodeKeys.of(json.loads(rows[0]["projection"]).get("key")))
+    keys = NodeKeys.of(json.loads(rows[0]["projection"]).get("key"))
+    return Scope(NodesByKey(rows[0]["labels"] or (), keys), rows[0]["linkRun"], rows[0]["linkType"])
 
 
 def find_node(connection: Connection, nodes: NodesByKey, value: str, labels: Sequence[str] | None) -> str:
@@ -196,6 +232,11 @@ def _neighbour(
     row: neo4j.Record, values: Mapping[str, Any], nodes: NodesByKey, show: Sequence[str]
 ) -> Neighbour:
     labels = tuple(row["labels"])
-    name = name_of(nodes.keys.value_of(labels, values), labels, row["id"], first=nodes.labels)
     properties = {each: values[each] for each in show}
+    name = name_in(nodes, row["id"], labels, values)
     return Neighbour(row["id"], labels, name, row["distance"], row["radius"], properties)
+
+
+def name_in(nodes: NodesByKey, element_id: str, labels: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return what a node is called, of whose properties `values` has those of the keys."""
+    return name_of(nodes.keys.value_of(labels, values), labels, element_id, first=nodes.labels)

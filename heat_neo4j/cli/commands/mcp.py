@@ -1,0 +1,36 @@
+"""``heat mcp``: a published model for language models, by the Model Context Protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, setting_options
+from heat_neo4j.cli.output import print_line
+
+__all__ = ["mcp"]
+
+EXAMPLE = """
+heat mcp
+heat mcp --model papers --uri neo4j://localhost:7687 --password-file /etc/heat/password
+"""
+
+
+@click.command(cls=HeatCommand, example=EXAMPLE)
+@setting_options("write.model", "connection")
+@common_options
+def mcp(model: str, **options: Any) -> None:
+    """Answer language models that speak MCP, over stdin and stdout.
+
+    A client, such as an assistant or an editor, starts this command and asks for the nearest, more general
+    and more special nodes, what lies between two, likeliest links and their reasons. Nothing can be written.
+    It ends when stdin does; messages go to stderr. It needs the extra mcp; without it the exit code is 2.
+    """
+    from heat_neo4j.retrieval.mcp_server import run_server
+
+    with open_store(options) as store:
+        print_line(f"heat: MCP server of model {model!r} at {store.server.address}", err=True)
+        run_server(store, model)

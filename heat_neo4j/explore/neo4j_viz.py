@@ -1,0 +1,142 @@
+"""`to_neo4j_viz`: a model in the Poincare disk as a graph of the library neo4j-viz (extra ``viz``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from heat_neo4j._utils.display import display_text, printable
+from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j.database.keys import Key
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.geometry.hyperboloid import radius, to_poincare
+from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
+from heat_neo4j.pipeline.published_model import embed_in_plane, label_groups, node_names, read_published
+from heat_neo4j.plots.style import COLOURS, REST
+
+if TYPE_CHECKING:
+    from neo4j_viz import VisualizationGraph
+
+__all__ = ["to_neo4j_viz"]
+
+_DISK = 1_000.0  # pixels from the centre to the rim
+_SMALLEST, _GROWTH = 4.0, 3.0  # pixels of a node's radius
+
+
+def to_neo4j_viz(
+    source: Neo4jStore | HEAT,
+    model: str = "heat",
+    *,
+    caption: Key | None = None,
+    on_progress: Progress | bool = False,
+) -> VisualizationGraph:
+    """Return a model as a graph that neo4j-viz draws, each node where it lies in the Poincare disk.
+
+    Draw it by ``graph.render(layout="free")``, which is its ``Layout.COORDINATE``.
+
+    Parameters
+    ----------
+    source : Neo4jStore or HEAT
+        The database of a published model, or an estimator that is fitted with ``n_components=2``.
+    model : str
+        Name of the published model; one of more than two dimensions is embedded once more, in the plane.
+    caption : str or mapping of str to str, optional
+        Property that names the nodes of a published model, or one for each label; its key if not given.
+    on_progress : callable or bool
+        Called with the stages of the work; True draws bars.
+
+    Returns
+    -------
+    neo4j_viz.VisualizationGraph
+        Nodes carry their element ids, or the rows of a graph that came from no database, and ``labels`` and
+        ``radius`` as properties. They are larger the more neighbours they have, and have a colour for each
+        set of labels. Relationships have their types as captions.
+
+    Raises
+    ------
+    ConfigError
+        If neo4j-viz is not installed.
+    ProjectionError, ConnectionFailed
+        If the model is not published, or its graph or the caption cannot be read.
+    ValueError
+        If the estimator has not two dimensions.
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+
+    Examples
+    --------
+    ::
+
+        with connect() as db:
+            to_neo4j_viz(db).render(layout="free")
+    """
+    try:
+        from neo4j_viz import Node, Relationship, VisualizationGraph
+    except ImportError as error:
+        raise ConfigError("to_neo4j_viz needs neo4j-viz: pip install 'heat-neo4j[viz]'") from error
+    graph, points, names = _placed(source, model, caption, as_progress(on_progress))
+    ids: Sequence[str | int] = graph.node_ids or range(graph.n_nodes)
+    groups = label_groups(graph)
+    largest = sorted(Counter(filter(None, groups)).items(), key=lambda entry: (-entry[1], entry[0]))
+    legend = dict(zip((group for group, _ in largest), COLOURS, strict=False))
+    colours = [legend.get(group or "", REST) for group in groups] or [COLOURS[0]] * graph.n_nodes
+    sizes = _SMALLEST + _GROWTH * np.sqrt(np.sqrt(graph.degrees))
+    columns = (ids, names, colours, (_DISK * to_poincare(points)).tolist(), sizes.tolist())
+    radii = radius(points).tolist()
+    labels = [[label for label, carries in graph.labels.items() if carries[row]] for row in range(len(ids))]
+    nodes = [
+        Node(
+            id=identity,
+            caption=name,
+            color=colour,
+            x=x,
+            y=y,
+            size=size,
+            properties={"labels": list(map(printable, own)), "radius": apart},
+        )
+        for (identity, name, colour, (x, y), size), own, apart in zip(
+            zip(*columns, strict=True), labels, radii, strict=True
+        )
+    ]
+    ties = [
+        Relationship(id=place, source=ids[a], target=ids[b], caption=printable(kind) or None)
+        for place, (a, kind, b) in enumerate(_relationships(graph))
+    ]
+    drawn = VisualizationGraph(nodes=nodes, relationships=ties)
+    if legend:
+        drawn.set_legend(nodes={printable(group): colour for group, colour in legend.items()})
+    return drawn
+
+
+def _placed(
+    source: Neo4jStore | HEAT, model: str, caption: Key | None, on_progress: Progress
+) -> tuple[Graph, NDArray[np.float64], list[str]]:
+    """Return a graph with points of the plane, shape (N, 3), and the names of its nodes."""
+    if isinstance(source, Neo4jStore):
+        published = read_published(source, model, on_progress=on_progress)
+        names = node_names(source, published, caption)
+        return published.graph, embed_in_plane(published, on_progress=on_progress), names
+    check_is_fitted(source, "embedding_")
+    if source.embedding_.shape[1] != 3:
+        raise ValueError(
+            f"only 2 dimensions can be drawn, got {source.embedding_.shape[1] - 1}: HEAT(n_components=2)"
+        )
+    return source.graph_, source.embedding_, [display_text(name, 40) for name in source.graph_.names]
+
+
+def _relationships(graph: Graph) -> Iterator[tuple[int, str, int]]:
+    """Yield source, type and target of each; edges of a graph that knows no types have an empty one."""
+    if graph.relationships is None:
+        for a, b in zip(graph.edges.row.tolist(), graph.edges.col.tolist(), strict=True):
+            yield a, "", b
+        return
+    for kind in graph.relationships.types:
+        for a, b in zip(*(ends.tolist() for ends in graph.relationships.of(kind)), strict=True):
+            yield a, kind, b

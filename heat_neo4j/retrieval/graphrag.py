@@ -1,0 +1,161 @@
+"""`HeatRetriever`: the nodes nearest to one, for pipelines of neo4j-graphrag (extra ``graphrag``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from heat_neo4j.database.connection import Driver, Record
+from heat_neo4j.database.index.nearest import Among
+from heat_neo4j.database.keys import Key
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.retrieval.passages import Search
+
+try:
+    from neo4j_graphrag.retrievers.base import Retriever
+    from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
+except ImportError as error:
+    raise ConfigError("HeatRetriever needs neo4j-graphrag: pip install 'heat-neo4j[graphrag]'") from error
+
+__all__ = ["HeatRetriever"]
+
+_MEANINGS = {
+    "query_text": "the name of one node, exactly as it stands in the graph; not a question",
+    "node": "the same as query_text, which it goes before",
+    "top_k": "how many nodes",
+    "among": "'all', 'more_general' for nodes above it in the hierarchy, 'more_special' for those below",
+}
+
+
+class HeatRetriever(Retriever):
+    """Retrieves the nodes that are nearest to one in a published model, by hyperbolic distance, certified.
+
+    HEAT embeds nodes, not texts: a text is looked up as the key, or another property, of one node. Each item
+    has a text of the node, its distance, its properties and its likeliest predicted links, and the same as
+    data in ``metadata``.
+
+    Parameters
+    ----------
+    driver : neo4j.Driver
+        Of the server; it stays open.
+    model : str
+        Name of the published model.
+    key : str or mapping of str to str, optional
+        Property that a text is the value of, and that names nodes, or one for each label; as in the run's
+        projection if not given.
+    labels : sequence of str, optional
+        Labels that a node found by its key may have; those of the run if not given.
+    node_filter : str, optional
+        Cypher predicate over a result ``n``, e.g. ``"n.year >= $since"``, sent in a transaction that cannot
+        write.
+    filter_parameters : mapping of str to value, optional
+        Values of the ``$parameters`` in it.
+    properties : sequence of str
+        Properties of the nodes that items show; those of the key if none is given.
+    n_links : int
+        Most predicted links of each node that its item shows, 0 or more.
+    neo4j_database : str, optional
+        Database name; the user's home database if not given.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n_links` is no number from 0, or `labels` or `properties` is one text.
+    ConfigError
+        When the module is imported, if neo4j-graphrag is not installed.
+
+    Examples
+    --------
+    ::
+
+        retriever = HeatRetriever(driver, key="title", properties=["title", "abstract"])
+        answer = GraphRAG(retriever, llm).search("What came before it?", retriever_config={"node": "Alien"})
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        *,
+        model: str = "heat",
+        key: Key | None = None,
+        labels: Sequence[str] | None = None,
+        node_filter: str | None = None,
+        filter_parameters: Mapping[str, Any] | None = None,
+        properties: Sequence[str] = (),
+        n_links: int = 3,
+        neo4j_database: str | None = None,
+    ) -> None:
+        super().__init__(driver, neo4j_database)
+        self._store = Neo4jStore(driver, database=neo4j_database)
+        self._search = Search(
+            model=model,
+            key=key,
+            labels=labels,
+            node_filter=node_filter,
+            filter_parameters=filter_parameters or {},
+            properties=properties,
+            n_links=n_links,
+        )
+
+    def get_search_results(
+        self,
+        query_text: str | None = None,
+        node: str | None = None,
+        top_k: int = 5,
+        among: Among = "all",
+    ) -> RawSearchResult:
+        """Return the nodes nearest to one, nearest first; `search` is the same with items made of them.
+
+        Parameters
+        ----------
+        query_text : str, optional
+            Value of the node's key, or its element id.
+        node : str, optional
+            The same, for pipelines whose `query_text` is a question.
+        top_k : int
+            How many, 1 or more.
+        among : {"all", "more_general", "more_special"}
+            Look among all nodes, or only among those that are nearer to the centre than the node, or farther
+            from it.
+
+        Returns
+        -------
+        RawSearchResult
+            A record for each node, with ``content`` and ``metadata``.
+
+        Raises
+        ------
+        ValueError
+            If no node is named, a number is out of range, or there is no such `among`.
+        ProjectionError
+            If the model is not published, the node is not there, not the only one of that value or without
+            coordinates, or the server refuses the filter.
+        ConnectionFailed
+            If the server is lost.
+        """
+        asked = query_text if node is None else node
+        if asked is None:
+            raise ValueError("name a node: by query_text, or by node where query_text is a question")
+        passages = self._search.passages(self._store, asked, top_k, among)
+        found = ({"content": each.content, "metadata": each.metadata} for each in passages)
+        records = [Record(each) for each in found]  # type: ignore[no-untyped-call]
+        return RawSearchResult(records=records, metadata={"node": asked, "model": self._search.model})
+
+    def default_record_formatter(self, record: Record) -> RetrieverResultItem:
+        """Return the item of one record."""
+        return RetrieverResultItem(content=record["content"], metadata=record["metadata"])
+
+    def get_parameters(self, parameter_descriptions: dict[str, str] | None = None) -> Any:
+        """Return what a language model is told of the parameters, for `convert_to_tool`.
+
+        Parameters
+        ----------
+        parameter_descriptions : dict of str to str, optional
+            Other descriptions than ours.
+
+        Returns
+        -------
+        neo4j_graphrag.tool.ObjectParameter
+        """
+        return super().get_parameters(_MEANINGS | (parameter_descriptions or {}))

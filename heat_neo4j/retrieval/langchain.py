@@ -1,0 +1,94 @@
+"""`HeatDocumentRetriever`: the nodes nearest to one, as documents of LangChain (extra ``graphrag``)."""
+
+# Pydantic reads the annotations of the fields when the class is made.
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from heat_neo4j.database.index.nearest import Among
+from heat_neo4j.database.keys import Key
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.retrieval.passages import Search
+
+try:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+    from pydantic import ConfigDict, Field
+except ImportError as error:
+    raise ConfigError(
+        "HeatDocumentRetriever needs langchain-core: pip install 'heat-neo4j[graphrag]'"
+    ) from error
+
+__all__ = ["HeatDocumentRetriever"]
+
+
+class HeatDocumentRetriever(BaseRetriever):
+    """Retrieves the nodes that are nearest to one in a published model, by hyperbolic distance, certified.
+
+    HEAT embeds nodes, not texts: ``invoke(text)`` looks the text up as the key, or another property, of one
+    node. Each document has a text of the node, its distance, its properties and its likeliest predicted
+    links, and the same as data in ``metadata``.
+
+    Parameters
+    ----------
+    store : Neo4jStore
+        The database, such as `connect` opens; it stays open.
+    k : int
+        How many documents, 1 or more.
+    among : {"all", "more_general", "more_special"}
+        Look among all nodes, or only among those that are nearer to the centre than the node, or farther from
+        it.
+    model, key, labels, node_filter, filter_parameters, properties, n_links
+        As for `HeatRetriever`.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a field is of another type, or `among` or a number out of range.
+    ProjectionError
+        By ``invoke``: if the model is not published, the node is not there, not the only one of that value or
+        without coordinates, or the server refuses the filter.
+    ConnectionFailed
+        By ``invoke``: if the server is lost.
+    ConfigError
+        When the module is imported, if langchain-core is not installed.
+
+    Examples
+    --------
+    ::
+
+        with connect() as db:
+            documents = HeatDocumentRetriever(store=db, key="title", among="more_general").invoke("Alien")
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    store: Neo4jStore = Field(repr=False)
+    k: int = Field(default=5, ge=1)
+    among: Among = "all"
+    model: str = "heat"
+    key: Key | None = None
+    labels: Sequence[str] | None = None
+    node_filter: str | None = None
+    filter_parameters: Mapping[str, Any] = Field(default_factory=dict)
+    properties: Sequence[str] = ()
+    n_links: int = Field(default=3, ge=0)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        search = Search(
+            model=self.model,
+            key=self.key,
+            labels=self.labels,
+            node_filter=self.node_filter,
+            filter_parameters=self.filter_parameters,
+            properties=self.properties,
+            n_links=self.n_links,
+        )
+        passages = search.passages(self.store, query, self.k, self.among)
+        return [
+            Document(id=each.metadata["element_id"], page_content=each.content, metadata=each.metadata)
+            for each in passages
+        ]

@@ -1,0 +1,98 @@
+"""What is near a node as passages: a text for a language model, and the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from heat_neo4j._utils.display import display_text, printable
+from heat_neo4j._utils.plain_data import plain_data
+from heat_neo4j._utils.validation import check_integer
+from heat_neo4j.database.index.nearest import Among, Neighbour, Neighbours
+from heat_neo4j.database.keys import Key
+from heat_neo4j.database.read.node_links import NodeLink
+from heat_neo4j.database.store import Neo4jStore
+
+__all__ = ["Passage", "Search"]
+
+_LONGEST = 2_000  # characters of a property
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One of the nodes near another."""
+
+    content: str
+    metadata: dict[str, Any]  # JSON data
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How retrievers look for what is near a node; their parameters of the same names say what each is."""
+
+    model: str = "heat"
+    key: Key | None = None
+    labels: Sequence[str] | None = None
+    node_filter: str | None = None
+    filter_parameters: Mapping[str, Any] = field(default_factory=dict)
+    properties: Sequence[str] = ()
+    n_links: int = 3
+
+    def __post_init__(self) -> None:
+        check_integer("n_links", self.n_links, minimum=0)
+        for name in ("labels", "properties"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} must be a list of names, got {getattr(self, name)!r}")
+
+    def passages(self, store: Neo4jStore, node: str, k: int, among: Among) -> tuple[Passage, ...]:
+        """Return the nodes nearest to one, nearest first; errors are those of `Neo4jStore.neighbours`."""
+        found = store.neighbours(
+            node,
+            k=k,
+            model=self.model,
+            labels=self.labels,
+            key=self.key,
+            node_filter=self.node_filter,
+            filter_parameters=self.filter_parameters,
+            show=tuple(self.properties) or None,
+            among=among,
+        )
+        links: dict[str, tuple[NodeLink, ...]] = {}
+        if self.n_links and found.nodes:
+            ids = [each.element_id for each in found.nodes]
+            links = store.links_of(ids, k=self.n_links, model=self.model, key=self.key)
+        return tuple(_passage(found, node, each, links.get(each.element_id, ())) for each in found.nodes)
+
+
+def _passage(found: Neighbours, asked: str, node: Neighbour, links: Sequence[NodeLink]) -> Passage:
+    properties = {name: value for name, value in node.properties.items() if value is not None}
+    metadata = {
+        "node": node.name,
+        "element_id": node.element_id,
+        "labels": node.labels,
+        "distance": node.distance,
+        "radius": node.radius,
+        "near": asked,
+        "model": found.model,
+        "certified": found.certified,
+        "properties": properties,
+        "links": [link.to_dict() for link in links],
+    }
+    labels = f" ({', '.join(map(printable, node.labels))})" if node.labels else ""
+    near = f"at distance {node.distance:.4g} from {display_text(asked)}, {node.radius:.4g} from the centre"
+    lines = [f"{node.name}{labels}, {near}"]
+    # The name is that of a key: it need not come twice.
+    shown = {name: display_text(value, _LONGEST) for name, value in properties.items()}
+    lines += [f"{printable(name)}: {text}" for name, text in shown.items() if text != node.name]
+    if links:
+        lines.append(f"likely links: {'; '.join(_arrow(node.name, link) for link in links)}")
+    return Passage("\n".join(lines), plain_data(metadata))
+
+
+def _arrow(name: str, link: NodeLink) -> str:
+    """Return a predicted link as Cypher would write it, with its probability."""
+    source, target = (name, link.name) if link.leaves else (link.name, name)
+    arrow = f"{source} -{display_text(link.type)}-> {target}"
+    known = isinstance(link.probability, float)  # anybody may have changed it
+    return f"{arrow} (probability {link.probability:.2g})" if known else arrow

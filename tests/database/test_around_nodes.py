@@ -1,0 +1,73 @@
+"""Nearest nodes on one side, what lies between two, and the links of nodes: what slow Python finds."""
+
+import pytest
+
+from heat_neo4j.errors import ProjectionError
+from tests.support.retrieval_toy import HOSTILE, published_toy
+
+# The tests of the retrievers and of `heat mcp` look at the same answers each time.
+pytestmark = [pytest.mark.live, pytest.mark.vector_index, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def toy(server):
+    with published_toy(server, 60) as made:
+        yield made
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_nearest_among_more_general_and_more_special_nodes(store, toy, exact):
+    order = sorted(range(len(toy.keys)), key=toy.radius)
+    for i in (order[0], order[1], order[30], order[-1]):
+        for among, keep in (
+            ("more_general", lambda j, i=i: toy.radius(j) < toy.radius(i)),
+            ("more_special", lambda j, i=i: toy.radius(j) > toy.radius(i)),
+        ):
+            answer = store.neighbours(toy.keys[i], model=toy.model, k=7, exact=exact, among=among)
+            assert [each.properties["key"] for each in answer.nodes] == toy.nearest(toy.keys[i], 7, keep)
+            assert answer.certified
+            fewer = store.neighbours(
+                toy.keys[i], model=toy.model, exact=exact, among=among, node_filter="n.i % 3 = 0"
+            )
+            expected = toy.nearest(toy.keys[i], 10, lambda j, keep=keep: keep(j) and j % 3 == 0)
+            assert [each.properties["key"] for each in fewer.nodes] == expected
+    with pytest.raises(ValueError, match="among must be one of all, more_general, more_special"):
+        store.neighbours("p9", model=toy.model, among="nearer")
+
+
+def test_nodes_between_two(store, toy):
+    for key, other in (("p9", "p50"), (HOSTILE[0], HOSTILE[2])):
+        found = store.between(key, other, model=toy.model, k=6)
+        assert [each.name for each in found.nodes] == list(map(toy.shown, toy.between(key, other, 6)))
+        for each in found.nodes:
+            way = each.distance + each.other_distance
+            assert way - found.distance == pytest.approx(each.detour, abs=1e-9)
+        (direct,) = (
+            each.distance
+            for each in store.neighbours(key, model=toy.model, k=60).nodes
+            if each.element_id == found.other_id
+        )
+        assert found.distance == pytest.approx(direct, abs=1e-9)
+        assert [each.detour for each in found.nodes] == sorted(each.detour for each in found.nodes)
+    assert found.to_dict()["nodes"][0]["name"] == found.nodes[0].name
+    with pytest.raises(ProjectionError, match=r"there is no .* with key 'nobody'"):
+        store.between("p9", "nobody", model=toy.model)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        store.between("p9", "p50", model=toy.model, k=0)
+
+
+def test_links_of_nodes(store, toy):
+    keys = ["p9", "p50", HOSTILE[1]]
+    ids = [store.find_node(key, model=toy.model) for key in keys]
+    gone = "4:00000000-0000-0000-0000-000000000000:1"
+    found = store.links_of([*ids, gone], k=3, model=toy.model)
+    assert found[gone] == ()
+    for key, identity in zip(keys, ids, strict=True):
+        expected = sorted(toy.linked(key), key=lambda link: -link[2])[:3]
+        assert [(each.name, each.leaves, each.probability) for each in found[identity]] == [
+            (toy.shown(name), *rest) for name, *rest in expected
+        ]
+        assert {each.type for each in found[identity]} == {toy.cites}
+        assert [each.rank for each in found[identity]] == sorted(each.rank for each in found[identity])
+    with pytest.raises(ProjectionError, match="'nothing' has no published coordinates"):
+        store.links_of(ids, model="nothing")

@@ -123,7 +123,9 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
             ["ClientPaper"], key="id", node_filter="n.year > $since", filter_parameters={"since": 0}
         )
         model = small().fit(graph)
-        record = db.publish(graph, model, names=WriteNames("client", embedding="place"))
+        links = model.predict_links(k=2, patterns=[("ClientPaper", "CLIENT_CITES", "ClientPaper")])
+        record = db.publish(graph, model, links, names=WriteNames("client", embedding="place"))
+        assert record.settings["links"]["patterns"] == ["ClientPaper-CLIENT_CITES->ClientPaper"]
         assert (record.model, model.published_as_) == ("client", "client")
         assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
         with pytest.raises(ProjectionError, match="no version before"):

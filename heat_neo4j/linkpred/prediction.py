@@ -273,7 +273,8 @@ def predict_links(
             pairs, scores = _ranked(scorer, candidates, codes, top)
             found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores), -scores))
     links = _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
-    search = {"k": k, "top": top, "patterns": patterns, "min_degree": min_degree, "max_degree": max_degree}
+    specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
+    search = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
     return replace(links, names=graph.names, search=search, score=score)
 
 

@@ -21,7 +21,7 @@ ONLY_IN = {
     "neo4j": {"database"},
     "numba": {"_kernels"},
     "click": {"cli"},
-    "tqdm": {"_utils", "cli"},
+    "tqdm": {"_utils"},
     "narwhals": {"_utils", "inputs"},
     "matplotlib": {"plots"},
     "jgo": {"local_server"},

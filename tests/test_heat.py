@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import distance, radius, to_poincare
 from heat_neo4j.linkpred.metrics import auroc
@@ -167,6 +168,8 @@ def test_bars_show_the_stages(capsys):
     assert "100%" in shown
     HEAT(**SMALL).fit(KARATE)
     assert capsys.readouterr().err == ""
+    ProgressBars()("links A\x1b[2J-R->B", 1, 1)  # the name of a label
+    assert "\\x1b[2J-R->B" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

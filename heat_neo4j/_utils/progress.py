@@ -3,7 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from heat_neo4j._utils.display import printable
+
 __all__ = ["Overall", "Progress", "ProgressBars", "as_progress", "no_progress", "prefixed"]
+
+_WIDTH = 22  # characters of a stage, before its bar
 
 Progress = Callable[[str, int, int], None]
 """Called as ``on_progress(stage, done, total)``: the stage's name, units done so far, units in all.
@@ -49,9 +53,10 @@ class Overall:
 
 
 class ProgressBars:
-    """A callback that draws a bar of each stage, in a terminal or a notebook."""
+    """A callback that draws a bar of each stage, in a terminal or a notebook; `options` are those of tqdm."""
 
-    def __init__(self) -> None:
+    def __init__(self, **options: Any) -> None:
+        self._options = options
         self._bar: Any = None
         self._stage = ""
 
@@ -61,7 +66,9 @@ class ProgressBars:
 
         if self._bar is None or stage != self._stage or done < self._bar.n:
             self.close()
-            self._bar, self._stage = tqdm(total=total, desc=stage), stage
+            # Names of the database stand in those of stages.
+            name = f"{printable(stage):<{_WIDTH}}"
+            self._bar, self._stage = tqdm(total=total, desc=name, **self._options), stage
         self._bar.total = total
         self._bar.update(done - self._bar.n)
         if done >= total:

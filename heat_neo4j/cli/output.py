@@ -12,17 +12,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
 
 from heat_neo4j._utils.display import plural, printable, printable_json
 from heat_neo4j._utils.log_line import LogLine
+from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.cli.log_json import json_line
 from heat_neo4j.errors import OutputFailed
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 __all__ = [
     "AS_JSON",
@@ -72,13 +70,14 @@ class Reporter:
             quiet = as_json() and not verbosity()
         self._stream = stream if stream is not None else sys.stderr
         self._log = Log(str, file=self._stream)
-        self._bars = self._stream.isatty() and not self._log.as_json
+        self._bars: ProgressBars | None = None
+        if self._stream.isatty() and not self._log.as_json:
+            self._bars = ProgressBars(file=self._stream, unit="", unit_scale=True, mininterval=0.2)
         self.quiet = quiet
-        self._silent = quiet and not self._bars
+        self._silent = quiet and self._bars is None
         self._stage = ""
         self._done = 0
         self._started = self._spoken = 0.0
-        self._bar: tqdm[Any] | None = None
 
     def __enter__(self) -> Reporter:
         return self
@@ -91,36 +90,23 @@ class Reporter:
         check_interrupt()
         if self._silent:
             return
+        if self._bars is not None:
+            self._bars(stage, done, total)
+            return
         if stage != self._stage or done < self._done:
-            self._begin(stage, total)
+            self._stage = stage
+            self._started = self._spoken = time.monotonic()
         self._done = done
-        if self._bar is not None:
-            self._bar.total = total
-            self._bar.update(done - self._bar.n)
-        else:
-            self._print_stage(stage, done, total)
+        self._print_stage(stage, done, total)
         if done >= total:
             self.close()
 
     def close(self) -> None:
         """End the current stage; its bar keeps its line."""
-        if self._bar is not None:
-            self._bar.close()
-        self._bar = None
+        if self._bars is not None:
+            self._bars.close()
         self._stage = ""
         self._done = 0
-
-    def _begin(self, stage: str, total: int) -> None:
-        self.close()
-        self._stage = stage
-        self._started = self._spoken = time.monotonic()
-        if self._bars:
-            from tqdm import tqdm
-
-            name = f"{printable(stage):<22}"
-            self._bar = tqdm(
-                desc=name, total=total, file=self._stream, unit="", unit_scale=True, mininterval=0.2
-            )
 
     def _print_stage(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()

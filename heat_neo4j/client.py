@@ -11,7 +11,7 @@ from heat_neo4j.database.connection import Auth
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
@@ -20,7 +20,7 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.embed import RefreshReport, publish, refresh
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import AUTO
-from heat_neo4j.pipeline.published_model import model_of, published_run, read_published
+from heat_neo4j.pipeline.published_model import model_of, read_published
 from heat_neo4j.pipeline.published_settings import published_links
 
 __all__ = ["Database", "connect"]
@@ -222,8 +222,11 @@ class Database(Neo4jStore):
             As for `pipeline.refresh`.
         """
         name = _name_of(model)
-        run = published_run(self, name)
-        links = published_links(self.bookkeeping(), name)
+        book = self.bookkeeping()
+        run = book.published_run(name)
+        if run is None:
+            raise nothing_published(name)
+        links = published_links(book, name)
         job = Job(
             Projection.from_dict(run.projection),
             model_of(run) if isinstance(model, str) else model,

@@ -15,7 +15,7 @@ from heat_neo4j.errors import ConfigError
 __all__ = ["column_of", "html_table", "make_frame"]
 
 _LONGEST = 80  # characters of a cell
-BACKENDS: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
+_BACKENDS: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
 def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: str | None = None) -> Any:
@@ -35,9 +35,9 @@ def make_frame(columns: Mapping[str, Any], backend: str | None = None, index: st
     ConfigError
         If there is no such library.
     """
-    if backend is not None and backend not in BACKENDS:
-        raise ConfigError(f"data frames are of {', '.join(BACKENDS)}; got {backend!r}")
-    installed = [each for each in BACKENDS if backend in (None, each) and find_spec(each)]
+    if backend is not None and backend not in _BACKENDS:
+        raise ConfigError(f"data frames are of {', '.join(_BACKENDS)}; got {backend!r}")
+    installed = [each for each in _BACKENDS if backend in (None, each) and find_spec(each)]
     if not installed:
         raise ConfigError(f"a data frame needs {backend or 'pandas or polars'}: install it by pip")
     frame = nw.from_dict(dict(columns), backend=installed[0]).to_native()

@@ -117,39 +117,7 @@ class Embedder(BaseEstimator):
         client: "Client | None" = None,
         on_progress: Progress = no_progress,
     ) -> Self:
-        """Embed `graph`.
-
-        Parameters
-        ----------
-        graph : Graph
-            At least two nodes, and somewhere to walk.
-        y : None
-            Ignored; there for scikit-learn's conventions.
-        start : float64 array of shape (N, d + 1), optional
-            Points to start from, such as those of an earlier fit; close to the origin if not given.
-        client : distributed.Client, optional
-            A Dask cluster that trains the buckets, over files in `scratch`, with the same bits (extra
-            ``distributed``); `scheduler` is not asked then. A training by batches takes this process.
-        on_progress : callable
-            Called with the stages "walks" and "train".
-
-        Returns
-        -------
-        HEAT
-            Itself, fitted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is out of range, asks for directions or types that the graph does not know, or
-            `start` is no N points of the hyperboloid.
-        ConfigError
-            If `scratch` is needed and not given, cannot be written, or is in use for the same training.
-        ConnectionFailed
-            If the cluster's scheduler does not answer or was lost.
-        NothingToLearnError
-            If the graph offers no pair to learn from; a ValueError too.
-        """
+        """Embed `graph`; the other parameters, and the errors, are those of `heat_neo4j.HEAT.fit`."""
         schedule, threads = self.check_parameters()
         if not isinstance(graph, Graph):
             raise TypeError(f"fit needs a heat_neo4j.Graph, got {type(graph).__name__}")

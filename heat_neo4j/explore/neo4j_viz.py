@@ -18,7 +18,13 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import radius, to_poincare
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.pipeline.published_model import embed_in_plane, label_groups, node_names, read_published
+from heat_neo4j.pipeline.published_model import (
+    embed_in_plane,
+    label_groups,
+    labels_of,
+    node_names,
+    read_published,
+)
 from heat_neo4j.plots.style import COLOURS, REST
 
 if TYPE_CHECKING:
@@ -90,7 +96,6 @@ def to_neo4j_viz(
     sizes = _SMALLEST + _GROWTH * np.sqrt(np.sqrt(graph.degrees))
     columns = (ids, names, colours, (_DISK * to_poincare(points)).tolist(), sizes.tolist())
     radii = radius(points).tolist()
-    labels = [[label for label, carries in graph.labels.items() if carries[row]] for row in range(len(ids))]
     nodes = [
         Node(
             id=identity,
@@ -102,7 +107,7 @@ def to_neo4j_viz(
             properties={"labels": list(map(printable, own)), "radius": apart},
         )
         for (identity, name, colour, (x, y), size), own, apart in zip(
-            zip(*columns, strict=True), labels, radii, strict=True
+            zip(*columns, strict=True), labels_of(graph), radii, strict=True
         )
     ]
     ties = [

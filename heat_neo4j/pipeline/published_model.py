@@ -34,6 +34,7 @@ __all__ = [
     "embed_in_plane",
     "hold_out",
     "label_groups",
+    "labels_of",
     "matching_recipe",
     "model_of",
     "node_names",
@@ -265,7 +266,7 @@ def hold_out(
 
 def label_groups(graph: Graph) -> list[str | None]:
     """Return the labels of each node as one text, None without any; an empty list if all have the same."""
-    groups = [":".join(labels) or None for labels in _labels_of(graph)]
+    groups = [":".join(labels) or None for labels in labels_of(graph)]
     return groups if len(set(groups)) > 1 else []
 
 
@@ -286,7 +287,7 @@ def node_names(
         _check_captions(graph, keys, places, values)
     return [
         name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
-        for value, labels, element_id in zip(values, _labels_of(graph), graph.node_ids, strict=True)
+        for value, labels, element_id in zip(values, labels_of(graph), graph.node_ids, strict=True)
     ]
 
 
@@ -302,7 +303,7 @@ def _check_captions(graph: Graph, keys: NodeKeys, places: NDArray[np.int64], val
             raise ProjectionError(f"no node of label {label!r} has the property {name!r} to be named by")
 
 
-def _labels_of(graph: Graph) -> list[list[str]]:
+def labels_of(graph: Graph) -> list[list[str]]:
     """Return the labels of each node."""
     labels: list[list[str]] = [[] for _ in range(graph.n_nodes)]
     for label, carries in graph.labels.items():

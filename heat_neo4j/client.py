@@ -58,7 +58,7 @@ def connect(
     if not uri:
         raise ConfigError("no server given: name its address, or set NEO4J_URI")
     if isinstance(auth, str):
-        if "NEO4J_PASSWORD" not in os.environ:
+        if auth != "environment" or "NEO4J_PASSWORD" not in os.environ:
             raise ConfigError("no password: give auth=(user name, password), or set NEO4J_PASSWORD")
         auth = os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"]
     return Database.connect(uri, auth=auth, database=database or os.environ.get("NEO4J_DATABASE"))

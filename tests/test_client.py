@@ -142,3 +142,6 @@ def test_what_is_not_given_comes_from_the_environment(monkeypatch):
         connect()
     with pytest.raises(ConfigError, match="no password: give auth"):
         connect("neo4j://localhost")
+    monkeypatch.setenv("NEO4J_PASSWORD", "secret")
+    with pytest.raises(ConfigError, match="no password: give auth"):
+        connect("neo4j://localhost", "neo4j")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-__all__ = ["AUTO", "Count", "Duration", "Keyed", "Number", "OrAuto", "Pair", "Size"]
+__all__ = ["AUTO", "PORT", "Count", "Duration", "Keyed", "Number", "OrAuto", "Pair", "Size"]
 
 AUTO = "auto"
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
@@ -65,6 +65,9 @@ class Count(click.IntRange):
         if self._largest is not None and number > self._largest:
             self.fail(f"it must be at most {self._largest:,}", param, ctx)
         return number
+
+
+PORT = Count(1024, 65535)
 
 
 class Number(click.FloatRange):

@@ -45,7 +45,7 @@ from heat_neo4j.database.read.published import (
     read_links,
     read_stored,
 )
-from heat_neo4j.database.read.reader import read_graph, read_property
+from heat_neo4j.database.read.reader import read_graph, read_properties_of, read_property
 from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping, RunRecord, read_bookkeeping, read_version
 from heat_neo4j.database.versions import Version, runs_of
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
@@ -782,6 +782,21 @@ class Neo4jStore:
             If no node of the graph has the property, or nodes have been deleted since it was read.
         """
         return read_property(self._connection, graph, name)
+
+    def properties_of(self, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Read all properties of some nodes, as they are now, without what runs of this package wrote there.
+
+        Parameters
+        ----------
+        nodes : sequence of str
+            Element ids.
+
+        Returns
+        -------
+        dict
+            Of each node that is still there its properties, by name.
+        """
+        return read_properties_of(self._connection, nodes)
 
     def gds_version(self) -> str | None:
         """Return the version of Graph Data Science on the server; None without it."""

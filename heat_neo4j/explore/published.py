@@ -1,4 +1,4 @@
-"""The page of a published model, read from its database."""
+"""What the page shows of a published model, read from its database."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,31 +10,47 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.read.published import StoredLinks
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore.colour_scale import ColourScale, colour_scale
 from heat_neo4j.explore.page import build_page
+from heat_neo4j.explore.page_data import runs_part
 from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
 from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.published_model import PublishedModel
 
-__all__ = ["N_NEIGHBOURS", "PageData", "read_page_data"]
+__all__ = [
+    "N_NEIGHBOURS",
+    "Colours",
+    "PageData",
+    "Picture",
+    "listed",
+    "read_colours",
+    "read_page_data",
+    "read_picture",
+]
 
 N_NEIGHBOURS = 10
+_FEWEST_LISTED, _MOST_LISTED = 3, 160_000  # neighbours in a file: of a node, and of all
 _LONGEST_TEXT = 240
 
 
 @dataclass(frozen=True, eq=False)
-class PageData:
-    """A published model, ready to become a page; see `build_page`."""
+class Colours:
+    """What colours the nodes: groups, or a scale in their place."""
+
+    groups: Sequence[str | None]
+    scale: ColourScale | None
+    values: Sequence[Any] | None  # of the property they are of; None for labels
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A published model in the plane."""
 
     model: PublishedModel
     flat: NDArray[np.float64]  # (N, 3): points of the plane, the published ones or a second embedding
-    neighbours: Neighbours  # by the published coordinates, in all their dimensions
-    links: StoredLinks | None
     names: Sequence[str]
-    groups: Sequence[str | None]
-    scale: ColourScale | None  # in place of groups
-    properties: Mapping[str, Sequence[Any]]
 
     @property
     def trained(self) -> bool:
@@ -53,20 +69,44 @@ class PageData:
             )
         return "; ".join((origin, *self.model.notes))
 
+
+@dataclass(frozen=True, eq=False)
+class PageData:
+    """A published model, ready to become a page; see `build_page`."""
+
+    picture: Picture
+    colours: Colours
+    neighbours: Neighbours  # by the published coordinates, in all their dimensions
+    links: StoredLinks | None
+    properties: Mapping[str, Sequence[Any]]
+    runs: Sequence[RunRecord]
+
     def page(self, title: str = "") -> str:
         """Return the page as HTML; errors as of `build_page`."""
+        model, note = self.picture.model, self.picture.note
+        k = listed(model.graph.n_nodes)
+        whole = k == N_NEIGHBOURS
+        if not whole:
+            note += f"; of each node {k} neighbours and {k} links: heat explore --serve shows all"
         return build_page(
-            self.flat,
-            self.model.graph,
-            names=self.names,
-            groups=self.groups,
-            scale=self.scale,
+            self.picture.flat,
+            model.graph,
+            names=self.picture.names,
+            groups=self.colours.groups,
+            scale=self.colours.scale,
             properties=self.properties,
             neighbours=self.neighbours,
             predicted=self.links,
-            title=title or f"Model {self.model.run.model}",
-            note=self.note,
+            most_of_each=None if whole else k,
+            runs=runs_part(self.runs, model.run.run_id),
+            title=title or f"Model {model.run.model}",
+            note=note,
         )
+
+
+def listed(n_nodes: int) -> int:
+    """Return how many neighbours and likeliest links of each node a file lists: fewer of a large graph."""
+    return min(N_NEIGHBOURS, max(_FEWEST_LISTED, _MOST_LISTED // max(n_nodes, 1)))
 
 
 def read_page_data(
@@ -81,35 +121,58 @@ def read_page_data(
 ) -> PageData:
     """Read a published model and its nodes' properties; embed its graph in the plane if need be.
 
-    `caption` is the property that names the nodes, as of `node_names`; the values of `color_by` make a scale,
-    as of `colour_scale`, or else the groups, which by default are the labels. Errors are those of
-    `read_published`, `node_names` and `Neo4jStore`.
+    Parameters and errors are those of `read_picture` and `read_colours`; `show` are properties to list.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     links = published_model.read_links(store, published)
     names = published_model.node_names(store, published, caption, _LONGEST_TEXT)
-    columns = {
-        name: store.read_property(published.graph, name)
-        for name in dict.fromkeys((color_by, *show))
-        if name is not None
-    }
+    colours = read_colours(store, published, color_by)
+    properties = {} if colours.values is None else {str(color_by): colours.values}
+    for name in show:
+        if name not in properties:
+            properties[name] = store.read_property(published.graph, name)
     neighbours = nearest_neighbours(
-        published.embedding, N_NEIGHBOURS, n_threads=n_threads, on_progress=on_progress
+        published.embedding, listed(published.graph.n_nodes), n_threads=n_threads, on_progress=on_progress
     )
     flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
-    scale = None if color_by is None else colour_scale(color_by, columns[color_by])
-    groups: list[str | None] = []
-    if color_by is None:
-        groups = published_model.label_groups(published.graph)
-    elif scale is None:
-        groups = published_model.texts(columns[color_by], _LONGEST_TEXT)
     return PageData(
-        model=published,
-        flat=flat,
+        picture=Picture(published, flat, names),
+        colours=colours,
         neighbours=neighbours,
         links=links,
-        names=names,
-        groups=groups,
-        scale=scale,
-        properties=columns,
+        properties=properties,
+        runs=store.runs(model),
     )
+
+
+def read_picture(
+    store: Neo4jStore,
+    model: str = "heat",
+    *,
+    caption: Key | None = None,
+    n_threads: int | None = None,
+    on_progress: Progress = no_progress,
+) -> Picture:
+    """Read a published model; embed its graph in the plane if need be.
+
+    `caption` is the property that names the nodes, as of `node_names`. Errors are those of `read_published`
+    and `node_names`.
+    """
+    published = published_model.read_published(store, model, on_progress=on_progress)
+    names = published_model.node_names(store, published, caption, _LONGEST_TEXT)
+    flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
+    return Picture(published, flat, names)
+
+
+def read_colours(store: Neo4jStore, published: PublishedModel, color_by: str | None) -> Colours:
+    """Return the colours of nodes by a property, or by their labels if it is None.
+
+    Its values make a scale, as of `colour_scale`, or else groups. Errors are those of
+    `Neo4jStore.read_property`.
+    """
+    if color_by is None:
+        return Colours(published_model.label_groups(published.graph), None, None)
+    values = store.read_property(published.graph, color_by)
+    scale = colour_scale(color_by, values)
+    groups = published_model.texts(values, _LONGEST_TEXT) if scale is None else []
+    return Colours(groups, scale, values)

@@ -50,6 +50,9 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _HELD_OUT_SHARE = 0.15  # of the edges
+_WALKS_OF_A_PICTURE = (
+    50_000  # of all nodes; AUROC of edges in the plane at 40,000: .984 by one each, .986 by ten
+)
 
 
 def published_run(store: Neo4jStore, model: str) -> RunRecord:
@@ -227,11 +230,14 @@ def embed_in_plane(
     """Return points of the hyperbolic plane, shape (N, 3), rows as in the model's graph.
 
     They are the published ones, or, of more dimensions, those of a new training with the run's parameters and
-    seed, but two components. A graph that offers nothing to learn from is a ProjectionError.
+    seed, but two components and, of a large graph, fewer walks: one does for a picture of 50,000 nodes. A
+    graph that offers nothing to learn from is a ProjectionError.
     """
     if published.embedding.shape[1] == 3:
         return published.embedding
     model = model_of(published.run).set_params(n_components=2, n_threads=n_threads)
+    walks = max(1, _WALKS_OF_A_PICTURE // published.graph.n_nodes)
+    model.set_params(walks_per_node=min(model.walks_per_node, walks))
     return _fitted(model, published.graph, on_progress)
 
 

@@ -51,6 +51,7 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
     "versus": ("CPU seconds to the AUROC of others", ((),)),
     "zoo": ("Graphs of every shape: pairs per second, stages, estimates", ((),)),
     "growth": ("Growth with the number of nodes, through a live Neo4j", ((),)),
+    "explore": ("What the page of 40,000 nodes costs", ((),)),
     "corpus": ("The whole trip on the classes of Neo4j's own jars, beside its estimate", ((),)),
     "repeat": ("The same bits for 1, 2 and 4 threads", ((),)),
     "exclusion": ("A Bloom filter in place of the exact set of pairs", ((),)),

@@ -1,11 +1,13 @@
 """Nothing that came from a database or a file is a terminal's command, or breaks a line, page or picture."""
 
 import ast
+import base64
 import io
 import json
 import logging
 import re
 import unicodedata
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,6 +34,7 @@ from heat_neo4j.cli.report import describe
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import HeatError
 from heat_neo4j.explore.page import build_page
+from heat_neo4j.explore.page_data import PARTS
 from heat_neo4j.geometry.hyperboloid import from_poincare
 from heat_neo4j.linkpred.counterfactual import Counterfactual, Effect, Relationship
 from heat_neo4j.linkpred.explanation import LinkExplanation, SharedAttribute, Tie, Way
@@ -308,9 +311,12 @@ def test_the_page_holds_no_control_character(text):
     )  # fmt: skip
     page.encode()
     assert not unsafe_in(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)) - {"\n"}
-    data = re.search(r"<script[^>]*application/json[^>]*>(.*?)</script>", page, re.DOTALL)[1]
-    assert not unsafe_in(data) - {"\n"}
-    assert not unsafe_in("".join(map(str, json.loads(data)["names"])))
+    about = re.search(r"<script[^>]*application/json[^>]*>(.*?)</script>", page, re.DOTALL)[1]
+    assert not unsafe_in(about) - {"\n"}
+    parts = re.findall(r'<script type="text/plain" id="part-\w+">([^<]*)</script>', page)
+    written = [zlib.decompress(base64.b64decode(part)).decode() for part in parts]
+    assert not unsafe_in("".join(written))
+    assert not unsafe_in("".join(json.loads(written[PARTS.index("names")])))
 
 
 @pytest.mark.parametrize("text", [EVERY[:80], *SEQUENCES, "--><script>", "$x$ & <b>"], ids=ascii)

@@ -15,6 +15,10 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from heat_neo4j import Neo4jStore, Projection, WriteNames
+from tests.support.live_graph import Cypher, open_cypher, random_links, random_points
+
+LABEL, MODEL, N = "ExplorePaper", "exploring", 30  # of a graph in a live database
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 SIZE = {"width": 1200, "height": 800}
 PATIENCE = 120.0  # seconds; a CI machine may be busy with other things
@@ -97,8 +101,13 @@ class Walk:
 def opened_page(browser: Browser, path: Path, html: str, painter: str = "", **settings: Any) -> Walk:
     """Open a page's HTML from a file at `path` and wait until it stands still."""
     path.write_text(html, encoding="utf-8")
+    return opened(browser, f"{path.as_uri()}{painter and f'#{painter}'}", **settings)
+
+
+def opened(browser: Browser, address: str, **settings: Any) -> Walk:
+    """Open an address and wait until the page there stands still."""
     walk = Walk(browser.new_page(viewport=SIZE, **settings))
-    walk.page.goto(f"{path.as_uri()}{painter and f'#{painter}'}")
+    walk.page.goto(address)
     walk.until(lambda: walk.ask("() => Boolean(window.heat && heat.state().still)"))
     return walk
 
@@ -106,12 +115,56 @@ def opened_page(browser: Browser, path: Path, html: str, painter: str = "", **se
 @pytest.fixture
 def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Walk]]:
     """Give a function that opens a page's HTML and waits until it stands still."""
-    opened: list[Walk] = []
+    walks: list[Walk] = []
 
     def open_it(html: str, painter: str = "", **settings: Any) -> Walk:
-        opened.append(opened_page(browser, tmp_path / f"page{len(opened)}.html", html, painter, **settings))
-        return opened[-1]
+        walks.append(opened_page(browser, tmp_path / f"page{len(walks)}.html", html, painter, **settings))
+        return walks[-1]
 
     yield open_it
-    for walk in opened:
+    for walk in walks:
         walk.page.close()
+
+
+@pytest.fixture
+def cypher(server: Any) -> Iterator[Cypher]:
+    """Give a function for Cypher, in a database with a ring of papers, four of which are old."""
+    with open_cypher(server) as run:
+        run(
+            "UNWIND range(0, $n - 1) AS i "
+            f"CREATE (n:`{LABEL}` {{key: i, title: '<b>' + i, year: 2000 + i % 3}}) "
+            "FOREACH (_ IN CASE WHEN i < 4 THEN [1] ELSE [] END | SET n:ExploreOld)",
+            n=N,
+        )
+        run(
+            f"MATCH (a:`{LABEL}`) MATCH (b:`{LABEL}` {{key: (a.key + 1) % $n}}) "
+            "CREATE (a)-[:EXPLORE_NEXT]->(b)",
+            n=N,
+        )
+        yield run
+        run(
+            f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatRun|HeatVersion AND n.model = $m) "
+            "OR (n:HeatModel AND n.name = $m) DETACH DELETE n",
+            m=MODEL,
+        )
+
+
+@pytest.fixture
+def publish(store: Neo4jStore, cypher: Cypher) -> Callable[[int], Any]:
+    """Give a function that publishes points and links of the ring, and returns both."""
+
+    def write(dimension: int) -> Any:
+        projection = Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key")
+        graph = store.read_graph(projection)
+        points, links = random_points(graph.n_nodes, 1, dimension), random_links(graph.n_nodes, 2)
+        parameters = {
+            "n_components": dimension, "walks_per_node": 2, "walk_length": 8, "n_negatives": 3, "alpha": 0.0,
+        }  # fmt: skip
+        names = WriteNames(model=MODEL)
+        with store.start_run(graph, parts=["embedding", "links"], names=names, parameters=parameters) as run:
+            run.write_embedding(points, "hyperboloid")
+            run.write_links(links)
+            run.publish()
+        return points, links
+
+    return write

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
-from heat_neo4j.explore.page import N_GROUPS, N_TYPES
+from heat_neo4j.explore.page_data import N_GROUPS, N_TYPES
 
 ODD = [None, math.nan, math.inf, -math.inf, 10**400]
 

@@ -2,64 +2,21 @@
 
 import base64
 import json
-import re
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from heat_neo4j import Projection, WriteNames
+from heat_neo4j import Projection
 from heat_neo4j.cli import heat
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.explore.published import read_page_data
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.geometry.search import nearest_neighbours
-from tests.support.live_graph import open_cypher, random_links, random_points
+from tests.explore.conftest import LABEL, MODEL, N
+from tests.explore.test_page_data import part_of
 
 pytestmark = pytest.mark.live
-
-LABEL, MODEL, N = "ExplorePaper", "exploring", 30
-
-
-@pytest.fixture
-def cypher(server):
-    with open_cypher(server) as run:
-        run(
-            "UNWIND range(0, $n - 1) AS i "
-            f"CREATE (n:`{LABEL}` {{key: i, title: '<b>' + i, year: 2000 + i % 3}}) "
-            "FOREACH (_ IN CASE WHEN i < 4 THEN [1] ELSE [] END | SET n:ExploreOld)",
-            n=N,
-        )
-        run(
-            f"MATCH (a:`{LABEL}`) MATCH (b:`{LABEL}` {{key: (a.key + 1) % $n}}) "
-            "CREATE (a)-[:EXPLORE_NEXT]->(b)",
-            n=N,
-        )
-        yield run
-        run(
-            f"MATCH (n) WHERE n:`{LABEL}` OR (n:HeatRun|HeatVersion AND n.model = $m) "
-            "OR (n:HeatModel AND n.name = $m) DETACH DELETE n",
-            m=MODEL,
-        )
-
-
-@pytest.fixture
-def publish(store, cypher):
-    def write(dimension):
-        projection = Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key")
-        graph = store.read_graph(projection)
-        points, links = random_points(N, 1, dimension), random_links(N, 2)
-        parameters = {
-            "n_components": dimension, "walks_per_node": 2, "walk_length": 8, "n_negatives": 3, "alpha": 0.0,
-        }  # fmt: skip
-        names = WriteNames(model=MODEL)
-        with store.start_run(graph, parts=["embedding", "links"], names=names, parameters=parameters) as run:
-            run.write_embedding(points, "hyperboloid")
-            run.write_links(links)
-            run.publish()
-        return points, links
-
-    return write
 
 
 def test_published_links_are_read_back(store, cypher, publish):
@@ -84,15 +41,15 @@ def test_published_links_are_read_back(store, cypher, publish):
 def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
     points, links = publish(2)
     found = read_page_data(store, MODEL, caption="title", color_by="year", show=["year", "key"])
-    assert found.trained is False
-    assert np.array_equal(found.flat, points)
+    assert found.picture.trained is False
+    assert np.array_equal(found.picture.flat, points)
     assert np.array_equal(found.neighbours.partner, nearest_neighbours(points, 10).partner)
-    assert found.names == [f"<b>{key}" for key in range(N)]
+    assert found.picture.names == [f"<b>{key}" for key in range(N)]
     old = read_page_data(store, MODEL, caption={"ExploreOld": "title"})
-    assert old.names[:4] == found.names[:4]
-    numbers = [element_id.rpartition(":")[2] for element_id in old.model.graph.node_ids]
-    assert old.names[4:] == [f"{LABEL} {number}" for number in numbers[4:]]
-    assert found.groups == [str(2000 + key % 3) for key in range(N)]
+    assert old.picture.names[:4] == found.picture.names[:4]
+    numbers = [element_id.rpartition(":")[2] for element_id in old.picture.model.graph.node_ids]
+    assert old.picture.names[4:] == [f"{LABEL} {number}" for number in numbers[4:]]
+    assert found.colours.groups == [str(2000 + key % 3) for key in range(N)]
     assert found.properties == {"year": [2000 + key % 3 for key in range(N)], "key": list(range(N))}
     assert len(found.links) == len(links)
 
@@ -100,13 +57,13 @@ def test_a_plane_embedding_is_shown_as_it_was_published(store, publish):
 def test_more_dimensions_are_embedded_anew_for_the_picture_only(store, publish):
     points, _ = publish(4)
     found = read_page_data(store, MODEL, n_threads=1)
-    assert found.trained is True
-    assert found.flat.shape == (N, 3)
-    check_points(found.flat)
+    assert found.picture.trained is True
+    assert found.picture.flat.shape == (N, 3)
+    check_points(found.picture.flat)
     assert np.array_equal(found.neighbours.partner, nearest_neighbours(points, 10).partner)
-    assert found.names == [str(key) for key in range(N)]  # the projection's key
-    assert found.groups == [f"ExploreOld:{LABEL}" if key < 4 else LABEL for key in range(N)]
-    assert "in 4 dimensions" in found.note
+    assert found.picture.names == [str(key) for key in range(N)]  # the projection's key
+    assert found.colours.groups == [f"ExploreOld:{LABEL}" if key < 4 else LABEL for key in range(N)]
+    assert "in 4 dimensions" in found.picture.note
     assert "trained for this page" in found.page()
 
 
@@ -129,9 +86,11 @@ def test_the_command_writes_the_page_and_says_so(server, publish, tmp_path):
     assert f"{target} (" in result.stdout
     assert f"30 nodes, 30 edges, 30 predicted links of model '{MODEL}'" in result.stdout
     assert "its graph was embedded in 2 for the picture" in result.stdout
-    data = json.loads(re.search(r'id="data">(.*?)</script>', target.read_text(encoding="utf-8"))[1])
-    assert data["names"][5] == "<b>5"
-    assert len(base64.b64decode(data["points"]["base64"])) == 16 * N
+    html = target.read_text(encoding="utf-8")
+    assert part_of(html, "names")[5] == "<b>5"
+    assert len(base64.b64decode(part_of(html, "nodes")["points"]["base64"])) == 16 * N
+    (run,) = part_of(html, "runs")
+    assert (run["status"], run["nodes"], run["links"]) == ("published", N, 30)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     result = CliRunner().invoke(heat, [*arguments, "--json"], prog_name="heat", env=server.environment)
     document = json.loads(result.stdout)
@@ -150,16 +109,16 @@ def test_relationships_that_changed_are_a_note_and_nodes_too(server, store, cyph
     publish(2)
     cypher(f"MATCH (a:`{LABEL}` {{key: 0}}) MATCH (b:`{LABEL}` {{key: 9}}) CREATE (a)-[:EXPLORE_NEXT]->(b)")
     note = "the graph has 31 edges now and had 30 when it was embedded"
-    assert read_page_data(store, MODEL).note.endswith(f"; {note}")
+    assert read_page_data(store, MODEL).picture.note.endswith(f"; {note}")
     arguments = ["explore", "--model", MODEL, "--output", str(tmp_path / "page.html")]
     result = CliRunner().invoke(heat, arguments, prog_name="heat", env=server.environment)
     assert f"Note          {note}\n" in result.stdout
     cypher(f"CREATE (:`{LABEL}` {{key: 99}})")
     cypher(f"MATCH (n:`{LABEL}` {{key: 5}}) DETACH DELETE n")
     found = read_page_data(store, MODEL, show=["title"])
-    assert "; 1 node is newer than run " in found.note
-    assert "; 1 of the 30 nodes of run " in found.note
-    assert found.names == [str(key) for key in range(N) if key != 5]
+    assert "; 1 node is newer than run " in found.picture.note
+    assert "; 1 of the 30 nodes of run " in found.picture.note
+    assert found.picture.names == [str(key) for key in range(N) if key != 5]
     assert found.properties["title"] == [f"<b>{key}" for key in range(N) if key != 5]
     assert found.links is not None
     assert max(found.links.target.max(), found.links.source.max()) < N - 1

@@ -5,6 +5,7 @@ import hashlib
 import json
 import re
 import shutil
+import zlib
 from datetime import date
 from importlib.resources import as_file
 from types import SimpleNamespace
@@ -17,14 +18,14 @@ from heat_neo4j._utils.display import printable
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page as library
 from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
-from heat_neo4j.explore.page import build_page, html_safe_json, payload
-from heat_neo4j.explore.published import read_page_data
+from heat_neo4j.explore.page import build_page, html_safe_json
+from heat_neo4j.explore.page_data import PARTS, edges_part, joined_pairs, likeliest_of_each
+from heat_neo4j.explore.published import listed, read_colours
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.patterns import Pattern
-from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.published_model import PublishedModel
 
 N = 23
@@ -46,10 +47,9 @@ def unpacked(packed):
     return np.frombuffer(base64.b64decode(packed["base64"]), dtype=f"<{packed['type']}")
 
 
-def data_of(html):
-    return json.loads(
-        re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1]
-    )
+def part_of(html, name):
+    packed = re.search(rf'<script type="text/plain" id="part-{name}">([^<]*)</script>', html)[1]
+    return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
 @pytest.mark.parametrize("dimension", [2, 7])
@@ -83,26 +83,47 @@ def test_the_page_holds_the_numbers_to_the_bit(points, graph):
     html = build_page(
         points, graph, neighbours=neighbours, predicted=predicted, names=list("abcdefghijklmnopqrstuvw")
     )
-    data = data_of(html)
-    assert np.array_equal(unpacked(data["points"]).reshape(N, 2), points[:, :2])
-    counts, columns = unpacked(data["edges"]["counts"]), unpacked(data["edges"]["columns"])
-    edges = sorted(zip(np.repeat(np.arange(N), counts).tolist(), columns.tolist(), strict=True))
-    assert edges == sorted(tuple(sorted((row, (row + 3) % N))) for row in range(N))
-    assert np.array_equal(unpacked(data["neighbours"]["partner"]).reshape(N, 4), neighbours.partner)
-    assert np.allclose(unpacked(data["neighbours"]["distance"]), neighbours.distance.ravel(), rtol=1e-6)
-    assert unpacked(data["links"]["counts"])[[0, 5]].tolist() == [1, 1]
-    assert unpacked(data["links"]["columns"]).tolist() == [2, 9]
-    assert unpacked(data["links"]["probability"]).tolist() == [0.25, 0.75]
-    assert data["names"][3] == "d"
-    assert html.isascii() is False or "{{" not in html.split("<script>")[0]
+    nodes = part_of(html, "nodes")
+    assert np.array_equal(unpacked(nodes["points"]).reshape(N, 2), points[:, :2])
+    assert unpacked(nodes["degree"]).tolist() == graph.degrees.tolist()
+    assert set(zip(*pairs_of(part_of(html, "edges")), strict=True)) == {
+        tuple(sorted((row, (row + 3) % N))) for row in range(N)
+    }
+    near = part_of(html, "lists")["neighbours"]
+    assert np.array_equal(unpacked(near["partner"]).reshape(N, 4), neighbours.partner)
+    shown = unpacked(near["distance"]) / 1000
+    assert np.abs(shown - neighbours.distance.ravel()).max() <= 0.0005 + 1e-12  # as it is written
+    links = part_of(html, "links")
+    assert (links["total"], list(zip(*pairs_of(links), strict=True))) == (2, [(0, 2), (5, 9)])
+    assert np.allclose(unpacked(links["probability"]) / 65535, [0.25, 0.75], atol=1e-5)
+    assert part_of(html, "names")[3] == "d"
+
+
+def test_of_many_links_the_likeliest_of_each_node_are_kept(points, graph):
+    rng = np.random.default_rng(4)
+    pairs = np.unique(np.sort(rng.integers(0, N, size=(150, 2))), axis=0)
+    pairs = rng.permutation(pairs[pairs[:, 0] < pairs[:, 1]])
+    links = PredictedLinks(pairs[:, 0], pairs[:, 1], np.sort(rng.random(len(pairs))))
+    best = {
+        place
+        for node in range(N)
+        for place in [k for k, pair in enumerate(pairs.tolist()) if node in pair][:3]
+    }
+    assert likeliest_of_each(links, 3).tolist() == sorted(best)
+    part = part_of(build_page(points, graph, predicted=links, most_of_each=3), "links")
+    assert (part["total"], len(unpacked(part["columns"]))) == (len(pairs), len(best))
+    assert len(best) < len(pairs)
+    kept = zip(*pairs_of(part), unpacked(part["distance"]).tolist(), strict=True)
+    assert set(kept) == {(*pairs[k].tolist(), round(1000 * links.distance[k])) for k in best}
 
 
 def test_groups_beyond_the_tenth_share_one_entry(points, graph):
     groups = ["a"] * 8 + ["b"] * 4 + list("cdefghijklm")
-    legend = data_of(build_page(points, graph, groups=groups))["legend"]
+    nodes = part_of(build_page(points, graph, groups=groups), "nodes")
+    legend = nodes["legend"]
     assert [entry["name"] for entry in legend] == [*"abcdefghij", "3 others"]
     assert [entry["count"] for entry in legend] == [8, 4, *[1] * 8, 3]
-    code = unpacked(data_of(build_page(points, graph, groups=groups))["group"])
+    code = unpacked(nodes["group"])
     assert code.tolist() == [0] * 8 + [1] * 4 + [2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
 
 
@@ -125,23 +146,24 @@ def test_relationships_come_with_type_and_direction(points):
         np.array([8, 3]), np.array([2, 4]), np.ones(2),
         patterns=(Pattern("X", "new", "X"), Pattern("X", "A", "X")), pattern=np.array([0, 1]),
     )  # fmt: skip
-    data = data_of(build_page(points, typed_graph(pairs), predicted=predicted))
-    names = data["types"]["names"]
-    assert names == ["A", "B\\x1b", *(f"T{k}" for k in range(6)), "new"]
-    legend = [(entry["name"], entry["count"], entry["other"]) for entry in data["types"]["legend"]]
+    html = build_page(points, typed_graph(pairs), predicted=predicted)
+    types, edges, links = part_of(html, "nodes")["types"], part_of(html, "edges"), part_of(html, "links")
+    assert types["names"] == ["A", "B\\x1b", *(f"T{k}" for k in range(6))]
+    legend = [(entry["name"], entry["count"], entry["other"]) for entry in types["legend"]]
     assert legend[:2] == [("A", 3, False), ("B\\x1b", 2, False)]
-    assert legend[5:] == [("T3", 1, False), ("3 others", 2, True)]
+    assert legend[5:] == [("T3", 1, False), ("2 others", 2, True)]
     shown = {
-        (row, column, names[kind >> 1], bool(kind & 1))
-        for row, column, kind in zip(*pairs_of(data["edges"]), unpacked(data["edges"]["kind"]), strict=True)
+        (row, column, types["names"][kind >> 1], bool(kind & 1))
+        for row, column, kind in zip(*pairs_of(edges), unpacked(edges["kind"]).tolist(), strict=True)
     }
     assert shown == {
         (2, 5, "A", True), (7, 1, "A", False), (2, 5, "B\\x1b", False), (1, 0, "B\\x1b", False),
         *((k, 9, f"T{k}", False) for k in range(6)),
     }  # fmt: skip
-    links = zip(*pairs_of(data["links"]), unpacked(data["links"]["kind"]).tolist(), strict=True)
-    assert list(links) == [(3, 4, 2 * names.index("A")), (8, 2, 2 * names.index("new"))]
-    assert data["edges"]["kind"]["type"] == "u1"
+    assert links["types"] == ["new"]  # after the others
+    shown = zip(*pairs_of(links), unpacked(links["kind"]).tolist(), strict=True)
+    assert list(shown) == [(3, 4, 0), (8, 2, 2 * 8)]
+    assert edges["kind"]["type"] == "u1"
 
 
 def pairs_of(packed):
@@ -151,14 +173,14 @@ def pairs_of(packed):
 
 def test_without_known_directions_there_are_no_types(points, graph):
     predicted = PredictedLinks(np.array([0]), np.array([2]), np.ones(1))
-    data = data_of(build_page(points, graph, predicted=predicted))
-    assert "types" not in data
-    assert "kind" not in data["edges"]
-    assert "kind" not in data["links"]
+    html = build_page(points, graph, predicted=predicted)
+    assert "types" not in part_of(html, "nodes")
+    assert "kind" not in part_of(html, "edges")
+    assert "kind" not in part_of(html, "links")
 
 
 def test_a_scale_takes_the_place_of_groups(points, graph):
-    data = data_of(build_page(points, graph, scale=YEARS))
+    data = part_of(build_page(points, graph, scale=YEARS), "nodes")
     assert data["legend"] == []
     assert data["scale"] == {
         "name": "year", "ticks": ["2000", "2011", "2022"], "by_rank": False, "shades": N_SHADES, "missing": 0,
@@ -166,17 +188,15 @@ def test_a_scale_takes_the_place_of_groups(points, graph):
     assert unpacked(data["group"]).tolist() == YEARS.shade.tolist()
 
 
-def test_numbers_to_colour_by_are_a_scale_and_texts_are_groups(points, graph, monkeypatch):
+def test_numbers_to_colour_by_are_a_scale_and_texts_are_groups(points, graph):
     columns = {"year": list(range(2000, 2000 + N)), "field": ["a", None] * 11 + ["b"]}
     store = SimpleNamespace(read_property=lambda graph, name: columns[name])
     published = PublishedModel(None, graph, points)
-    monkeypatch.setattr(published_model, "read_published", lambda *given, **named: published)
-    monkeypatch.setattr(published_model, "read_links", lambda *given: None)
-    monkeypatch.setattr(published_model, "node_names", lambda *given: ["x"] * N)
-    by_year, by_field = (read_page_data(store, color_by=name, n_threads=1) for name in columns)
+    by_year, by_field = (read_colours(store, published, name) for name in columns)
     assert (by_year.groups, by_year.scale.shade.tolist()) == ([], YEARS.shade.tolist())
     assert (by_field.groups, by_field.scale) == (columns["field"], None)
-    assert by_year.properties == {"year": columns["year"]}
+    assert by_year.values == columns["year"]
+    assert read_colours(store, published, None).groups == []
 
 
 def test_no_data_can_end_its_element_or_run(points, graph):
@@ -191,8 +211,9 @@ def test_no_data_can_end_its_element_or_run(points, graph):
     html = build_page(
         points, graph, names=names, groups=names, properties={"<b>": names}, title="<i>&", note="</p>"
     )
-    assert data_of(html)["names"] == [printable(name) for name in names]
-    assert len(re.findall("</script", html, re.IGNORECASE)) == 4  # ours: data, licence, library, program
+    assert part_of(html, "names") == [printable(name) for name in names]
+    # Ours: heading, the parts, licence, library, program.
+    assert len(re.findall("</script", html, re.IGNORECASE)) == 4 + len(PARTS)
     assert "alert(1)</" not in html
     assert "<title>&lt;i&gt;&amp;</title>" in html
     html.encode("utf-8")
@@ -225,12 +246,13 @@ def test_the_library_comes_with_its_name_version_and_licence(points, graph):
 
 def test_properties_are_shown_as_text(points, graph):
     values = [None, ["a", 2], date(2024, 2, 3), *[0.5] * (N - 3)]
-    (shown,) = data_of(build_page(points, graph, properties={"x": values}))["properties"]
+    (shown,) = part_of(build_page(points, graph, properties={"x": values}), "lists")["properties"]
     assert shown == ["x", ["", "a, 2", "2024-02-03", *["0.5"] * (N - 3)]]
 
 
 def test_nodes_without_a_group_are_a_group(points, graph):
-    legend = data_of(build_page(points, graph, groups=[None] * 3 + ["a"] * (N - 4) + [""]))["legend"]
+    html = build_page(points, graph, groups=[None] * 3 + ["a"] * (N - 4) + [""])
+    legend = part_of(html, "nodes")["legend"]
     assert [(entry["name"], entry["count"]) for entry in legend] == [("a", N - 4), ("(none)", 4)]
 
 
@@ -255,21 +277,15 @@ def test_only_the_plane_can_be_shown(graph):
         build_page(lift(np.zeros((N, 3))), graph)
 
 
-def test_wide_rows_are_used_only_where_needed(graph, points):
-    settings = {
-        "names": [],
-        "groups": [],
-        "scale": None,
-        "properties": {},
-        "neighbours": None,
-        "predicted": None,
-    }
-    assert payload(points, graph, **settings)["edges"]["columns"]["type"] == "u1"
+def test_wide_rows_are_used_only_where_needed(graph):
+    assert edges_part(joined_pairs(graph), N)["columns"]["type"] == "u1"
     n = (1 << 16) + 1
     large = Graph(sparse.csr_array((np.ones(1), ([0], [n - 1])), shape=(n, n)))
-    assert unpacked(payload(lift(np.zeros((n, 2))), large, **settings)["edges"]["columns"]).tolist() == [
-        n - 1
-    ]
+    assert unpacked(edges_part(joined_pairs(large), n)["columns"]).tolist() == [n - 1]
+
+
+def test_a_file_lists_fewer_neighbours_of_a_large_graph():
+    assert list(map(listed, (0, 1, 16_000, 40_000, 10**6))) == [10, 10, 10, 4, 3]
 
 
 @pytest.mark.parametrize("name", [library.SCRIPT, library.LICENCE])

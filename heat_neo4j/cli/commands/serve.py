@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,9 +14,10 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, job_options, log_options, setting_options
 from heat_neo4j.cli.output import Log, Reporter, log_lines, verbosity
+from heat_neo4j.cli.signals import stopped_by_signals
 
 if TYPE_CHECKING:
-    from heat_neo4j.worker.loop import Observer, Worker
+    from heat_neo4j.worker.loop import Observer
     from heat_neo4j.worker.schedule import Schedule
 
 __all__ = ["dated", "serve"]
@@ -67,7 +65,7 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
             on_progress=progress if verbosity() else no_progress,
             log=log,
         )
-        with log_lines(say), _stopped_by_signals(worker):
+        with log_lines(say), stopped_by_signals(worker.stop):
             worker.run()
 
 
@@ -93,20 +91,3 @@ def _schedule(every: float | None, cron: str | None) -> Schedule | None:
     if cron is not None:
         return made(Schedule.cron, expression=cron)
     return None if every is None else Schedule.every(every)
-
-
-@contextmanager
-def _stopped_by_signals(worker: Worker) -> Iterator[None]:
-    """Stop the worker by SIGINT or SIGTERM; a second one does not wait for the work to be put down."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if worker.stopping:
-            raise KeyboardInterrupt
-        worker.stop()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

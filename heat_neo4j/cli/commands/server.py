@@ -11,13 +11,12 @@ from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import Decorator, option, output_options
 from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json, table
-from heat_neo4j.cli.values import Count
+from heat_neo4j.cli.values import PORT
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
 
 __all__ = ["server"]
 
-PORT = Count(1024, 65535)
 OUTCOMES = {
     "stopped": "stopped",
     "killed": "did not stop in time and was killed; no committed data is lost, the next start takes longer",

@@ -31,7 +31,14 @@ try:
 except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
-__all__ = ["plain_values", "read_graph", "read_properties", "read_property", "read_relationships"]
+__all__ = [
+    "plain_values",
+    "read_graph",
+    "read_properties",
+    "read_properties_of",
+    "read_property",
+    "read_relationships",
+]
 
 # What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
 _NODES_PER_CHUNK = 10_000
@@ -260,6 +267,14 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
         keys = connection.read(load_statement("read/names"), doing="reading names")[0]["keys"]
         raise ProjectionError(f"no node of the projection has a property {name!r}{did_you_mean(name, keys)}")
     return values
+
+
+def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return all properties of some nodes; see `Neo4jStore.properties_of`."""
+    records = connection.read(
+        load_statement("read/properties_of"), {"nodes": list(nodes)}, doing="reading properties"
+    )
+    return {record["id"]: dict(sorted(record["properties"])) for record in records}
 
 
 def _length(column: Sequence[Any]) -> int:

@@ -1,12 +1,16 @@
-// The page's data, out of the JSON beside the scripts.
+// The page's data: numbers and names of nodes, pairs of nodes, and what belongs to one node. It comes in parts, out of the
+// elements beside the scripts or from the page's own server.
 
 const TYPES = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, f4: Float32Array, f8: Float64Array };
 
-function unpacked({ type, base64 }) {
-  const text = atob(base64);
-  const bytes = new Uint8Array(text.length);
+function bytesOf(base64) {
+  const text = atob(base64), bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  return new TYPES[type](bytes.buffer); // little-endian, as is every machine that has a browser
+  return bytes;
+}
+
+function unpacked({ type, base64 }) {
+  return new TYPES[type](bytesOf(base64).buffer); // little-endian, as is every machine that has a browser
 }
 
 // Pairs (row, column) as two arrays, the place of each one's type, and whether it narrows from row to column.
@@ -37,49 +41,114 @@ function incidence(pairs, count) {
   return { start, places };
 }
 
-// How many different nodes each node is joined to, by whatever types.
-function degrees(pairs, { start, places }, count) {
-  const degree = new Uint32Array(count), metBy = new Int32Array(count).fill(-1);
-  for (let i = 0; i < count; i++) {
-    for (let k = start[i]; k < start[i + 1]; k++) {
-      const other = otherEnd(pairs, places[k], i);
-      if (metBy[other] !== i) { metBy[other] = i; degree[i]++; }
-    }
-  }
-  return degree;
+// The other end of pair e, seen from node i.
+function otherEnd(pairs, e, i) {
+  return pairs.source[e] === i ? pairs.target[e] : pairs.source[e];
 }
 
-function readData() {
-  const raw = JSON.parse(document.getElementById("data").textContent);
-  const count = raw.count, points = unpacked(raw.points);
-  const edges = unpackedPairs(raw.edges), edgesOf = incidence(edges, count);
-  const types = raw.types ?? { names: [], legend: [] };
-  const links = raw.links ? unpackedPairs(raw.links) : { source: [], target: [], count: 0 };
-  if (raw.links) {
-    links.distance = unpacked(raw.links.distance);
-    links.probability = raw.links.probability ? unpacked(raw.links.probability) : null;
+// How pair e leads, seen from node i.
+function wayOf(pairs, e, i) {
+  if (!pairs.typed) return "";
+  if (!pairs.narrows[e]) return "both";
+  return pairs.source[e] === i ? "out" : "in";
+}
+
+async function inflated(id) {
+  const bytes = bytesOf(document.getElementById(id).textContent);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
+}
+
+// Where the parts come from.
+function openSource() {
+  const { title, note, run } = JSON.parse(document.getElementById("about").textContent), live = run !== null;
+  async function ask(path, query = {}) {
+    let answer;
+    try {
+      answer = await fetch(`${path}?${new URLSearchParams({ run, ...query })}`);
+    } catch {
+      throw new Error("the server of this page has stopped");
+    }
+    const data = await answer.json();
+    if (!answer.ok) throw Object.assign(new Error(data.error), { replaced: answer.status === 409 });
+    return data;
   }
-  const degree = degrees(edges, edgesOf, count), radius = new Float64Array(count), time = new Float64Array(count);
+  return {
+    title, note, live,
+    part: (name) => (live ? ask(`parts/${name}`) : inflated(`part-${name}`)),
+    colours: (property) => ask("colours", property === "" ? {} : { by: property }),
+    details: async (data, i) => (live ? ask(`nodes/${i}`) : detailsOf(data, i)),
+  };
+}
+
+const NO_PAIRS = { source: [], target: [], type: [], narrows: [], count: 0, typed: false };
+
+// From the first part; the others are taken up as they come.
+function makeData(raw) {
+  const { count } = raw, points = unpacked(raw.points), radius = new Float64Array(count), time = new Float64Array(count);
   for (let i = 0; i < count; i++) {
     const square = points[2 * i] ** 2 + points[2 * i + 1] ** 2;
     radius[i] = Math.asinh(Math.sqrt(square));
     time[i] = Math.sqrt(1 + square);
   }
-  return {
-    count, points, time, radius, degree, edges, edgesOf, links, linksOf: incidence(links, count),
-    names: raw.names, group: unpacked(raw.group), legend: raw.legend, scale: raw.scale, properties: raw.properties,
+  const types = raw.types ?? { names: [], legend: [] }, nothing = incidence(NO_PAIRS, count);
+  const data = {
+    count, points, time, radius, degree: unpacked(raw.degree), relationships: raw.relationships, linksTotal: 0,
+    names: [], edges: NO_PAIRS, edgesOf: nothing, links: NO_PAIRS, linksOf: nothing, properties: [], neighbours: null,
     typeNames: types.names, typeLegend: types.legend, byType: types.legend.length > 1, // else a colour would say nothing
-    relationships: types.names.length ? types.legend.reduce((sum, { count }) => sum + count, 0) : edges.count,
-    neighbours: raw.neighbours && {
-      width: raw.neighbours.width,
-      partner: unpacked(raw.neighbours.partner),
-      distance: unpacked(raw.neighbours.distance),
-    },
-    title: raw.title, note: raw.note,
+    typesOfRelationships: types.names.length, choices: [], chosen: null, runs: [],
   };
+  takeColours(data, raw);
+  return data;
 }
 
-// The other end of pair e, seen from node i.
-function otherEnd(pairs, e, i) {
-  return pairs.source[e] === i ? pairs.target[e] : pairs.source[e];
+function takeColours(data, { group, legend, scale }) {
+  Object.assign(data, { group: unpacked(group), legend, scale });
+}
+
+const TAKE = {
+  edges(data, raw) {
+    data.edges = unpackedPairs(raw);
+    data.edgesOf = incidence(data.edges, data.count);
+  },
+  names(data, raw) { data.names = raw; },
+  links(data, raw) {
+    if (!raw) return;
+    data.links = unpackedPairs(raw);
+    data.links.distance = raw.distance ? unpacked(raw.distance) : null; // in thousandths
+    data.links.probability = raw.probability ? unpacked(raw.probability) : null; // in 65535ths
+    data.linksOf = incidence(data.links, data.count);
+    data.linksTotal = raw.total;
+    data.typeNames = [...data.typeNames, ...raw.types ?? []];
+  },
+  lists(data, { properties, neighbours, choices = [], chosen = null }) {
+    Object.assign(data, { properties, choices, chosen });
+    data.neighbours = neighbours && {
+      width: neighbours.width, partner: unpacked(neighbours.partner), distance: unpacked(neighbours.distance),
+    };
+  },
+  runs(data, raw) { data.runs = raw; },
+};
+
+const LISTED = 30; // relationships of a node
+
+// What belongs to a node, as far as the page holds it: the same that the page's server answers.
+function detailsOf(data, i) {
+  const { neighbours, links, edges } = data, own = ({ start, places }) => Array.from(places.subarray(start[i], start[i + 1]));
+  const entry = (pairs, e) => ({
+    node: otherEnd(pairs, e, i), type: pairs.typed ? data.typeNames[pairs.type[e]] : "", way: wayOf(pairs, e, i),
+  });
+  const near = neighbours ? Array.from({ length: neighbours.width }, (_, k) => i * neighbours.width + k) : [];
+  const worth = (e) => (links.probability ? -links.probability[e] : links.distance[e]);
+  const relationships = own(data.edgesOf).map((e) => entry(edges, e)).sort((a, b) => data.degree[b.node] - data.degree[a.node]);
+  return {
+    properties: data.properties.map(([name, values]) => [name, values[i]]),
+    neighbours: near.map((k) => ({ node: neighbours.partner[k], distance: neighbours.distance[k] / 1000 })),
+    links: own(data.linksOf).sort((e, f) => worth(e) - worth(f) || e - f).map((e) => ({
+      ...entry(links, e),
+      probability: links.probability ? links.probability[e] / 65535 : null,
+      distance: links.distance ? links.distance[e] / 1000 : null,
+    })),
+    relationships: relationships.slice(0, LISTED),
+    relationshipCount: relationships.length,
+  };
 }

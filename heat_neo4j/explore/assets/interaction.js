@@ -84,7 +84,7 @@ function makeInteraction(canvas, scene, act) {
     else if (event.key === "+" || event.key === "=") act.zoom(1.25, middle);
     else if (event.key === "-") act.zoom(0.8, middle);
     else if (event.key === "0") act.reset();
-    else if (event.key === "?") act.help();
+    else if (event.key === "?") act.show("keys");
     else return;
     event.preventDefault();
   });

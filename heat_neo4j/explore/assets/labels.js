@@ -13,7 +13,6 @@ const FONT = '"Segoe UI", Roboto, system-ui, "DejaVu Sans", sans-serif';
 function makeLabels(ground, canvas, scene) {
   const { data } = scene;
   const widths = new Map(); // of names, as drawn at 12 pixels
-  const coloured = data.legend.length || data.scale;
   let below, above, threshold = 0, before = new Set();
   const labels = { shown: [] };
 
@@ -115,7 +114,7 @@ function makeLabels(ground, canvas, scene) {
     const room = Math.ceil(scene.width * scene.height / 17000), most = Math.min(90, moving ? room / 2 : room);
     const forced = [selected, hovered, ...near].filter((i, k, all) => i >= 0 && size[i] && all.indexOf(i) === k);
     const taken = [], chosen = new Set();
-    for (const i of candidates(forced, most)) {
+    for (const i of data.names.length ? candidates(forced, most) : []) {
       if (chosen.size >= most + forced.length) break;
       const wide = widthOf(i), high = 15, away = size[i] + 4;
       const places = [
@@ -132,7 +131,7 @@ function makeLabels(ground, canvas, scene) {
       above.globalAlpha = strong || near.has(i) ? 1 : 0.92;
       above.lineWidth = 3.5;
       above.strokeStyle = colours.css.disk;
-      above.fillStyle = strong || near.has(i) || !coloured ? colours.css.ink : colours.text[data.group[i]];
+      above.fillStyle = strong || near.has(i) || !(data.legend.length || data.scale) ? colours.css.ink : colours.text[data.group[i]];
       if (strong) above.font = `650 12px ${FONT}`;
       above.strokeText(shortened(data.names[i]), free[0], free[1] + high / 2);
       above.fillText(shortened(data.names[i]), free[0], free[1] + high / 2);

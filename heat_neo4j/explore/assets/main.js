@@ -9,16 +9,17 @@ const MOST_AT_REST = 80000; // the nearest to the focus; more would only make it
 const SMOOTH = 0.021, ROUGH = 0.034; // seconds that a frame takes: more edges below, fewer above
 const MOST_DASHED = 500;
 
-function start() {
-  const data = readData();
-  document.title = data.title;
+async function start() {
+  const source = openSource();
+  const data = makeData(await source.part("nodes"));
   const scene = makeScene(data);
   // Without a graphics processor (or if told so) the plain canvas is by far quicker than an imitated processor.
   const wanted = location.hash.slice(1), webgl = wanted === "webgl" || (wanted !== "canvas" && hasGraphicsProcessor());
   const painter = (webgl && makeWebglPainter(byId("graph"), scene)) || makeCanvasPainter(byId("graph"), scene);
   const labels = makeLabels(byId("ground"), byId("labels"), scene);
   let selected = -1, hovered = -1, pointed = [0, 0], linksOn = true;
-  let near = new Set(), colours = null, animation = null;
+  let details = null, near = new Set(); // of the selected node, as soon as they are known
+  let colours = null, animation = null, arrived = false, firstPicture = null;
   let queued = false, dirty = true, repaint = true, movedAt = -1, lastFrame = -1;
   let budget = 2500, wasMove = false, chosen = [], drawn = 0, complete = false;
   const frames = { moving: [], all: 0 }; // seconds between frames while something moved, the last 600
@@ -67,6 +68,7 @@ function start() {
       repaint = false;
     }
     frames.all++;
+    firstPicture ??= performance.now();
     const more = animation || !complete;
     lastFrame = more ? now : -1;
     if (more && !queued) { queued = true; requestAnimationFrame(draw); }
@@ -77,7 +79,7 @@ function start() {
     const { links } = data, { gap } = scene, found = [];
     for (let e = 0; e < links.count; e++) {
       const a = links.source[e], b = links.target[e], close = gap[a] * gap[b];
-      if (close > 0.01 && scene.pairShown(links, e)) found.push({ e, close: close * (links.probability ? links.probability[e] : 1) });
+      if (close > 0.01 && scene.pairShown(links, e)) found.push({ e, close: close * (links.probability ? links.probability[e] / 65535 : 1) });
     }
     found.sort((one, other) => other.close - one.close);
     const kept = found.slice(0, MOST_DASHED), strength = Math.min(0.5, 5 / Math.sqrt(kept.length + 1));
@@ -92,7 +94,17 @@ function start() {
     if (i < 0) return { edges: [], links: [] };
     const arcs = (pairs, of) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]))
       .filter((e) => scene.pairShown(pairs, e)).map((e) => lineOf(pairs, e));
-    return { edges: arcs(data.edges, data.edgesOf).slice(0, 2000), links: linksOn ? arcs(data.links, data.linksOf) : [] };
+    const edges = arcs(data.edges, data.edgesOf).slice(0, 2000);
+    if (!linksOn) return { edges, links: [] };
+    return { edges, links: i === selected && details ? details.links.filter(linkShown).map(lineOfEntry) : arcs(data.links, data.linksOf) };
+  }
+  const placeOfEntry = ({ type }) => scene.placeOfType(data.typeNames.indexOf(type));
+  function linkShown(entry) {
+    return scene.size[entry.node] > 0 && scene.size[selected] > 0 && (!entry.type || scene.typesShown[placeOfEntry(entry)] > 0);
+  }
+  function lineOfEntry(entry) {
+    const { node, way } = entry, [a, b] = way === "in" ? [node, selected] : [selected, node];
+    return { a, b, narrows: Number(way === "in" || way === "out"), type: entry.type ? placeOfEntry(entry) : 0 };
   }
 
   function resize() {
@@ -115,8 +127,8 @@ function start() {
     const mixed = (colour) => `rgb(${colour.map((c, k) => Math.round(0.55 * c + 0.45 * ink[k])).join(" ")})`;
     colours = {
       css, palette, text: palette.map(mixed), disk,
-      edges: [line, ...(data.byType ? types : palette)], marks: data.byType ? types : [ink],
-      links: data.byType && data.links.typed ? types : [rgb(css.accent)],
+      edges: [line, ...(data.byType ? types : palette)], marks: data.byType ? [...types, ink] : [ink, ink],
+      links: data.byType && data.links.typed ? [...types, rgb(css.accent)] : [rgb(css.accent), rgb(css.accent)],
     };
     painter.recolour(colours);
     panel.recolour(palette, types);
@@ -161,20 +173,40 @@ function start() {
   const act = {
     select(i, glide = true) {
       selected = i;
+      details = null;
       near = new Set();
-      if (i >= 0 && data.neighbours) {
-        const { width, partner } = data.neighbours;
-        for (let k = i * width; k < (i + 1) * width; k++) near.add(partner[k]);
-      }
-      const of = ({ start, places }) => (i < 0 ? [] : Array.from(places.subarray(start[i], start[i + 1])));
-      const links = of(data.linksOf).map((e) => [otherEnd(data.links, e, i), e])
-        .sort(([, e], [, f]) => data.links.distance[e] - data.links.distance[f]);
-      const edges = of(data.edgesOf).map((e) => [otherEnd(data.edges, e, i), e])
-        .sort(([a], [b]) => data.degree[b] - data.degree[a]);
-      panel.select(i, links, edges);
+      panel.select(i);
       act.hover(-1);
-      if (i >= 0 && glide) glideTo(i);
+      if (i >= 0) {
+        if (glide) glideTo(i);
+        act.lookUp();
+      }
       changed(false);
+    },
+    async lookUp() {
+      const i = selected;
+      try {
+        const found = await source.details(data, i);
+        if (selected !== i) return;
+        details = found;
+        near = new Set(found.neighbours.map(({ node }) => node));
+        panel.details(i, found);
+        if (found.newer) panel.alert("Another version of the model has been published.", true);
+      } catch (error) {
+        panel.alert(error.message, error.replaced);
+      }
+      changed(false);
+    },
+    async colourBy(property) {
+      try {
+        takeColours(data, await source.colours(property));
+        scene.coloursChanged();
+        panel.legends();
+        recolour();
+        panel.say(`Coloured by ${property || "labels"}`);
+      } catch (error) {
+        panel.alert(error.message, error.replaced);
+      }
     },
     hover(i) {
       if (hovered === i) return;
@@ -226,12 +258,18 @@ function start() {
     },
     selectMiddle() { act.select(scene.nodeNearestCentre()); },
     escape() {
-      if (!byId("keys").hidden) act.help();
+      const open = ["keys", "runs"].find((id) => !byId(id).hidden);
+      if (open) act.show(open);
       else act.select(-1);
+      byId("labels").focus({ preventScroll: true });
     },
-    help() {
-      byId("keys").hidden = !byId("keys").hidden;
-      byId("help").setAttribute("aria-expanded", String(!byId("keys").hidden));
+    // Opens the help or the history of runs, or closes it.
+    show(id) {
+      for (const each of ["keys", "runs"]) {
+        byId(each).hidden = each !== id || !byId(each).hidden;
+        document.querySelector(`[aria-controls=${each}]`).setAttribute("aria-expanded", String(!byId(each).hidden));
+      }
+      if (!byId(id).hidden) byId(id).focus();
     },
     reset() {
       scene.shown.fill(1);
@@ -249,15 +287,17 @@ function start() {
     },
   };
 
-  const panel = makePanel(data, act);
+  const panel = makePanel(data, source, act);
   panel.heading();
   panel.legends();
   const interaction = makeInteraction(byId("labels"), scene, act);
-  byId("close").addEventListener("click", () => act.select(-1));
+  byId("close").addEventListener("click", act.escape);
   byId("reset").addEventListener("click", () => { act.select(-1); act.reset(); });
   byId("closer").addEventListener("click", () => act.zoom(1.25, [scene.width / 2, scene.height / 2]));
   byId("farther").addEventListener("click", () => act.zoom(0.8, [scene.width / 2, scene.height / 2]));
-  byId("help").addEventListener("click", act.help);
+  byId("help").addEventListener("click", () => act.show("keys"));
+  byId("history").addEventListener("click", () => act.show("runs"));
+  byId("reload").addEventListener("click", () => location.reload());
   byId("links").addEventListener("click", () => {
     linksOn = !linksOn;
     byId("links").setAttribute("aria-pressed", String(linksOn));
@@ -273,7 +313,9 @@ function start() {
   window.heat = Object.freeze({
     state: () => ({
       selected, hovered, view: [...scene.view], zoom: scene.zoom, shift: [...scene.shift], radius: scene.radius,
-      shown: [...scene.shown], typesShown: [...scene.typesShown], labels: [...labels.shown], still: !animation && !interaction.busy && complete && !queued,
+      shown: [...scene.shown], typesShown: [...scene.typesShown].slice(0, -1), labels: [...labels.shown], 
+      still: arrived && !animation && !interaction.busy && complete && !queued && (selected < 0 || details !== null),
+      firstPicture,
       painter: painter.kind, edgesDrawn: drawn, edgeBudget: Math.floor(budget),
     }),
     project: (i) => ({ x: scene.x[i], y: scene.y[i], size: scene.size[i], disk: [scene.disk[2 * i], scene.disk[2 * i + 1]] }),
@@ -283,6 +325,22 @@ function start() {
     reset: act.reset,
     geometry: Object.freeze({ normalised, composed, inverse, moved, translation, step, circle, geodesic, distance }),
   });
+
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // the first picture, before the rest is read
+  try {
+    for (const [name, take] of Object.entries(TAKE)) {
+      take(data, await source.part(name));
+      if (name === "edges") scene.edgesChanged();
+      panel.arrived(name);
+      recolour();
+    }
+    if (selected >= 0) await act.lookUp();
+  } catch (error) {
+    panel.alert(error.message, error.replaced);
+  }
+  arrived = true;
 }
 
-start();
+start().catch((error) => {
+  document.getElementById("facts").textContent = `This page cannot be shown: ${error.message}`;
+});

@@ -19,9 +19,9 @@ function percent(probability) {
   return probability < 0.001 ? "<0.1%" : `${(100 * probability).toFixed(1)}%`;
 }
 
-function makePanel(data, act) {
-  const panel = {}, switches = [];
-  let css = [], typesCss = [];
+function makePanel(data, source, act) {
+  const panel = {};
+  let css = [], typesCss = [], switches = [];
 
   function dot(group) {
     const made = element("span", { className: "dot" });
@@ -44,21 +44,45 @@ function makePanel(data, act) {
   };
 
   panel.heading = () => {
-    byId("heading").querySelector("h1").textContent = data.title;
-    const links = data.links.count ? `, ${plural(data.links.count, "predicted link")}` : "";
+    byId("heading").querySelector("h1").textContent = source.title;
+    const links = data.linksTotal ? `, ${plural(data.linksTotal, "predicted link")}` : "";
     byId("facts").textContent = `${plural(data.count, "node")}, ${plural(data.relationships, "relationship")}${links}`;
-    byId("note").textContent = data.note;
-    byId("links").hidden = !data.links.count;
+    byId("note").textContent = source.note;
+    byId("links").hidden = !data.linksTotal;
   };
+  panel.arrived = (name) => {
+    if (name === "links") panel.heading();
+    else if (name === "lists") showChoices();
+    else if (name === "runs") showRuns();
+  };
+  // A line that matters, and if it helps a button that loads the page again.
+  panel.alert = (text, reload = false) => {
+    byId("alert").hidden = false;
+    byId("alert").querySelector("span").textContent = text;
+    byId("reload").hidden = !reload;
+  };
+  panel.say = (text) => { byId("spoken").textContent = text; };
 
   panel.legends = () => {
-    if (data.legend.length > 1) fillLegend("legend", "shown", data.legend, dot);
-    if (data.typeLegend.length) fillLegend("types", "typesShown", data.typeLegend, streak);
+    switches = [];
+    fillLegend("legend", "shown", data.legend.length > 1 ? data.legend : [], dot);
+    fillLegend("types", "typesShown", data.typeLegend, streak);
+    byId("scale").hidden = !data.scale;
     if (data.scale) showScale(data.scale);
   };
   function fillLegend(id, list, entries, mark) {
-    byId(id).hidden = false;
-    byId(id).append(...entries.map(({ name, count }, place) => makeSwitch(list, place, mark(place), name, count)));
+    byId(id).hidden = !entries.length;
+    byId(id).querySelector("div").replaceChildren(
+      ...entries.map(({ name, count }, place) => makeSwitch(list, place, mark(place), name, count)),
+    );
+  }
+  // What a live page can be coloured by.
+  function showChoices() {
+    const options = ["", ...data.choices].map((name) => element("option", { value: name, textContent: name || "labels" }));
+    byId("colours").replaceChildren(...options);
+    byId("colours").value = data.chosen ?? "";
+    byId("colouring").hidden = !data.choices.length;
+    byId("colours").addEventListener("change", (event) => act.colourBy(event.target.value));
   }
   function makeSwitch(list, place, mark, name, count) {
     const button = element("button", { type: "button", title: "Click to hide or show; double-click for this one only" },
@@ -77,28 +101,31 @@ function makePanel(data, act) {
     box.hidden = false;
     box.querySelector("p").textContent = title;
     byId("bar").setAttribute("aria-label", `Colours of ${title}: from ${ticks[0]} over ${ticks[1]} to ${ticks[2]}`);
-    byId("ticks").append(...ticks.map((text) => element("span", { textContent: text })));
-    if (missing) box.append(makeSwitch("shown", shades, dot(shades), "no value", missing));
+    byId("ticks").replaceChildren(...ticks.map((text) => element("span", { textContent: text })));
+    box.querySelector(".entries").replaceChildren(...(missing ? [makeSwitch("shown", shades, dot(shades), "no value", missing)] : []));
+  }
+  function showRuns() {
+    byId("history").hidden = !data.runs.length;
+    const number = (value) => (value === null ? "" : spaced(value));
+    byId("runs").querySelector("tbody").replaceChildren(...data.runs.map((run) => element("tr", { className: run.status },
+      element("th", { scope: "row", textContent: run.started || run.run, title: run.run }),
+      ...[run.status, run.parts, run.decision, spaced(run.nodes), spaced(run.links), number(run.auroc), number(run.moved)]
+        .map((text) => element("td", { textContent: text })))));
   }
 
+  const nameOf = (i) => data.names[i] ?? `node ${i}`;
+
   // A line that leads to another node, with what is to be said about it on the right.
-  function line(i, remark, arrow = "") {
+  function line({ node: i, type, way }, remark) {
+    const arrow = { "": "", out: `-[${type}]->`, in: `<-[${type}]-`, both: `<-[${type}]->` }[way ?? ""]; // as Cypher writes it
     const name = element("span", {}, ...(arrow ? [element("code", { textContent: arrow }), " "] : []),
-      element("bdi", { textContent: data.names[i] }));
+      element("bdi", { textContent: nameOf(i) }));
     const button = element("button", { type: "button" }, dot(data.group[i]), name, element("small", { textContent: remark }));
     button.addEventListener("click", () => act.select(i));
     button.addEventListener("pointerenter", () => act.hover(i));
     button.addEventListener("pointerleave", () => act.hover(-1));
     button.dataset.node = i;
     return element("li", {}, button);
-  }
-
-  // Type and direction of pair e, seen from node i, as Cypher writes them.
-  function arrowOf(pairs, e, i) {
-    if (!pairs.typed) return "";
-    const type = `[${data.typeNames[pairs.type[e]]}]`;
-    if (!pairs.narrows[e]) return `<-${type}->`;
-    return pairs.source[e] === i ? `-${type}->` : `<-${type}-`;
   }
 
   function list(id, lines, remark = "") {
@@ -109,15 +136,22 @@ function makePanel(data, act) {
     section.querySelector("ol").replaceChildren(...lines);
   }
 
-  panel.select = (i, linksOf, edgesOf) => {
-    byId("panel").hidden = i < 0;
+  panel.select = (i) => {
+    const box = byId("panel"), title = box.querySelector("h2"), inside = box.contains(document.activeElement);
+    box.hidden = i < 0;
     if (i < 0) return;
-    byId("panel").scrollTop = 0;
-    byId("panel").querySelector("h2").textContent = data.names[i];
+    box.scrollTop = 0;
+    title.textContent = nameOf(i);
+    showFacts(i, []);
+    for (const id of ["nearest", "predicted", "linked"]) list(id, []);
+    if (inside) title.focus(); // the button that led here is gone
+    panel.say(`Selected ${nameOf(i)}`);
+  };
+  function showFacts(i, properties) {
     const group = data.legend.length > 1 ? data.legend[data.group[i]] : { other: true };
-    const said = data.properties.some(([, values]) => values[i] === group.name);
+    const said = properties.some(([, value]) => value === group.name);
     const facts = [
-      ...data.properties.map(([name, values]) => [name, values[i]]),
+      ...properties,
       ...(group.other || said ? [] : [["group", group.name]]),
       ["neighbours", spaced(data.degree[i])],
       ["radius", data.radius[i].toFixed(3)],
@@ -125,15 +159,18 @@ function makePanel(data, act) {
     byId("values").replaceChildren(...facts.filter(([, text]) => text !== "").flatMap(([name, text]) => [
       element("dt", { textContent: name }), element("dd", { textContent: text }),
     ]));
-    const near = data.neighbours ? Array.from({ length: data.neighbours.width }, (_, k) => i * data.neighbours.width + k) : [];
-    list("nearest", near.map((k) => line(data.neighbours.partner[k], data.neighbours.distance[k].toFixed(3))), "distance");
-    const chance = data.links.probability;
-    list("predicted", linksOf.map(([other, e]) => line(
-      other, chance ? percent(chance[e]) : data.links.distance[e].toFixed(3), arrowOf(data.links, e, i),
-    )), chance ? "probability" : "distance");
-    list("linked", edgesOf.slice(0, 30).map(([other, e]) => line(other, "", arrowOf(data.edges, e, i))),
-      edgesOf.length > 30 ? `30 of ${spaced(edgesOf.length)}` : "");
-    byId("spoken").textContent = `Selected ${data.names[i]}`;
+  }
+  panel.details = (i, { properties, neighbours, links, relationships, relationshipCount, gone }) => {
+    showFacts(i, properties);
+    const apart = ({ distance }) => distance.toFixed(3), chances = links.every(({ probability }) => probability !== null);
+    list("nearest", neighbours.map((entry) => line(entry, apart(entry))), "distance");
+    list("predicted", links.map((entry) => line(entry, chances ? percent(entry.probability) : apart(entry))),
+      chances ? "probability" : "distance");
+    list("linked", relationships.map((entry) => line(entry, "")),
+      relationshipCount > relationships.length ? `${relationships.length} of ${spaced(relationshipCount)}` : "");
+    const near = neighbours.slice(0, 3).map(({ node }) => nameOf(node)).join(", ");
+    panel.say(`Selected ${nameOf(i)}, ${plural(data.degree[i], "neighbour")}${near && `; nearest ${near}`}`);
+    if (gone) panel.alert("This node is no longer in the database.");
   };
 
   panel.tooltip = (i, [x, y]) => {
@@ -141,7 +178,7 @@ function makePanel(data, act) {
     tip.hidden = i < 0;
     if (i < 0) return;
     const lines = data.properties.map(([name, values]) => [name, values[i]]).filter(([, text]) => text !== "");
-    tip.replaceChildren(element("b", { textContent: data.names[i] }),
+    tip.replaceChildren(element("b", { textContent: nameOf(i) }),
       ...lines.map(([name, text]) => element("div", { textContent: `${name}: ${text}` })),
       element("div", { textContent: plural(data.degree[i], "neighbour") }));
     const { width, height } = tip.getBoundingClientRect();
@@ -168,8 +205,8 @@ function matches(lower, text) {
 }
 
 function makeSearch(data, act, dot) {
-  const input = byId("search"), box = byId("matches"), lower = data.names.map((name) => name.toLowerCase());
-  let found = [], at = 0;
+  const input = byId("search"), box = byId("matches");
+  let found = [], at = 0, lower = [];
 
   function marked(name) {
     const wanted = input.value.trim(), start = name.toLowerCase().indexOf(wanted.toLowerCase());
@@ -201,7 +238,12 @@ function makeSearch(data, act, dot) {
     input.blur();
     byId("labels").focus({ preventScroll: true });
   }
-  input.addEventListener("input", () => { found = matches(lower, input.value); at = 0; show(); });
+  input.addEventListener("input", () => {
+    if (lower.length !== data.names.length) lower = data.names.map((name) => name.toLowerCase());
+    found = matches(lower, input.value);
+    at = 0;
+    show();
+  });
   input.addEventListener("focus", show);
   input.addEventListener("blur", show);
   input.addEventListener("keydown", (event) => {

@@ -6,7 +6,7 @@ const EDGE_WIDTH = 1.1, LINK = { width: 1.1, dash: 4 }, MARKED = { width: 1.7, a
 const TAPER = 0.75; // of a line that narrows: by how much its width at the source exceeds the middle's
 
 function makeScene(data) {
-  const { count, points, time, edges, degree } = data;
+  const { count, points, time, degree } = data;
   const scene = {
     data,
     view: IDENTITY,
@@ -18,16 +18,27 @@ function makeScene(data) {
     x: new Float32Array(count), y: new Float32Array(count), // pixels
     size: new Float32Array(count), // a node's radius in pixels; 0 if it is not shown
     farthest: data.radius.reduce((most, radius) => Math.max(most, radius), 0),
-    shown: new Uint8Array(data.scale ? data.scale.shades + 1 : Math.max(data.legend.length, 1)).fill(1), // by group or shade
-    typesShown: new Uint8Array(data.typeLegend.length).fill(1),
+    shown: null, // by group or shade
+    typesShown: new Uint8Array(data.typeLegend.length + 1).fill(1), // the last: types that only predicted links have
+    strength: 1, // of edges: the more there are, the fainter
   };
   // Large nodes first, so that small ones lie on top of them.
   scene.order = Uint32Array.from({ length: count }, (_, i) => i).sort((i, j) => degree[j] - degree[i] || i - j);
   const crowd = Math.min(1, Math.max(0.4, (1500 / Math.max(count, 1)) ** 0.25));
   const plainSize = Float32Array.from(degree, (d) => crowd * (3.2 + 1.15 * Math.sqrt(Math.min(d, 400))));
   const bin = new Uint8Array(count); // of a node: how near the focus, 0 is nearest
-  const edgeBin = new Uint8Array(edges.count);
+  let edgeBin, sorted;
 
+  scene.coloursChanged = () => {
+    scene.shown = new Uint8Array(data.scale ? data.scale.shades + 1 : Math.max(data.legend.length, 1)).fill(1);
+  };
+  scene.edgesChanged = () => {
+    edgeBin = new Uint8Array(data.edges.count);
+    sorted = new Uint32Array(data.edges.count);
+    scene.strength = Math.min(0.65, Math.max(0.03, 22 / Math.sqrt(Math.max(data.edges.count, 1))));
+  };
+  scene.coloursChanged();
+  scene.edgesChanged();
   scene.resize = (width, height) => {
     Object.assign(scene, { width, height, radius: MARGIN * 0.5 * Math.min(width, height) });
   };
@@ -67,14 +78,16 @@ function makeScene(data) {
   };
 
   // The entry of the legend that a pair's type belongs to.
-  scene.typeOf = (pairs, e) => Math.min(pairs.type[e], Math.max(data.typeLegend.length - 1, 0));
+  scene.typeOf = (pairs, e) => scene.placeOfType(pairs.type[e]);
+  scene.placeOfType = (type) => (
+    type < data.typesOfRelationships ? Math.min(type, data.typeLegend.length - 1) : data.typeLegend.length
+  );
   scene.pairShown = (pairs, e) => scene.size[pairs.source[e]] > 0 && scene.size[pairs.target[e]] > 0
     && (!pairs.typed || scene.typesShown[scene.typeOf(pairs, e)] > 0);
 
   // The edges in the order of their nearness to the focus, as far as `most` of them; hidden ones left out.
-  const sorted = new Uint32Array(edges.count);
   scene.nearestEdges = (most) => {
-    const { source, target } = edges, counts = new Uint32Array(BINS + 1);
+    const { edges } = data, { source, target } = edges, counts = new Uint32Array(BINS + 1);
     for (let e = 0; e < edges.count; e++) {
       const p = bin[source[e]], q = bin[target[e]];
       const of = scene.pairShown(edges, e) ? (p < q ? 3 * p + q : 3 * q + p) >> 2 : BINS;
@@ -92,16 +105,14 @@ function makeScene(data) {
     }
     return sorted.subarray(0, wanted);
   };
-  // How strongly an edge is drawn: the more edges there are and the farther it is from the focus, the fainter.
-  const strength = Math.min(0.65, Math.max(0.03, 22 / Math.sqrt(Math.max(edges.count, 1))));
-  scene.strength = strength;
+  // How strongly an edge is drawn: the farther from the focus, the fainter.
   scene.edgeAlpha = (e) => {
     const near = 1 - Math.min(edgeBin[e], 44) / 44;
-    return strength * (0.15 + 0.85 * near) * (scene.edgeInk(e) ? 1 : 0.8);
+    return scene.strength * (0.15 + 0.85 * near) * (scene.edgeInk(e) ? 1 : 0.8);
   };
   // The place of an edge's colour: that of its type; of one type only that of its group, if both ends are of one; else 0.
   scene.edgeInk = (e) => {
-    const { group, legend } = data, of = group[edges.source[e]];
+    const { group, legend, edges } = data, of = group[edges.source[e]];
     if (data.byType) return 1 + scene.typeOf(edges, e);
     return legend.length && of === group[edges.target[e]] && !legend[of].other ? 1 + of : 0;
   };

@@ -139,7 +139,10 @@ function makeWebglPainter(canvas, scene) {
     twgl.resizeFramebufferInfo(gl, picture, layers, canvas.width, canvas.height);
   };
   // Colours as { palette: [[r, g, b], ...] one for each group, edges, links, marks, disk }, 0 to 255.
-  painter.recolour = (chosen) => { colours = chosen; };
+  painter.recolour = (chosen) => {
+    colours = chosen;
+    twgl.setAttribInfoBufferFromArray(gl, nodeInfo.attribs.group, Float32Array.from(scene.order, (i) => data.group[i]));
+  };
 
   function flush(batch, thickness, dash) {
     if (!batch.count) return;

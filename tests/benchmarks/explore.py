@@ -1,0 +1,115 @@
+"""What the page of a large graph costs: to make, to send, and until one sees something.
+
+::
+
+    python -m tests.benchmarks.explore [--nodes 40000] [--version 5.26]
+
+A random hyperbolic graph of degree 10 is embedded by the defaults into a live server, with its predicted links.
+Then `heat explore` makes the page, in a process of its own, and Chromium opens it from the file, and once more
+from `heat explore --serve`. The exit code is 1 if a bar of 40,000 nodes is missed: 15 CPU seconds, 4 MiB, and
+2 seconds until the first picture.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import neo4j
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.benchmarks.growth import LABEL, TYPE, loaded
+from tests.benchmarks.hyperbolic import hyperbolic_graph
+from tests.benchmarks.live import heat, server_settings
+from tests.explore.conftest import SIZE, browser_path
+
+MOST_CPU, MOST_BYTES, MOST_SECONDS = 15.0, 4 * 2**20, 2.0
+MODEL = "heatExplore"
+OPENED = 3  # times; the quickest counts, as another process may be busy
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def explore(known: dict[str, str], *options: str) -> subprocess.Popen[str]:
+    """Start `heat explore`."""
+    program = [sys.executable, "-m", "heat_neo4j", "explore", "--model", MODEL, "--json", *options]
+    return subprocess.Popen(program, env=known, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+@contextmanager
+def served(known: dict[str, str]) -> Iterator[str]:
+    """Yield the address of a served page."""
+    with explore(known, "--serve") as process:
+        assert process.stdout is not None
+        yield json.loads("".join(process.stdout.readline() for _ in range(4)))["address"]
+        process.send_signal(signal.SIGTERM)
+
+
+def first_picture(browser: Browser, address: str) -> float:
+    """Return the seconds from the beginning of the page to its first picture."""
+    quickest = float("inf")
+    for _ in range(OPENED):
+        page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+        page.goto(address)
+        while not (shown := page.evaluate("() => window.heat?.state().firstPicture ?? null")):
+            page.wait_for_timeout(50)
+        quickest = min(quickest, shown / 1000)
+        page.close()
+    return quickest
+
+
+def main() -> int:
+    """Read the command line, measure, hold the bars."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--nodes", type=int, default=40_000)
+    parser.add_argument("--version", default="5.26")
+    options = parser.parse_args()
+    with server_settings(options.version) as settings, tempfile.TemporaryDirectory() as folder:
+        known = {
+            **os.environ,
+            **dict(zip(("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD"), settings, strict=True)),
+        }
+        graph = hyperbolic_graph(options.nodes)
+        with neo4j.GraphDatabase.driver(settings[0], auth=settings[1:]) as driver, loaded(driver, graph):
+            what = ("--label", LABEL, "--relationship", TYPE, "--attribute", "topics", "--key", "key")
+            heat("embed", *what, "--model", MODEL, "--random-state", "0", settings=settings)
+            file, before = Path(folder) / "page.html", cpu_seconds()
+            with explore(known, "--output", str(file)) as process:
+                made, _ = process.communicate()
+            cpu, size, made = cpu_seconds() - before, file.stat().st_size, json.loads(made)
+            with sync_playwright() as playwright, served(known) as address:
+                browser = playwright.chromium.launch(executable_path=browser_path())
+                from_file, from_server = (first_picture(browser, each) for each in (file.as_uri(), address))
+                browser.close()
+            heat("clear", "--model", MODEL, "--yes", settings=settings)
+    print(f"{made['nodes']:,} nodes, {made['edges']:,} edges, {made['links']:,} predicted links")
+    figures = (
+        ("CPU seconds to make the page", cpu, MOST_CPU),
+        ("MiB of the page", size / 2**20, MOST_BYTES / 2**20),
+        ("seconds to the first picture, from the file", from_file, MOST_SECONDS),
+        ("seconds to the first picture, from the server", from_server, MOST_SECONDS),
+    )
+    for name, figure, bar in figures:
+        print(f"{name:<48}{figure:8.2f}   bar {bar:g}")
+    missed = [name for name, figure, bar in figures if figure > bar]
+    print("all bars are reached" if not missed else f"missed: {', '.join(missed)}")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,10 +4,10 @@
 
     python -m tests.benchmarks.explore [--nodes 40000] [--version 5.26]
 
-A random hyperbolic graph of degree 10 is embedded by the defaults into a live server, with its predicted links.
-Then `heat explore` makes the page, in a process of its own, and Chromium opens it from the file, and once more
-from `heat explore --serve`. The exit code is 1 if a bar of 40,000 nodes is missed: 15 CPU seconds, 4 MiB, and
-2 seconds until the first picture.
+A random hyperbolic graph of degree 10 is embedded by the defaults into a live server, with its predicted
+links. Then `heat explore` makes the page, in a process of its own, and Chromium opens it from the file, and
+once more from `heat explore --serve`. The exit code is 1 if a bar of 40,000 nodes is missed: 15 CPU seconds,
+4 MiB, and 2 seconds until the first picture.
 """
 
 from __future__ import annotations

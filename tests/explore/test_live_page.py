@@ -223,6 +223,10 @@ def test_the_page_in_a_browser(browser, model, publish, cypher):
         walk.page.keyboard.press("Escape")
         assert not walk.page.is_visible("#runs")
         assert not walk.page.is_visible("#alert")
+        cypher(f"MATCH (n:`{LABEL}` {{key: 11}}) DETACH DELETE n")
+        walk.select(11)
+        assert walk.page.inner_text("#alert span") == "This node is no longer in the database."
+        assert not walk.page.is_visible("#reload")
         publish(2)
         walk.select(3)
         assert walk.page.inner_text("#alert span") == "Another version of the model has been published."

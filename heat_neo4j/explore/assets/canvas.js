@@ -122,7 +122,7 @@ function makeCanvasPainter(canvas, scene) {
     pen.clearRect(0, 0, scene.width, scene.height);
     pen.drawImage(picture, 0, 0, scene.width, scene.height);
     drawByType(links, LINK.width, colours.links, ({ alpha }) => alpha, LINK.dash);
-    drawByType(marked.edges, MARKED.width, colours.marks, () => MARKED.alpha);
+    drawByType(marked.edges, MARKED.width, colours.marks, () => marked.alpha);
     drawByType(marked.links, MARKED.width, colours.links, () => 0.95, LINK.dash);
     nodes();
   };

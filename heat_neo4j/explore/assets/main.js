@@ -91,12 +91,13 @@ async function start() {
   // What belongs to the selected node, or to that under the pointer.
   function markedArcs() {
     const i = hovered >= 0 ? hovered : selected;
-    if (i < 0) return { edges: [], links: [] };
+    if (i < 0) return { edges: [], links: [], alpha: 1 };
     const arcs = (pairs, of) => Array.from(of.places.subarray(of.start[i], of.start[i + 1]))
       .filter((e) => scene.pairShown(pairs, e)).map((e) => lineOf(pairs, e));
     const edges = arcs(data.edges, data.edgesOf).slice(0, 2000);
-    if (!linksOn) return { edges, links: [] };
-    return { edges, links: i === selected && details ? details.links.filter(linkShown).map(lineOfEntry) : arcs(data.links, data.linksOf) };
+    const links = i === selected && details ? details.links.filter(linkShown).map(lineOfEntry) : arcs(data.links, data.linksOf);
+    const alpha = MARKED.alpha * Math.min(1, Math.sqrt(MARKED.most / Math.max(edges.length, 1)));
+    return { edges, links: linksOn ? links : [], alpha };
   }
   const placeOfEntry = ({ type }) => scene.placeOfType(data.typeNames.indexOf(type));
   function linkShown(entry) {

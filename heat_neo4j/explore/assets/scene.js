@@ -2,7 +2,7 @@
 
 const MARGIN = 0.955; // size of the disk as part of what would just fit
 const BINS = 64;
-const EDGE_WIDTH = 1.1, LINK = { width: 1.1, dash: 4 }, MARKED = { width: 1.7, alpha: 0.75 }; // lines, in pixels
+const EDGE_WIDTH = 1.1, LINK = { width: 1.1, dash: 4 }, MARKED = { width: 1.7, alpha: 0.75, most: 80 }; // lines, in pixels; more than `most` are fainter
 const TAPER = 0.75; // of a line that narrows: by how much its width at the source exceeds the middle's
 
 function makeScene(data) {

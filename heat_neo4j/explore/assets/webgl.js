@@ -199,7 +199,7 @@ function makeWebglPainter(canvas, scene) {
     gl.blitFramebuffer(0, 0, canvas.width, canvas.height, 0, 0, canvas.width, canvas.height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, null);
     drawArcs((add) => { for (const line of dashed) add(line, colours.links[line.type], line.alpha); }, LINK.width, LINK.dash);
-    drawArcs((add) => { for (const line of marked.edges) add(line, colours.marks[line.type], MARKED.alpha); }, MARKED.width);
+    drawArcs((add) => { for (const line of marked.edges) add(line, colours.marks[line.type], marked.alpha); }, MARKED.width);
     drawArcs((add) => { for (const line of marked.links) add(line, colours.links[line.type], 0.95); }, MARKED.width, LINK.dash);
     const { order, x, y, size } = scene;
     for (let k = 0; k < order.length; k++) {

@@ -43,16 +43,18 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def explore(known: dict[str, str], *options: str) -> subprocess.Popen[str]:
+def explore(settings: tuple[str, str, str], model: str, *options: str) -> subprocess.Popen[str]:
     """Start `heat explore`."""
-    program = [sys.executable, "-m", "heat_neo4j", "explore", "--model", MODEL, "--json", *options]
+    names = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
+    known = {**os.environ, **dict(zip(names, settings, strict=True))}
+    program = [sys.executable, "-m", "heat_neo4j", "explore", "--model", model, "--json", *options]
     return subprocess.Popen(program, env=known, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 
 @contextmanager
-def served(known: dict[str, str]) -> Iterator[str]:
+def served(settings: tuple[str, str, str], model: str, *options: str) -> Iterator[str]:
     """Yield the address of a served page."""
-    with explore(known, "--serve") as process:
+    with explore(settings, model, "--serve", *options) as process:
         assert process.stdout is not None
         yield json.loads("".join(process.stdout.readline() for _ in range(4)))["address"]
         process.send_signal(signal.SIGTERM)
@@ -80,19 +82,15 @@ def main() -> int:
     parser.add_argument("--version", default="5.26")
     options = parser.parse_args()
     with server_settings(options.version) as settings, tempfile.TemporaryDirectory() as folder:
-        known = {
-            **os.environ,
-            **dict(zip(("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD"), settings, strict=True)),
-        }
         graph = hyperbolic_graph(options.nodes)
         with neo4j.GraphDatabase.driver(settings[0], auth=settings[1:]) as driver, loaded(driver, graph):
             what = ("--label", LABEL, "--relationship", TYPE, "--attribute", "topics", "--key", "key")
             heat("embed", *what, "--model", MODEL, "--random-state", "0", settings=settings)
             file, before = Path(folder) / "page.html", cpu_seconds()
-            with explore(known, "--output", str(file)) as process:
+            with explore(settings, MODEL, "--output", str(file)) as process:
                 made, _ = process.communicate()
             cpu, size, made = cpu_seconds() - before, file.stat().st_size, json.loads(made)
-            with sync_playwright() as playwright, served(known) as address:
+            with sync_playwright() as playwright, served(settings, MODEL) as address:
                 browser = playwright.chromium.launch(executable_path=browser_path())
                 from_file, from_server = (first_picture(browser, each) for each in (file.as_uri(), address))
                 browser.close()

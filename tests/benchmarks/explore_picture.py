@@ -1,0 +1,61 @@
+"""Draw docs/explore.png: the page that `heat explore --serve` shows of the demo's graph, a node chosen.
+
+::
+
+    python -m tests.benchmarks.explore_picture [--node asyncio] [FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+from tests.benchmarks.explore import served
+from tests.benchmarks.live import heat, server_settings
+from tests.explore.conftest import browser_path
+
+FILE = Path(__file__).parents[2] / "docs" / "explore.png"
+SIZE = {"width": 1200, "height": 760}
+SETTLED = "() => Boolean(window.heat && heat.state().still)"
+
+
+def main() -> None:
+    """Read the command line, run the demo and draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--node", default="asyncio")
+    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", default=FILE)
+    options = parser.parse_args()
+    with server_settings() as settings, tempfile.TemporaryDirectory() as folder:
+        heat("demo", "--picture", f"{folder}/disk.png", settings=settings)
+        shown = (
+            "--caption",
+            "name",
+            "--color-by",
+            "package",
+            "--title",
+            "Imports of Python's standard library",
+        )
+        with served(settings, "stdlib", *shown) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=browser_path())
+            page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.goto(address)
+            while not page.evaluate(SETTLED):
+                page.wait_for_timeout(50)
+            page.fill("#search", options.node)
+            page.press("#search", "Enter")
+            while not page.evaluate(SETTLED):
+                page.wait_for_timeout(50)
+            pixels = Image.open(io.BytesIO(page.screenshot()))
+            pixels.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(options.file, optimize=True)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -218,6 +218,8 @@ def test_the_page_in_a_browser(browser, model, publish, cypher):
         walk.page.select_option("#colours", "key")
         walk.until(lambda: walk.page.is_visible("#scale"))
         assert walk.page.inner_text("#scale p") == "key"
+        dots = [each.get_attribute("style") for each in walk.page.query_selector_all("#nearest .dot")]
+        assert len(set(dots)) == len(dots)  # each key is a shade of its own
         walk.page.click("#history")
         assert walk.page.query_selector_all("#runs tbody tr.published") != []
         walk.page.keyboard.press("Escape")

@@ -204,6 +204,7 @@ async function start() {
         scene.coloursChanged();
         panel.legends();
         recolour();
+        if (details) panel.details(selected, details);
         panel.say(`Coloured by ${property || "labels"}`);
       } catch (error) {
         panel.alert(error.message, error.replaced);

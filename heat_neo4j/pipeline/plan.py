@@ -256,7 +256,7 @@ def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, st
     return mode, "asked for"
 
 
-def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table in docs/operations.md
+def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table in docs/refresh.md
     limits: Limits, state: GraphState
 ) -> tuple[str, str]:
     run, stored, diff = state.run, state.stored, state.diff

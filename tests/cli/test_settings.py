@@ -58,8 +58,8 @@ def test_a_shell_completes_commands_options_and_values(words, offered):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_shell_gets_the_script_that_operations_names(shell):
-    text = (PAGE.parent / "operations.md").read_text(encoding="utf-8")
+def test_a_shell_gets_the_script_that_the_command_line_names(shell):
+    text = (PAGE.parent / "command-line.md").read_text(encoding="utf-8")
     assert f"_HEAT_COMPLETE={shell}_source heat" in text
     done = subprocess.run(
         [HEAT],

@@ -18,9 +18,10 @@ from heat_neo4j.cli import heat
 from tests.support.documents import ROOT, Reader, all_blocks, blocks
 
 README = "README.md"
+FOLDERS = ("docs", "docs/how-to", "docs/reference")
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
-    for path in (ROOT / README, *sorted((ROOT / "docs").glob("*.md")))
+    for path in (ROOT / README, *sorted(path for each in FOLDERS for path in (ROOT / each).glob("*.md")))
 }
 EXECUTED = ("sh", "python", "cypher", "toml", "crontab", "csv")
 COMMAND = re.compile(r"^heat (?:.*\\\n)*.*$", re.MULTILINE)

@@ -1,6 +1,5 @@
 """What README.md and the pages of docs/ state is compared with the code."""
 
-import inspect
 import re
 import shlex
 import tomllib
@@ -9,18 +8,18 @@ from importlib.util import find_spec
 import click
 import pytest
 
-from heat_neo4j import errors
 from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.publish.publication import CORE_SIZE
-from heat_neo4j.database.query_files import load_query
+from heat_neo4j.database.query_files import list_queries, load_query
 from heat_neo4j.embedding import warm_start
 from heat_neo4j.linkpred.best_scored import EACH
 from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.pipeline.job import Limits
 from tests.docs.pages import PAGES, page_blocks
-from tests.docs.tables import table
+from tests.docs.reference import PARTS, columns, written
+from tests.docs.tables import first_column
 from tests.support.documents import ROOT
 
 DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "cypher/README.md", "docker/README.md")
@@ -41,10 +40,15 @@ def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):
     assert values["heat.random_state"] == 0
 
 
-def test_exit_codes_are_those_of_the_errors():
-    stated = {int(code) for code in table(PAGES["docs/command-line.md"], "## Exit codes")}
-    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
-    assert stated == {0, 130} | {kind.exit_code for kind in kinds}
+@pytest.mark.parametrize("name", PARTS)
+def test_what_the_code_says_is_in_the_reference(name):
+    page, _ = PARTS[name]
+    assert PAGES[page] == written(name, PAGES[page]), "`python -m tests.docs.reference` writes it"
+
+
+def test_the_reference_explains_every_column_of_a_query():
+    given = {name for query in list_queries() for name in columns(query)}
+    assert first_column(PAGES["docs/reference/queries.md"], "## Columns") == given
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -122,10 +126,10 @@ def test_every_source_file_that_a_page_names_is_there(page):
 
 
 def test_the_list_of_pages_has_every_page_once():
-    listed = re.findall(r"^\| \[([\w-]+\.md)\]\(\1\) \|", PAGES["docs/README.md"], re.MULTILINE)
-    assert sorted([*listed, "README.md"]) == [
-        page.removeprefix("docs/") for page in sorted(PAGES) if page not in ("README.md", "docs/index.md")
-    ]
+    """It is the navigation of the site, too."""
+    listed = re.findall(r"^- .*\]\(([\w/-]+\.md)\)", PAGES["docs/README.md"], re.MULTILINE)
+    pages = set(PAGES) - {"README.md", "docs/README.md", "docs/index.md"}
+    assert sorted(listed) == sorted(page.removeprefix("docs/") for page in pages)
 
 
 @pytest.mark.parametrize(

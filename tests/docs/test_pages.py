@@ -24,11 +24,29 @@ CONNECTION = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD")
 PAPERS = 60
 STEPS = (3, 6, 9, 12, 15, 21, 27)  # of edges; so many that some can be held out twice
 FIELDS = ("biology", "physics", "music")
+FILMS = """
+UNWIND range(0, 4) AS g CREATE (:Genre {name: 'genre ' + g})
+WITH count(*) AS done UNWIND range(0, 29) AS f
+MATCH (g:Genre {name: 'genre ' + f % 5})
+CREATE (:Film {title: 'film ' + f, year: CASE WHEN f % 7 > 0 THEN 1990 + f END,
+               country: ['DK', 'PT', 'IN'][f % 3], genres: ['a', 'b'][..1 + f % 2],
+               plot: 'somebody leaves home and finds number ' + f % 4})-[:OF]->(g)
+WITH count(*) AS done UNWIND range(0, 39) AS u
+CREATE (n:User {name: CASE u WHEN 0 THEN 'ann' ELSE 'user ' + u END})
+WITH n, u UNWIND range(0, 4) AS i
+MATCH (f:Film {title: 'film ' + (u % 5 + 5 * ((u + i) % 6) + CASE i WHEN 0 THEN 1 ELSE 0 END) % 30})
+CREATE (n)-[:RATED {stars: 1 + (u + i) % 5}]->(f)
+"""
 
-COMMAND_LINE = "docs/command-line.md"
+COMMAND_LINE, LOADING = "docs/command-line.md", "docs/how-to/load-files.md"
+TYPES, LINKS, WORKER = "docs/how-to/types-and-directions.md", "docs/how-to/links.md", "docs/how-to/worker.md"
+NO_DATABASE = "docs/how-to/without-a-database.md"
 WORK = (
-    "README.md", COMMAND_LINE, "docs/python.md", "docs/retrieval.md", "docs/cypher.md", "docs/queries.md",
-    "docs/refresh.md", "docs/publication.md", "docs/operations.md", "docs/safety.md",
+    "README.md", LOADING, COMMAND_LINE, LINKS, "docs/reproducibility.md", "docs/python.md", NO_DATABASE,
+    "docs/retrieval.md", "docs/cypher.md", "docs/queries.md", "docs/refresh.md", "docs/publication.md",
+    WORKER, "docs/operations.md", "docs/reference/metrics.md", "docs/how-to/aura.md",
+    "docs/how-to/roll-back.md", "docs/how-to/clear.md", TYPES, "docs/attributes.md",
+    "docs/how-to/larger-than-memory.md",
 )  # fmt: skip
 MEASURING = ("docs/evaluation.md", "docs/pictures.md")
 TOUR = "docs/tour.md"  # has a test of its own
@@ -39,20 +57,20 @@ def cypher(server):
     with open_cypher(server) as run:
         assert not run("MATCH (n:Paper) RETURN n LIMIT 1")
         yield run
-        run("MATCH (n) WHERE n:Paper OR n:HeatRequest DETACH DELETE n")
+        run("MATCH (n) WHERE n:Paper|User|Film|Genre|HeatRequest DETACH DELETE n")
         run(
-            "MATCH (n) WHERE (n:HeatRun|HeatVersion AND n.model = 'heat') "
-            "OR (n:HeatModel AND n.name = 'heat') DETACH DELETE n"
+            "MATCH (n) WHERE (n:HeatRun|HeatVersion AND n.model IN ['heat', 'films']) "
+            "OR (n:HeatModel AND n.name IN ['heat', 'films']) DETACH DELETE n"
         )
         run("DROP CONSTRAINT heat_load_Paper_id IF EXISTS")
-        run("DROP INDEX heat_Paper IF EXISTS")
-        run("DROP INDEX _heatStaged_Paper IF EXISTS")
+        for index in ("heat_Paper", "_heatStaged_Paper", "films_User", "films_Film", "films_Genre"):
+            run(f"DROP INDEX {index} IF EXISTS")
 
 
 @pytest.fixture
 def files(tmp_path):
     """The folder of files that begin as the page shows and go on for 60 papers of three fields."""
-    edges, attributes, labels = page_blocks(COMMAND_LINE, "csv")
+    edges, attributes, labels = page_blocks(LOADING, "csv")
     for i in range(3, PAPERS + 1):
         attributes += f"p{i},{2000 + i % 3 * 8 + i % 5},{8 + i % 3 * 10 + i % 7}\n"
         labels += f"p{i},{FIELDS[i % 3]}\n"
@@ -61,7 +79,7 @@ def files(tmp_path):
             target = (i + step - 1) % PAPERS + 1
             edges += f"p{i},p{target},{1 + step % 2},{2000 + i // 3}-0{1 + step % 9}-01\n"
     for name, text in (("edges.csv", edges), ("attributes.csv", attributes), ("labels.csv", labels)):
-        assert f"`{name}`\n\n```csv" in PAGES[COMMAND_LINE]
+        assert f"`{name}`\n\n```csv" in PAGES[LOADING]
         (tmp_path / name).write_text(text)
     return tmp_path
 
@@ -70,18 +88,19 @@ def files(tmp_path):
 @pytest.mark.vector_index
 def test_work_from_beginning_to_end(files, cypher, store, server):
     reader = PageReader(files, server, WORK)
-    reader.take(COMMAND_LINE, "csv")
+    reader.take(LOADING, "csv")
+    reader.run_commands(LOADING)
     said = reader.run_commands(COMMAND_LINE)
     assert [command.split()[1] for command in said] == [
-        "server", "doctor", "load", "check", "estimate", "embed", "runs", "links", "links",
-        "recommend", "recommend", "explain", "verify",
+        "server", "doctor", "check", "estimate", "embed", "runs",
     ]  # fmt: skip
     (embedded,) = (text for command, text in said.items() if command.startswith("heat embed"))
     assert "Published     poincare coordinates of 60 nodes in heatEmbedding, heatRadius, heatRun" in embedded
-    for command, linked in said.items():
-        if command.startswith("heat links"):
-            assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
-    recommended, turned, explained, verified = list(said.values())[-4:]
+    first, again, came_true, recommended, turned, explained = reader.run_commands(LINKS).values()
+    for linked in (first, again):
+        assert "Published     20 predicted links of type HEAT_PREDICTED" in linked
+    assert len(came_true.splitlines()) >= 6
+    (verified,) = reader.run_commands("docs/reproducibility.md").values()
     for text, arrow in ((recommended, "p1 -CITES-> ?"), (turned, "? -CITES-> p1")):
         title, header, *rows = text.splitlines()
         assert title.startswith(arrow)
@@ -96,7 +115,11 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     check_tables(cypher)
     follow_the_readme(reader, cypher, store)
 
-    live, characters, from_files, chosen, asked = reader.run_python("docs/python.md")
+    (asked,) = reader.run_python(LINKS)
+    review(reader, cypher)
+    (live,) = reader.run_python("docs/python.md")
+    characters, from_frame, from_files = reader.run_python(NO_DATABASE)
+    assert from_frame.splitlines()[0].split() == ["source", "target", "type", "distance", "rank"]
     assert [line.split()[0] for line in asked.splitlines()[:5]] == ["Paper-CITES->Paper"] * 5
     assert "Valjean" in characters
     assert from_files.startswith(f"({PAPERS}, 11)\n")
@@ -110,11 +133,6 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
         row["node"]
         for row in store.query("nearest", model="heat", label="Paper", property="id", value="p1", k=5)
     ]
-    parameters, *methods = chosen.splitlines()
-    assert set(literal_eval(parameters)) == {"alpha"}
-    assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
-    assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
-
     ask_for_language_models(reader, store)
 
     asked = reader.run_commands("docs/cypher.md")
@@ -139,17 +157,17 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     assert seen == expected
     ask_for_nearest_nodes(reader, cypher, store)
 
+    embed_films(reader, cypher)
     follow_the_schedule(reader, server, cypher)
     refresh_from_python(reader)
-    (worker,) = reader.take_commands("docs/refresh.md")
-    (request,) = reader.take("docs/refresh.md", "cypher")
-    ask_the_worker(reader, cypher, worker, request)
-    assert len(store.runs("heat")) == 6
     operate(reader, cypher, store)
+    (over_files,) = reader.run_commands("docs/how-to/larger-than-memory.md").values()
+    assert f"Published     poincare coordinates of {PAPERS} nodes" in over_files
+    runs = len(store.runs("heat"))
 
-    said = reader.run_commands("docs/safety.md")
+    said = reader.run_commands("docs/how-to/clear.md")
     first, second = said.values()
-    assert first.startswith("would remove 6 runs, coordinates of 120 nodes, ")  # of two versions
+    assert first.startswith(f"would remove {runs} runs, coordinates of 120 nodes, ")  # of two versions
     assert second == first.replace("would remove", "removed")
     assert cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []
@@ -183,7 +201,7 @@ def test_every_line_of_a_shell_block_belongs_to_a_command_that_is_run(page):
 
 def load_command():
     """Return the command that loads the files."""
-    (command,) = (command for command in commands_of(COMMAND_LINE) if command.startswith("heat load"))
+    (command,) = commands_of(LOADING)
     return command
 
 
@@ -201,8 +219,9 @@ def check_tables(cypher):
     while_published |= {f"staged{name}" for name in ("Embedding", "Radius", "Run", "Vector")}
     assert first_column(text, "## `(:HeatVersion)`") - while_published == set(keys["keys"])
     keys = cypher("MATCH (r:HeatRun {model: 'heat'}) UNWIND keys(r) AS key RETURN DISTINCT key")
-    of_others = {"error", "auroc", "overlap", "meanMove"}  # runs that stopped, and those of a refresh
-    assert first_column(text, "## One `(:HeatRun)`") - of_others == {row["key"] for row in keys}
+    ours = {row["key"] for row in keys} - {"createdBy"}
+    of_others = {"error", "heartbeat", "auroc", "overlap", "meanMove"}  # of runs that stopped, or refreshed
+    assert first_column(text, "## One `(:HeatRun)`") - of_others == ours
     keys = cypher(
         "MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' UNWIND keys(p) AS key RETURN DISTINCT key"
     )
@@ -210,9 +229,7 @@ def check_tables(cypher):
     keys = cypher("MATCH (n:Paper) UNWIND keys(n) AS key RETURN DISTINCT key")
     ours = {row["key"] for row in keys if row["key"].startswith("heat")}
     names = WriteNames()
-    assert first_column(text, "## On your nodes") == set(names.plain)
     assert ours == {names.embedding, names.radius, names.run}
-    assert first_column(text, "## Beside these") == {*names.staged, *names.previous}
 
 
 def follow_the_readme(reader, cypher, store):
@@ -223,6 +240,20 @@ def follow_the_readme(reader, cypher, store):
         row["node"] for row in store.query("nearest", label="Paper", property="id", value="p1", k=5)
     ]
     assert len(cypher(statement)) == 10
+
+
+def review(reader, cypher):
+    """Ask for the predicted links, take the first of them over, and take that back."""
+    likeliest, accept = reader.take(LINKS, "cypher")
+    links = cypher(likeliest)
+    assert [row["rank"] for row in links] == list(range(1, 11))
+    joined = "MATCH (:Paper {id: $source})-[r:CITES]->(:Paper {id: $target}) "
+    ends = {name: links[0][name] for name in ("source", "target")}
+    assert cypher(joined + "RETURN r", **ends) == []
+    cypher(accept)
+    (made,) = cypher(joined + "RETURN r.weight AS weight", **ends)
+    assert made["weight"] == 1.0
+    cypher(joined + "DELETE r", **ends)
 
 
 def ask_for_nearest_nodes(reader, cypher, store):
@@ -301,7 +332,7 @@ def ask_the_worker(reader, cypher, command, request):
         assert not health.exists()
     finally:
         worker.kill()
-    (shown,) = cypher(page_blocks("docs/operations.md", "cypher")[1])
+    (shown,) = cypher(page_blocks(WORKER, "cypher")[1])
     assert shown["q.status"] == "done"
     assert shown["q.progress"] == 1.0
     cypher("MATCH (q:HeatRequest) DELETE q")
@@ -309,10 +340,11 @@ def ask_the_worker(reader, cypher, command, request):
 
 
 def operate(reader, cypher, store):
-    """Run what docs/operations.md says about workers, requests, watching and going back."""
-    by_interval, by_cron, rollback = reader.take_commands("docs/operations.md")
-    request, _, remove_old, watch = reader.take("docs/operations.md", "cypher")
-    (metrics,) = reader.take("docs/operations.md", "toml")
+    """Run what is said about workers, requests, watching and going back."""
+    by_interval, by_cron = reader.take_commands(WORKER)
+    request, _, remove_old = reader.take(WORKER, "cypher")
+    (watch,) = reader.take("docs/operations.md", "cypher")
+    (metrics,) = reader.take("docs/reference/metrics.md", "toml")
     metrics = re.sub(r"= 9464", f"= {free_port()}", metrics)
     metrics = metrics.replace("/var/lib/node_exporter", str(reader.folder))
     (reader.folder / "served.toml").write_text((reader.folder / "heat.toml").read_text() + metrics)
@@ -341,9 +373,24 @@ def operate(reader, cypher, store):
         "RETURN v.run AS run, v.previousRun AS previous"
     )
     (before,) = cypher(published)
-    reader.run_command(rollback)
+    reader.run_commands("docs/how-to/roll-back.md")
     (after,) = cypher(published)
     assert after["run"] == before["previous"] != before["run"]
+    (diagnosed,) = reader.run_commands("docs/how-to/aura.md").values()
+    assert "Neo4j" in diagnosed
+
+
+def embed_films(reader, cypher):
+    """Embed users, films and genres, and see what becomes of the properties of films."""
+    cypher(FILMS)
+    checked, embedded, recommended = reader.run_commands(TYPES).values()
+    assert {"User-RATED->Film:", "Film-OF->Genre:"} <= set(checked.split())
+    assert "coordinates of 75 nodes in filmsEmbedding, filmsRadius, filmsRun" in embedded
+    assert recommended.startswith("ann -RATED-> ?")
+    (checked,) = reader.run_commands("docs/attributes.md").values()
+    (shown,) = page_blocks("docs/attributes.md", "text")
+    assert shown in checked
+    assert reader.run_command("heat clear --model films --yes").startswith("removed 1 run")
 
 
 def free_port():
@@ -376,6 +423,12 @@ def measure(reader, cypher):
     assert "chosen for seed 1: alpha " in auto
     assert snapshot(cypher) == before
 
+    (chosen,) = reader.run_python("docs/evaluation.md")
+    parameters, *methods = chosen.splitlines()
+    assert set(literal_eval(parameters)) == {"alpha"}
+    assert [line.rsplit(maxsplit=1)[0] for line in methods[:2]] == ["HEAT", "HEAT, combined score"]
+    assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
+
     said = reader.run_command(commands[-1])
     assert " held out, popularity " in said
     assert "\nChosen        alpha " in said
@@ -402,7 +455,7 @@ def look(reader):
 def test_files_and_database_give_the_same_bits(files, server, cypher):
     reader = PageReader(files, server, ())
     reader.run_command(load_command())
-    first, _, second = page_blocks("docs/python.md", "python")[:3]
+    (first,), (*_, second) = page_blocks("docs/python.md", "python"), page_blocks(NO_DATABASE, "python")
     keep = "\nimport numpy\nnumpy.save('{}.npy', model.embedding_)\n"
     for place, block in enumerate((first, second)):
         reader.run_block(block + keep.format(place))

@@ -24,10 +24,9 @@ def test_the_readme_has_one_picture_one_python_block_and_one_statement():
     assert [language for language, _ in all_blocks(README)] == ["bash", "python", "cypher"]
 
 
-def test_the_readme_leads_to_every_guide():
-    assert set(re.findall(r"\((docs/[\w-]+\.md)\)", README)) >= set(PAGES) - {
-        "README.md", "docs/index.md", "docs/queries.md", "docs/roofline.md",
-    }  # fmt: skip
+def test_the_readme_leads_to_the_list_of_all_pages_and_to_the_first_of_them():
+    linked = set(re.findall(r"\(docs/([\w/-]+)\.md\)", README))
+    assert linked >= {"README", "tour", "comparison", "command-line", "python", "cypher", "refresh", "limits"}
 
 
 def test_there_is_one_place_for_the_digest_of_results():

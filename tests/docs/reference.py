@@ -1,0 +1,158 @@
+"""What pages of the reference have from the code: ``python -m tests.docs.reference`` writes it into them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable
+
+from heat_neo4j import errors
+from heat_neo4j.attributes import table as attribute_table
+from heat_neo4j.cli.group import INTERRUPTED
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.query_files import LibraryQuery, list_queries
+from heat_neo4j.database.runs import RunRecord
+from tests.support.documents import ROOT
+
+_OPENING, _CLOSING = "([{", ")]}"
+_CHOSEN = {"label": "the label by which a node is found", "property": "the property that names nodes"}
+
+
+def rows(header: str, lines: Iterable[tuple[str, ...]]) -> str:
+    """Return a Markdown table under a header such as ``"| code | meaning |"``."""
+    cells = [header, re.sub(r"[^|]+", "---", header)]
+    cells += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+    return "\n".join(cells) + "\n"
+
+
+def code(*names: str) -> str:
+    """Return names as code, with commas between them."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def markdown(text: str) -> str:
+    """Return a text of a docstring on one line, as Markdown."""
+    return " ".join(text.split()).replace("``", "`").replace("<", "&lt;")
+
+
+def parameters_of(documented: type) -> dict[str, str]:
+    """Return {names, as the numpydoc docstring of a class has them: what it says of them}."""
+    section = inspect.getdoc(documented).partition("Parameters\n----------\n")[2]  # type: ignore[union-attr]
+    entries = re.findall(r"^(\w[\w, ]*) : .*\n((?:    .*\n?)+)", section.split("\n\n")[0], re.MULTILINE)
+    return {names: markdown(text) for names, text in entries}
+
+
+def columns(query: LibraryQuery) -> tuple[str, ...]:
+    """Return the columns that a query gives: those of its last ``RETURN`` that begins a line."""
+    last = re.split(r"^RETURN (?:DISTINCT )?", query.statement, flags=re.MULTILINE)[-1]
+    returned = re.split(r"^(?:ORDER BY|SKIP|LIMIT)\b", last, flags=re.MULTILINE)[0]
+    depth, parts = 0, [""]
+    for character in returned:
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return tuple(part.rpartition(" AS ")[2].strip() for part in parts)
+
+
+def queries() -> str:
+    """Return a section for each query: what it answers, its parameters, its columns, its file."""
+    return "\n".join(map(_query, sorted(list_queries(), key=lambda each: ("/" in each.name, each.name))))
+
+
+def _query(query: LibraryQuery) -> str:
+    lines = [(code(name), "", meaning) for name, meaning in _CHOSEN.items() if name in query.names]
+    for each in query.parameters:
+        default = json.dumps(each.default)
+        lines.append((code(each.name), "" if each.required else code(default), _capital(each.meaning)))
+    given = rows("| parameter | default | |", ((a, b, _capital(c)) for a, b, c in lines)) if lines else ""
+    return (
+        f"### {query.name}\n\n{query.title} ([The statement](../../cypher/query/{query.name}.cypher).)\n\n"
+        f"{given}{chr(10) if given else ''}Columns: {code(*columns(query))}.\n"
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def exit_codes() -> str:
+    """Return the table of all exit codes, from the errors that have them."""
+    meanings = {
+        0: ("", "Success."),
+        errors.HeatError.exit_code: ("", "A defect of this program, or out of memory."),
+        INTERRUPTED: ("", "Interrupted (Ctrl-C)."),
+    }
+    for name in errors.__all__:
+        error = getattr(errors, name)
+        if "exit_code" in vars(error) and error is not errors.HeatError:
+            meanings[error.exit_code] = (code(name), markdown(inspect.getdoc(error) or ""))
+    return rows("| code | error | meaning |", ((str(each), *meanings[each]) for each in sorted(meanings)))
+
+
+def names() -> str:
+    """Return the table of the names of a model's properties, types of links and indexes, of all copies."""
+    said, model = parameters_of(WriteNames), WriteNames()
+    lines = [
+        (said[field].partition(";")[0].rstrip("."), *(code(getattr(each, field)) for each in copies))
+        for field in model.plain._fields
+        for copies in [(model.plain, model.staged, model.previous)]
+    ]
+    lines.append((said["link_type"].partition(";")[0].rstrip("."), *map(code, model.links)))
+    indexes = (code(model.index_of("<Label>")), code(model.staged_index_of("<Label>")), "")
+    lines.append(("Vector index", *indexes))
+    return rows("| holds | published | while it is published | what the last publication replaced |", lines)
+
+
+def run_properties() -> str:
+    """Return the table of the properties of a run's node."""
+    lines = [
+        (code(*(_camel(name) for name in names.split(", "))), said)
+        for names, said in parameters_of(RunRecord).items()
+        if names != "damaged"  # not stored
+    ]
+    return rows("| property | holds |", lines)
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def attributes() -> str:
+    """Return the table of how properties become attributes, which the module that does so has."""
+    lines = (inspect.getdoc(attribute_table) or "").splitlines()
+    return "\n".join(re.sub(r"  +\|", " |", markdown(line)) for line in lines if line[:1] == "|") + "\n"
+
+
+PARTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "queries": ("docs/reference/queries.md", queries),
+    "exit codes": ("docs/reference/exit-codes.md", exit_codes),
+    "names": ("docs/data-model.md", names),
+    "runs": ("docs/data-model.md", run_properties),
+    "attributes": ("docs/attributes.md", attributes),
+}
+"""What is written, by its name: into which page, and by what."""
+
+
+def written(name: str, text: str) -> str:
+    """Return the text of a page with one part written anew."""
+    begin, end = f"<!-- {name}: written by `python -m tests.docs.reference` -->", f"<!-- end of {name} -->"
+    head, found, rest = text.partition(begin)
+    _, ended, tail = rest.partition(end)
+    if not (found and ended):
+        raise ValueError(f"no place for {name}")
+    return f"{head}{begin}\n\n{PARTS[name][1]()}\n{end}{tail}"
+
+
+def main() -> None:
+    """Write all parts into their pages."""
+    for name, (page, _) in PARTS.items():
+        path = ROOT / page
+        path.write_text(written(name, path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

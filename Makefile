@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 # Tests start Python many times: without compiled files each start takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick-tests all-tests browser lint docs unit bench results clean
+.PHONY: demo test test-all quick-tests all-tests browser lint docs links unit bench results clean
 
 demo: $(INSTALLED)
 	$(BIN)/heat demo
@@ -46,6 +46,11 @@ lint: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -c docs . build/docs
+	$(BIN)/python -m tests.docs.site build/docs
+
+# Whether addresses outside answer, which only a machine with a way there can say.
+links: $(INSTALLED)
+	$(BIN)/python -m sphinx --builder linkcheck --keep-going -c docs . build/links
 
 bench: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks

@@ -1,28 +1,90 @@
 """The documentation site; `make docs` builds it, and a warning is a failure there."""
 
 import re
+import sys
 import tomllib
 
+import pytest
+
 import heat_neo4j
+from heat_neo4j.cli import heat
+from tests.docs import site
 from tests.docs.pages import PAGES
 from tests.support.documents import ROOT
 
 
 def test_the_reference_has_every_public_name_once():
-    page = (ROOT / "docs/reference/api.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\.\. auto(?:class|function):: heat_neo4j\.(\w+)$", page, re.MULTILINE)
+    pages = "".join(text for page, text in PAGES.items() if page.startswith("docs/reference/api"))
+    listed = re.findall(r"^\.\. auto(?:class|function):: heat_neo4j\.(\w+)$", pages, re.MULTILINE)
     assert sorted(listed) == sorted(set(heat_neo4j.__all__) - {"__version__"})
 
 
-def test_the_start_page_leads_to_every_page():
-    listed = re.findall(r"^([\w./-]+)$", PAGES["docs/index.md"], re.MULTILINE)
-    pages = {page.removeprefix("docs/").removesuffix(".md") for page in PAGES if page.startswith("docs/")}
-    assert pages - {"index", "README"} <= set(listed)
+def test_the_reference_has_every_command_once():
+    pages = "".join(text for page, text in PAGES.items() if page.startswith("docs/reference/commands"))
+    listed = re.findall(r"^\.\. click:: heat_neo4j\.cli\.commands\.(\w+):\1$", pages, re.MULTILINE)
+    assert sorted(listed) == sorted(heat.list_commands(None))
 
 
 def test_make_test_builds_it():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "--jobs=2 quick-tests lint docs" in makefile
     assert "sphinx --fail-on-warning" in makefile
+    assert "-m tests.docs.site build/docs" in makefile
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
     assert any(each.startswith("sphinx>") for each in groups["docs"])
+
+
+FILES = {
+    "index.html": '<meta http-equiv="refresh" content="0; url=docs/a.html#first">',
+    "docs/a.html": '<link rel="stylesheet" href="../style.css?v=1"><h1 id="first"></h1><img src="a%20b.png">'
+    '<a href="b.html#second"></a><a href="#first"></a>'
+    '<a href="https://neo4j.com/x"></a><a href="mailto:a@b"></a>',
+    "docs/b.html": '<p id="second"></p><script src="../code.js"></script>',
+    "style.css": "p { background: url('back.png') }",
+    "back.png": "12345", "code.js": "1234567", "docs/a b.png": "123",
+}  # fmt: skip
+
+
+def written(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return site.Site(folder)
+
+
+def test_a_whole_site_has_nothing_broken_and_weighs_what_a_browser_loads(tmp_path):
+    found = written(tmp_path, FILES)
+    assert found.broken() == []
+    size = {name: len(text) for name, text in FILES.items()}
+    assert found.weights() == {
+        "docs/a.html": size["docs/a.html"] + size["style.css"] + size["back.png"] + size["docs/a b.png"],
+        "docs/b.html": size["docs/b.html"] + size["code.js"],
+        "index.html": size["index.html"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong", "line"),
+    [
+        ("index.html", "a.html#first", "a.html#last", "index.html: docs/a.html#last leads nowhere"),
+        ("index.html", "docs/a", "docs/c", "index.html: docs/c.html#first leads nowhere"),
+        ("docs/a.html", 'href="#first', 'href="#last', "docs/a.html: #last leads nowhere"),
+        ("docs/a.html", "a%20b.png", "b.png", "docs/a.html: b.png leads nowhere"),
+        ("docs/b.html", "code.js", "codes.js", "docs/b.html: ../codes.js leads nowhere"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_told(name, right, wrong, line, tmp_path):
+    assert right in FILES[name]
+    found = written(tmp_path, FILES | {name: FILES[name].replace(right, wrong)})
+    assert found.broken() == [line]
+
+
+def test_a_page_that_is_too_heavy_fails(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["site", str(tmp_path)])
+    written(tmp_path, FILES)
+    with pytest.raises(SystemExit, match="False"):
+        site.main()
+    written(tmp_path, {"back.png": "x" * site.MOST_BYTES})
+    with pytest.raises(SystemExit, match="True"):
+        site.main()
+    assert "docs/a.html: 500," in capsys.readouterr().out

@@ -76,6 +76,12 @@ def test_ci_runs_on_every_python_that_the_package_names():
     assert job["steps"][-1]["run"] == "bash .ci/run"
 
 
+def test_ci_asks_whether_addresses_outside_answer():
+    job = yaml(WORKFLOWS / "ci.yml")["jobs"]["links"]
+    assert job["steps"][-1]["run"] == "make links"
+    assert "--builder linkcheck" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
 def test_a_release_is_published_without_a_password_and_from_a_tested_tag():
     workflow = yaml(WORKFLOWS / "release.yml")
     jobs, text = workflow["jobs"], (WORKFLOWS / "release.yml").read_text(encoding="utf-8")
@@ -182,4 +188,4 @@ def test_the_security_page_leads_to_what_is_there():
     assert "Report a vulnerability" in text
     for path in re.findall(r"`([\w/]+\.py)`", text):
         assert (ROOT / path).is_file()
-    assert len(re.findall(r"\]\(\S+#\S+\)", text)) == 2  # tests/docs follows them
+    assert len(re.findall(r"\]\(\S+\.md\S*\)", text)) == 2  # tests/docs follows them

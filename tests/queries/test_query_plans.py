@@ -10,6 +10,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import list_queries, load_query
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.linkpred.prediction import PredictedLinks
+from tests.docs.reference import columns
 from tests.support.live_graph import open_cypher, random_points, ring_graph
 
 pytestmark = pytest.mark.live
@@ -94,6 +95,7 @@ def test_a_query_looks_nodes_up_where_it_can(server, session, name):
         pytest.skip("Neo4j 5.26 has no SEARCH")
     rows, found, hits = profile(session, name)
     assert rows
+    assert tuple(rows[0].keys()) == columns(load_query(name))  # as the reference has them
     if ALL.search(load_query(name).text):
         assert hits <= OF_ALL
     else:

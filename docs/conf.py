@@ -25,6 +25,7 @@ exclude_patterns = ["docs/README.md", "README.md"]
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
+default_role = "py:obj"  # a name in a docstring leads to where it is described, if it is
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 autodoc_typehints = "none"  # the docstrings say them, with shapes and units

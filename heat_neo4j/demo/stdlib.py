@@ -28,6 +28,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _SHORTEST = 3
 _LEFT_OUT = frozenset({"__pycache__", "site-packages", "dist-packages", "test", "tests", "idle_test"})
+# Where a statement holds others; expressions, nine tenths of a tree, hold none.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 _LEAST_MODULES = 50  # a Python without its source (frozen, zipped) has far fewer
 _PROGRAM_WORDS = """
     add arg args attr base bool case class classes cls code copyright data def default dict doc err error
@@ -97,7 +99,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _walk(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes of `tree`, except what runs only when the file is the main program."""
+    """Yield all statements of `tree`, except what runs only when the file is the main program."""
     waiting = [tree]
     while waiting:
         match waiting.pop():
@@ -105,7 +107,8 @@ def _walk(tree: ast.AST) -> Iterator[ast.AST]:
                 pass
             case node:
                 yield node
-                waiting.extend(ast.iter_child_nodes(node))
+                for block in _BLOCKS:
+                    waiting.extend(getattr(node, block, ()))
 
 
 def _imported(node: ast.AST) -> Iterator[_ImportedName]:

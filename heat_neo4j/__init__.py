@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from heat_neo4j.database.projection import Projection
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.database.store import Neo4jStore
+    from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.errors import HeatError
     from heat_neo4j.explore.neo4j_viz import to_neo4j_viz
     from heat_neo4j.graph import Graph
@@ -40,6 +41,7 @@ _HOMES = {
     "Job": "pipeline.job",
     "LinkOptions": "pipeline.job",
     "LinkProbability": "linkpred.calibration",
+    "LoadNames": "database.write.loader",
     "LocalServer": "local_server.server",
     "Neo4jStore": "database.store",
     "PatternScore": "linkpred.pattern_score",
@@ -69,6 +71,7 @@ __all__ = [
     "Job",
     "LinkOptions",
     "LinkProbability",
+    "LoadNames",
     "LocalServer",
     "Neo4jStore",
     "PatternScore",

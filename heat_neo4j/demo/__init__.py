@@ -2,3 +2,7 @@
 
 It may import: `pipeline`, `plots` and what those may import.
 """
+
+from heat_neo4j.demo.stdlib import read_import_graph
+
+__all__ = ["read_import_graph"]

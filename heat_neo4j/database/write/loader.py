@@ -62,13 +62,32 @@ class DatedLoadable(Loadable, Protocol):
 
 @dataclass(frozen=True)
 class LoadNames:
-    """How the loaded graph is called in the database; a TypeError or ValueError for what is no name there."""
+    """How a graph that is loaded is called in the database, by `Neo4jStore.load_graph`.
+
+    Parameters
+    ----------
+    label : str
+        Label of its nodes.
+    relationship : str
+        Type of its relationships.
+    key : str
+        Node property with the keys; a uniqueness constraint is made for it.
+    weight : str
+        Relationship property with the weights.
+    time : str
+        Relationship property with the times, each a datetime in UTC or a number.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is no name that Neo4j can store.
+    """
 
     label: str = "Node"
-    relationship: str = "LINK"  # type
-    key: str = "id"  # node property; a uniqueness constraint is made for it
-    weight: str = "weight"  # relationship property
-    time: str = "time"  # relationship property, a datetime in UTC or a number
+    relationship: str = "LINK"
+    key: str = "id"
+    weight: str = "weight"
+    time: str = "time"
 
     def __post_init__(self) -> None:
         for name in (self.label, self.relationship, self.key, self.weight, self.time):

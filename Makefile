@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 # Tests start Python many times: without compiled files each start takes twice as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all quick-tests all-tests browser lint docs links unit bench results clean
+.PHONY: demo test test-all quick-tests all-tests browser lint docs links notebooks unit bench results clean
 
 demo: $(INSTALLED)
 	$(BIN)/heat demo
@@ -51,6 +51,9 @@ docs: $(INSTALLED)
 # Whether addresses outside answer, which only a machine with a way there can say.
 links: $(INSTALLED)
 	$(BIN)/python -m sphinx --builder linkcheck --keep-going -c docs . build/links
+
+notebooks: $(INSTALLED)
+	$(BIN)/python -m tests.docs.notebooks
 
 bench: $(INSTALLED)
 	$(BIN)/python -m tests.benchmarks

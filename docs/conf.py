@@ -12,7 +12,7 @@ author = copyright = "The heat_neo4j authors"
 version = release = __version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_click",
@@ -23,6 +23,7 @@ root_doc = "docs/index"
 include_patterns = ["docs/**", "*.md", "cypher/README.md", "docker/README.md"]
 exclude_patterns = ["docs/README.md", "README.md"]
 
+nb_execution_mode = "off"  # `make notebooks` executes them, on a server
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 default_role = "py:obj"  # a name in a docstring leads to where it is described, if it is

@@ -37,7 +37,7 @@ def plot_disk(
     embedding: Array,
     graph: Graph,
     *,
-    names: Sequence[str] = (),
+    names: Sequence[str] | NDArray[Any] = (),
     groups: Sequence[str | None] = (),
     predicted: NDArray[np.integer[Any]] | None = None,
     n_labels: int = 48,
@@ -78,7 +78,7 @@ def plot_disk(
     _draw_predicted(axes, embedding, links)
     points = to_poincare(embedding)
     _draw_nodes(axes, points, graph.degrees, colours)
-    if names:
+    if len(names):
         taken = [Bbox.from_extents(-0.02, -size - 0.01, 0.02, -size + 0.01) for size in rings.tolist()]
         order = _by_importance(graph.degrees, colours)
         _draw_labels(axes, points, names, colours, order, n_labels, taken)
@@ -207,7 +207,7 @@ def _by_importance(degrees: NDArray[np.int64], colours: Sequence[str]) -> NDArra
 def _draw_labels(
     ax: Axes,
     points: Array,
-    names: Sequence[str],
+    names: Sequence[str] | NDArray[Any],
     colours: Sequence[str],
     order: NDArray[np.int64],
     most: int,

@@ -90,6 +90,12 @@ def test_names_are_drawn_as_they_are(points, graph, tmp_path):
     axes.figure.savefig(tmp_path / "names.png")
 
 
+def test_names_may_be_the_nodes_of_a_model(points, graph):
+    drawn = plots.plot_disk(points, graph, names=np.array(names(), dtype=object), n_labels=5)
+    same = plots.plot_disk(points, graph, names=names(), n_labels=5)
+    assert [text.get_text() for text in drawn.texts] == [text.get_text() for text in same.texts]
+
+
 def test_an_axes_of_the_callers_own(points, graph, tmp_path):
     from matplotlib.figure import Figure
 

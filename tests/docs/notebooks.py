@@ -33,8 +33,9 @@ _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python", "pygments_lexer": "ipython3"},
 }
-# Of pandas, which would make a table look unlike the others of the site.
-_TABLE = re.compile(r"<style scoped>.*?</style>\n?|<table border[^>]*>", re.DOTALL)
+# What pandas puts into a table, which would look unlike the others of the site.
+_LOOKS = re.compile(r"<style scoped>.*?</style>\n?| style=\"text-align: right;\"", re.DOTALL)
+_TABLE = '<table border="1" class="dataframe">'
 
 
 def read(name: str) -> NotebookNode:
@@ -92,12 +93,9 @@ def stored(executed: NotebookNode) -> NotebookNode:
                 data["image/png"] = base64.b64encode(small).decode() + "\n"
                 data["text/plain"] = "a picture"
             if "text/html" in data:
-                data["text/html"] = _TABLE.sub(_as_on_the_site, data["text/html"])
+                table = _LOOKS.sub("", data["text/html"])
+                data["text/html"] = table.replace(_TABLE, '<table class="docutils">')
     return kept
-
-
-def _as_on_the_site(found: re.Match[str]) -> str:
-    return '<table class="docutils">' if found[0].startswith("<table") else ""
 
 
 @contextmanager

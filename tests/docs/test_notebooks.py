@@ -20,14 +20,25 @@ PUBLIC = {
 }
 
 
+def remove_all_but(before, cypher):
+    """Remove what a notebook that failed has left; others find the server as it was."""
+    cypher("MATCH (n) WHERE NOT elementId(n) IN $ids DETACH DELETE n", ids=[*before["nodes"]])
+    for kind, found in (("CONSTRAINT", "constraints"), ("INDEX", "indexes")):
+        for name in set(snapshot(cypher)[found]) - set(before[found]):
+            cypher(f"DROP {kind} `{name}`")
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_shows_what_it_prints_and_leaves_the_server_as_it_was(server, tmp_path, name):
     notebook = read(name)
     with open_cypher(server) as cypher:
         before = snapshot(cypher)
-        executed = execute(notebook, server.environment, tmp_path)
-        assert snapshot(cypher) == before
+        try:
+            executed = execute(notebook, server.environment, tmp_path)
+            assert snapshot(cypher) == before
+        finally:
+            remove_all_but(before, cypher)
     for cell, fresh in zip(code_cells(notebook), code_cells(executed), strict=True):
         assert not [output for output in fresh.outputs if output.get("name") == "stderr"], fresh.source
         if version(executed) == version(notebook):

@@ -80,7 +80,7 @@ def test_what_a_notebook_points_to_is_there(name):
 def test_every_notebook_is_on_the_site_and_has_its_line():
     assert len(NOTEBOOKS) == 4
     for name in NOTEBOOKS:
-        assert f"\nnotebooks/{name}\n" in PAGES["docs/index.md"]
+        assert f"(notebooks/{name}.ipynb)" in PAGES["docs/README.md"]
         assert f"(notebooks/{name}.ipynb)" in PAGES["docs/python.md"]
 
 

@@ -21,11 +21,9 @@ def invoke(*arguments, code=0, **environment):
     return result
 
 
-@pytest.fixture
-def small_library(tmp_path, monkeypatch):
-    """A part of the library, so that the demo takes seconds."""
-    real = stdlib._module_files
-    kept = re.compile(r"asyncio|concurrent|email|http|json|urllib|[a-s]\w*$")
+def keep_of_library(monkeypatch, names):
+    """Let the library have no modules but those whose names begin so."""
+    real, kept = stdlib._module_files, re.compile(names)
     monkeypatch.setattr(
         stdlib,
         "_module_files",
@@ -72,8 +70,8 @@ def test_the_whole_demo_on_a_server_of_its_own(heat_home_folder, tmp_path):
 
 @pytest.mark.live
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_library")
-def test_twice_in_a_given_database_is_the_same_as_once(server, cypher, tmp_path):
+def test_twice_in_a_given_database_is_the_same_as_once(server, cypher, tmp_path, monkeypatch):
+    keep_of_library(monkeypatch, r"asyncio|concurrent|email|http|json|urllib|[a-s]\w*$")
     cypher("CREATE (:Book {name: 'asyncio', weight: 3})")
     answers, graphs = [], []
     for place in range(2):
@@ -95,8 +93,8 @@ def test_twice_in_a_given_database_is_the_same_as_once(server, cypher, tmp_path)
 
 
 @pytest.mark.live
-@pytest.mark.usefixtures("small_library")
-def test_modules_that_are_not_the_demos_are_left_alone(server, cypher, tmp_path):
+def test_modules_that_are_not_the_demos_are_left_alone(server, cypher, tmp_path, monkeypatch):
+    keep_of_library(monkeypatch, "asyncio|email|http|json")
     cypher("CREATE (:Module {name: 'engine', id: 1})")
     before = snapshot(cypher)
     result = invoke("--picture", str(tmp_path / "x.png"), code=5, **server.environment)

@@ -16,7 +16,7 @@ from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 from heat_neo4j import __version__
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, translated
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
+from heat_neo4j.errors import ConnectionFailed, HeatError, ProjectionError, WriteFailed
 
 __all__ = [
     "CONNECT_SECONDS",
@@ -67,6 +67,9 @@ class Patience:
     def __init__(self, address: str, seconds: float) -> None:
         self._address, self._seconds = address, seconds
         self._lost_since: float | None = None
+        self._lock = threading.Lock()
+        self._watched: dict[object, _Watched] = {}
+        self._watching = False
 
     def repeated(self, attempt: Callable[[], T], doing: str) -> T:
         """Return what `attempt` returns; repeat it while its errors are such that this may help."""
@@ -77,7 +80,7 @@ class Patience:
                 try:
                     result = attempt()
                 except (DriverError, Neo4jError) as error:
-                    if not error.is_retryable():
+                    if not _is_retryable(error):
                         raise
                     now = time.monotonic()
                     if self._lost_since is None:
@@ -93,20 +96,49 @@ class Patience:
     @contextmanager
     def watched(self, doing: str) -> Iterator[None]:
         """Log every ten seconds that the block has not ended."""
-        over = threading.Event()
-
-        def log() -> None:
-            began = time.monotonic()
-            while not over.wait(_LOG_SECONDS):
-                waited = time.monotonic() - began
-                _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, doing, waited)
-
-        watcher = threading.Thread(target=log, name="heat waiting", daemon=True)
-        watcher.start()
+        block, began = object(), time.monotonic()
+        with self._lock:
+            self._watched[block] = _Watched(doing, began, began + _LOG_SECONDS)
+            # One thread for all: to start one for each block can take longer than a short statement.
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="heat waiting", daemon=True).start()
         try:
             yield
         finally:
-            over.set()
+            with self._lock:
+                del self._watched[block]
+
+    def _watch(self) -> None:
+        """Log what is due, until nothing is watched any more."""
+        while True:
+            with self._lock:
+                now = time.monotonic()
+                late = [block for block in self._watched.values() if block.due <= now]
+                for block in late:
+                    block.due += _LOG_SECONDS
+                next_due = min((block.due for block in self._watched.values()), default=None)
+                if next_due is None:
+                    self._watching = False
+                    return
+            for block in late:
+                waited = now - block.began
+                _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, block.doing, waited)
+            threading.Event().wait(next_due - now)  # what comes meanwhile is due later
+
+
+@dataclass
+class _Watched:
+    """A block that a `Patience` watches."""
+
+    doing: str
+    began: float
+    due: float  # when to log next that it has not ended
+
+
+def _is_retryable(error: BaseException | None) -> bool:
+    """Return whether another attempt may help."""
+    return isinstance(error, DriverError | Neo4jError) and error.is_retryable()
 
 
 def _is_silence(error: BaseException) -> bool:
@@ -153,8 +185,8 @@ class Transaction:
 class Connection:
     """A driver, one database of its server, and the rules by which this package talks to it.
 
-    Every transaction is a managed one: the driver repeats it when that can help, so the work given must
-    have no effect outside the transaction before it has returned. All methods raise `ConnectionFailed` if the
+    Transactions are managed ones: the driver repeats them when that can help, so the work given must have no
+    effect outside the transaction before it has returned. All methods raise `ConnectionFailed` if the
     server is lost or refuses the user, and where it refuses a statement or a value `ProjectionError` when
     reading, `WriteFailed` when writing.
 
@@ -221,21 +253,28 @@ class Connection:
     def read(
         self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
     ) -> list[neo4j.Record]:
-        """Run one statement in a read transaction; return all its records."""
+        """Run one statement in a read transaction; return all its records.
+
+        At first it is sent as `read_once` does, which is quicker; only what fails in a way that another
+        attempt can cure is run by `read_transaction`.
+        """
+        try:
+            return self.read_once(statement, parameters, doing=doing)
+        except HeatError as error:
+            if not (_is_retryable(error.__cause__) or is_deleted_meanwhile(error)):
+                raise
         return self.read_transaction(lambda current: current.run(statement, parameters).records, doing=doing)
 
     def read_once(
         self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
     ) -> list[neo4j.Record]:
-        """Do as `read`, but without another attempt: fail where that waits for a server to come back."""
-        database = self.server.database
-        with (
-            self._translated(neo4j.READ_ACCESS, database, doing),
-            self._patience.watched(doing),
-            self._driver_session(neo4j.READ_ACCESS, database) as session,
-            session.begin_transaction(metadata=_metadata(doing)) as inner,
-        ):
-            return Transaction(inner, self.tracer).run(statement, parameters).records
+        """Do as `read`, but without another attempt: fail where that waits for a server to come back.
+
+        The statement is a transaction by itself: one round trip to the server, where `read_transaction` needs
+        one to begin and one to commit too.
+        """
+        with self._translated(neo4j.READ_ACCESS, self.server.database, doing), self._patience.watched(doing):
+            return self._run_alone(neo4j.READ_ACCESS, statement, parameters or {}, doing)
 
     def read_transaction(self, work: Callable[[Transaction], T], *, doing: str = "reading") -> T:
         """Run `work` in a managed transaction in which the server refuses every write; return its result.
@@ -262,16 +301,21 @@ class Connection:
 
         Repeated from its beginning when that can help.
         """
-        query = neo4j.Query(statement, metadata=_metadata(doing))
 
         def attempt() -> list[neo4j.Record]:
-            if self.tracer is not None:
-                self.tracer(statement, parameters)
-            with self._driver_session(neo4j.WRITE_ACCESS, self.server.database) as session:
-                return list(session.run(query, dict(parameters)))
+            return self._run_alone(neo4j.WRITE_ACCESS, statement, parameters, doing)
 
         with self._translated(neo4j.WRITE_ACCESS, self.server.database, doing):
             return self._patience.repeated(attempt, doing)
+
+    def _run_alone(
+        self, access: str, statement: str, parameters: Parameters, doing: str
+    ) -> list[neo4j.Record]:
+        """Send a statement outside of any transaction of ours, once."""
+        if self.tracer is not None:
+            self.tracer(statement, parameters)
+        with self._driver_session(access, self.server.database) as session:
+            return list(session.run(neo4j.Query(statement, metadata=_metadata(doing)), dict(parameters)))
 
     def _transact(self, work: Callable[[Transaction], T], access: str, database: str | None, doing: str) -> T:
         @neo4j.unit_of_work(metadata=_metadata(doing))

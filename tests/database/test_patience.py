@@ -90,6 +90,25 @@ def test_a_server_that_falls_silent_is_given_up_and_the_log_says_that_it_is_wait
     assert all("waiting for Neo4j at bolt://127.0.0.1:" in line and line[4] == "-" for line in lines)
 
 
+def watchers():
+    return {each for each in threading.enumerate() if each.name == "heat waiting"}
+
+
+def test_one_thread_watches_short_blocks_and_tells_of_a_long_one(monkeypatch, caplog):
+    monkeypatch.setattr(connection_module, "_LOG_SECONDS", 0.2)
+    caplog.set_level(logging.INFO, logger="heat_neo4j")
+    patience, others, own = Patience("there", 1.0), watchers(), set()
+    with patience.watched("reading all"):
+        while caplog.text.count("waiting for Neo4j at there: reading all, ") < 2:
+            with patience.watched("reading one"):
+                own |= watchers() - others
+    (watcher,) = own
+    watcher.join(60)
+    assert not watcher.is_alive()
+    with patience.watched("reading more"):
+        assert watchers() - others - own
+
+
 class Clock:
     def __init__(self, monkeypatch):
         self.now = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j._utils.progress import Progress, as_progress
+from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.keys import Key
+from heat_neo4j.database.read.published import StoredLinks
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import radius, to_poincare
@@ -23,17 +26,19 @@ from heat_neo4j.pipeline.published_model import (
     label_groups,
     labels_of,
     node_names,
+    read_links,
     read_published,
 )
 from heat_neo4j.plots.style import COLOURS, REST
 
 if TYPE_CHECKING:
-    from neo4j_viz import VisualizationGraph
+    from neo4j_viz import Relationship, VisualizationGraph
 
 __all__ = ["to_neo4j_viz"]
 
 _DISK = 1_000.0  # pixels from the centre to the rim
 _SMALLEST, _GROWTH = 4.0, 3.0  # pixels of a node's radius
+_PREDICTED, _PREDICTED_WIDTH = COLOURS[3], 2.0
 
 
 def to_neo4j_viz(
@@ -41,6 +46,7 @@ def to_neo4j_viz(
     model: str = "heat",
     *,
     caption: Key | None = None,
+    n_links: int = 100,
     on_progress: Progress | bool = False,
 ) -> VisualizationGraph:
     """Return a model as a graph that neo4j-viz draws, each node where it lies in the Poincare disk.
@@ -55,6 +61,8 @@ def to_neo4j_viz(
         Name of the published model; one of more than two dimensions is embedded once more, in the plane.
     caption : str or mapping of str to str, optional
         Property that names the nodes of a published model, or one for each label; its key if not given.
+    n_links : int
+        Most predicted links of a published model to draw, the likeliest; 0 or more.
     on_progress : callable or bool
         Called with the stages of the work; True draws bars.
 
@@ -63,7 +71,8 @@ def to_neo4j_viz(
     neo4j_viz.VisualizationGraph
         Nodes carry their element ids, or the rows of a graph that came from no database, and ``labels`` and
         ``radius`` as properties. They are larger the more neighbours they have, and have a colour for each
-        set of labels. Relationships have their types as captions.
+        set of labels. Relationships have their types as captions; predicted links are thick and red, and have
+        their probability in the caption.
 
     Raises
     ------
@@ -72,7 +81,7 @@ def to_neo4j_viz(
     ProjectionError, ConnectionFailed
         If the model is not published, or its graph or the caption cannot be read.
     ValueError
-        If the estimator has not two dimensions.
+        If the estimator has not two dimensions, or `n_links` is below 0.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
@@ -87,7 +96,8 @@ def to_neo4j_viz(
         from neo4j_viz import Node, Relationship, VisualizationGraph
     except ImportError as error:
         raise ConfigError("to_neo4j_viz needs neo4j-viz: pip install 'heat-neo4j[viz]'") from error
-    graph, points, names = _placed(source, model, caption, as_progress(on_progress))
+    check_integer("n_links", n_links, minimum=0)
+    graph, points, names, links = _placed(source, model, caption, as_progress(on_progress))
     ids: Sequence[str | int] = graph.node_ids or range(graph.n_nodes)
     groups = label_groups(graph)
     largest = sorted(Counter(filter(None, groups)).items(), key=lambda entry: (-entry[1], entry[0]))
@@ -114,26 +124,31 @@ def to_neo4j_viz(
         Relationship(id=place, source=ids[a], target=ids[b], caption=printable(kind) or None)
         for place, (a, kind, b) in enumerate(_relationships(graph))
     ]
-    drawn = VisualizationGraph(nodes=nodes, relationships=ties)
+    predicted = [] if links is None else _predicted(links, n_links, ids, len(ties))
+    drawn = VisualizationGraph(nodes=nodes, relationships=[*ties, *predicted])
     if legend:
         drawn.set_legend(nodes={printable(group): colour for group, colour in legend.items()})
+    if predicted:
+        drawn.set_legend(relationships={"predicted": _PREDICTED})
     return drawn
 
 
 def _placed(
     source: Neo4jStore | HEAT, model: str, caption: Key | None, on_progress: Progress
-) -> tuple[Graph, NDArray[np.float64], list[str]]:
-    """Return a graph with points of the plane, shape (N, 3), and the names of its nodes."""
+) -> tuple[Graph, NDArray[np.float64], list[str], StoredLinks | None]:
+    """Return a graph, points of the plane, shape (N, 3), the names of its nodes and its predicted links."""
     if isinstance(source, Neo4jStore):
         published = read_published(source, model, on_progress=on_progress)
         names = node_names(source, published, caption)
-        return published.graph, embed_in_plane(published, on_progress=on_progress), names
+        links = read_links(source, published)
+        return published.graph, embed_in_plane(published, on_progress=on_progress), names, links
     check_is_fitted(source, "embedding_")
     if source.embedding_.shape[1] != 3:
         raise ValueError(
             f"only 2 dimensions can be drawn, got {source.embedding_.shape[1] - 1}: HEAT(n_components=2)"
         )
-    return source.graph_, source.embedding_, [display_text(name, 40) for name in source.graph_.names]
+    names = [display_text(name, 40) for name in source.graph_.names]
+    return source.graph_, source.embedding_, names, None
 
 
 def _relationships(graph: Graph) -> Iterator[tuple[int, str, int]]:
@@ -145,3 +160,29 @@ def _relationships(graph: Graph) -> Iterator[tuple[int, str, int]]:
     for kind in graph.relationships.types:
         for a, b in zip(*(ends.tolist() for ends in graph.relationships.of(kind)), strict=True):
             yield a, kind, b
+
+
+def _predicted(links: StoredLinks, most: int, ids: Sequence[str | int], first: int) -> list[Relationship]:
+    """Return the likeliest predicted links as they are drawn, numbered from `first`."""
+    from neo4j_viz import Relationship
+
+    chances = [None] * len(links) if links.probability is None else links.probability.tolist()
+    columns = (links.source.tolist(), links.target.tolist(), links.types, links.distance.tolist(), chances)
+    drawn = []
+    for place, (a, b, kind, apart, chance) in enumerate(islice(zip(*columns, strict=True), most), first):
+        caption = printable(kind) or "predicted"
+        properties = {"predicted": True, "distance": apart}
+        if chance is not None:
+            caption, properties["probability"] = f"{caption} {chance:.2g}", chance
+        drawn.append(
+            Relationship(
+                id=place,
+                source=ids[a],
+                target=ids[b],
+                caption=caption,
+                color=_PREDICTED,
+                width=_PREDICTED_WIDTH,
+                properties=properties,
+            )
+        )
+    return drawn

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +10,12 @@ from neo4j_viz import Layout
 from sklearn.exceptions import NotFittedError
 
 from heat_neo4j import HEAT, to_neo4j_viz
+from heat_neo4j.database.read.published import StoredLinks
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, ProjectionError
+from heat_neo4j.explore import neo4j_viz as neo4j_viz_module
 from heat_neo4j.geometry.hyperboloid import lift, radius, to_poincare
+from heat_neo4j.plots.style import COLOURS
 from tests.support.retrieval_toy import HOSTILE, published_toy
 
 
@@ -37,6 +42,52 @@ def test_the_nodes_of_an_estimator_lie_in_the_disk():
     assert re.search(r'"layout": "(\w+)"', html)[1] == Layout.COORDINATE == "free"
 
 
+def test_predicted_links_have_a_look_of_their_own(monkeypatch):
+    """As they are stored, the likeliest first: with a type and a probability, or without."""
+    fitted = model()
+    published = SimpleNamespace(graph=fitted.graph_)
+    rows = {
+        "source": np.array([0, 3, 5]),
+        "target": np.array([4, 1, 9]),
+        "distance": np.array([0.5, 0.7, 0.9]),
+    }
+    typed = StoredLinks(
+        types=["RATED", "a\x1b[2J", "RATED"], probability=np.array([0.871, 0.5, 0.25]), **rows
+    )
+    plain = StoredLinks(types=["", "", ""], probability=None, **rows)
+    found = iter([typed, plain, typed, None])
+    for name, given in {
+        "read_published": lambda *_, **__: published,
+        "node_names": lambda *_: list(map(str, fitted.nodes_)),
+        "embed_in_plane": lambda *_, **__: fitted.embedding_,
+        "read_links": lambda *_: next(found),
+    }.items():
+        monkeypatch.setattr(neo4j_viz_module, name, given)
+    n_ties = len(to_neo4j_viz(fitted).relationships)
+    store = object.__new__(Neo4jStore)
+    drawn = to_neo4j_viz(store, n_links=2)
+    ties, links = drawn.relationships[:n_ties], drawn.relationships[n_ties:]
+    assert [(link.source, link.target, link.caption) for link in links] == [
+        (0, 4, "RATED 0.87"),
+        (3, 1, "a\\x1b[2J 0.5"),
+    ]
+    assert [link.properties["probability"] for link in links] == [0.871, 0.5]
+    assert {link.properties["distance"] for link in links} == {0.5, 0.7}
+    assert {tie.color for tie in ties} == {None}
+    assert {link.color.as_hex() for link in links} == {COLOURS[3]}
+    assert len({tie.id for tie in drawn.relationships}) == n_ties + 2
+    html = drawn.render(layout="free").data
+    assert '"caption": "RATED 0.87"' in html
+    assert '"predicted"' in html
+    links = to_neo4j_viz(store).relationships[n_ties:]
+    assert [link.caption for link in links] == ["predicted"] * 3
+    assert "probability" not in links[0].properties
+    assert len(to_neo4j_viz(store, n_links=0).relationships) == n_ties
+    assert len(to_neo4j_viz(store).relationships) == n_ties
+    with pytest.raises(ValueError, match="n_links must be at least 0"):
+        to_neo4j_viz(store, n_links=-1)
+
+
 @pytest.mark.live
 @pytest.mark.slow
 def test_a_published_model_is_drawn_with_its_names_types_and_labels(server, store):
@@ -53,7 +104,12 @@ def test_a_published_model_is_drawn_with_its_names_types_and_labels(server, stor
         name_of = {node.id: name for name, node in by_name.items()}
         ties = {(name_of[tie.source], tie.caption, name_of[tie.target]) for tie in drawn.relationships}
         assert {("p10", toy.cites, name) for name in ("p11", "p12", "p15")} <= ties
-        assert len(ties) == 60
+        assert len(ties) == 100
+        predicted = [tie for tie in drawn.relationships if tie.color is not None]
+        expected = {(f"p{i}", f"p{i + 7}") for i in range(len(HOSTILE), 13)}
+        assert {(name_of[tie.source], name_of[tie.target]) for tie in predicted} >= expected
+        assert all(tie.caption.startswith(f"{toy.cites} 0.") for tie in predicted)
+        assert len(predicted) == 40
         html = drawn.render(layout="free").data
         assert "<script>alert(1)" not in html
         with pytest.raises(ProjectionError, match="'nothing' has no published coordinates"):

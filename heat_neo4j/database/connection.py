@@ -164,11 +164,12 @@ class ServerInfo:
 class Transaction:
     """A running transaction, as the work that a `Connection` runs sees it.
 
-    `tracer` is called with each statement and its parameters before they are sent.
+    `send` is the driver's way to run a statement in it; `tracer` is called with each statement and its
+    parameters before they are sent.
     """
 
-    def __init__(self, inner: neo4j.ManagedTransaction | neo4j.Transaction, tracer: Tracer | None) -> None:
-        self._inner = inner
+    def __init__(self, send: Callable[[str, dict[str, Any]], neo4j.Result], tracer: Tracer | None) -> None:
+        self._send = send
         self._tracer = tracer
 
     def run(self, statement: str, parameters: Parameters | None = None) -> neo4j.EagerResult:
@@ -179,7 +180,7 @@ class Transaction:
         """Run `statement`; return its records as an iterator, to be read to the end by the caller."""
         if self._tracer is not None:
             self._tracer(statement, parameters or {})
-        return self._inner.run(statement, dict(parameters or {}))
+        return self._send(statement, dict(parameters or {}))
 
 
 class Connection:
@@ -311,16 +312,18 @@ class Connection:
     def _run_alone(
         self, access: str, statement: str, parameters: Parameters, doing: str
     ) -> list[neo4j.Record]:
-        """Send a statement outside of any transaction of ours, once."""
-        if self.tracer is not None:
-            self.tracer(statement, parameters)
+        """Send a statement that is a transaction by itself, or on the server several."""
+
+        def send(text: str, values: dict[str, Any]) -> neo4j.Result:
+            return session.run(neo4j.Query(text, metadata=_metadata(doing)), values)
+
         with self._driver_session(access, self.server.database) as session:
-            return list(session.run(neo4j.Query(statement, metadata=_metadata(doing)), dict(parameters)))
+            return Transaction(send, self.tracer).run(statement, parameters).records
 
     def _transact(self, work: Callable[[Transaction], T], access: str, database: str | None, doing: str) -> T:
         @neo4j.unit_of_work(metadata=_metadata(doing))
         def run(inner: neo4j.ManagedTransaction) -> T:
-            return work(Transaction(inner, self.tracer))
+            return work(Transaction(inner.run, self.tracer))
 
         def attempt() -> T:
             with self._driver_session(access, database) as session:

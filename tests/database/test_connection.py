@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import neo4j
 import pytest
 from neo4j import exceptions as driver_errors
 
@@ -119,3 +120,25 @@ def test_what_the_server_says_becomes_one_short_line():
     )
     assert one_line(ValueError("a" * 1000)) == "a" * 300 + "..."
     assert one_line(ValueError()) == "ValueError"
+
+
+@pytest.mark.live
+def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(store, monkeypatch):
+    plain, lost, sent = neo4j.Session.run, [driver_errors.ServiceUnavailable("gone")], []
+
+    def run(session, *arguments, **options):
+        if lost:
+            raise lost.pop()
+        return plain(session, *arguments, **options)
+
+    monkeypatch.setattr(neo4j.Session, "run", run)
+    store.tracer(lambda statement, _: sent.append(statement))
+    assert store.query("published") is not None
+    assert len(sent) == 2
+    lost.append(driver_errors.ServiceUnavailable("gone"))
+    with pytest.raises(ConnectionFailed, match="was lost while looking for requests"):
+        store.requests().waiting()
+    del sent[:]
+    with pytest.raises(ProjectionError, match="refused a statement"):
+        store._connection.read("RETURN nothing")
+    assert len(sent) == 1

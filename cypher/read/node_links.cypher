@@ -1,12 +1,6 @@
-// The likeliest predicted links of some nodes, whichever way they lead, by rank. Parameters: nodes (element ids), run, most (of
-// each node), show (property keys of the other end).
-UNWIND $nodes AS id
-MATCH (n) WHERE elementId(n) = id
-CALL (n) {
-  MATCH (n)-[p:@type]-(b) WHERE p.run = $run
-  RETURN p, b
-  ORDER BY p.rank LIMIT $most
-}
-RETURN id, p.type AS type, startNode(p) = n AS leaves, p.probability AS probability, p.distance AS distance, p.rank AS rank,
-       elementId(b) AS other, labels(b) AS labels, [key IN $show | b[key]] AS shown
-ORDER BY rank, id
+// Part of other statements: the likeliest predicted links of a node n, whichever way they lead, by rank.
+// Parameters: heat_link_run, heat_n_links (how many), heat_keys (property keys of the other end).
+MATCH (n)-[p:@type]-(b) WHERE p.run = $heat_link_run
+WITH p, b, startNode(p) = n AS leaves ORDER BY p.rank LIMIT $heat_n_links
+RETURN collect({type: p.type, leaves: leaves, probability: p.probability, distance: p.distance, rank: p.rank,
+                id: elementId(b), labels: labels(b), shown: [key IN $heat_keys | b[key]]}) AS links

@@ -28,8 +28,8 @@ _COMMENT_LINE = re.compile(r"^\s*//.*\n?", re.MULTILINE)
 class Fragment(str):
     """Cypher text that goes into a statement as it is.
 
-    Made only from quoted identifiers (`except_names`) or from a user's own predicate, which is sent in
-    read access mode, where the server itself refuses to write.
+    Made only from quoted identifiers (`except_names`), from statements, or from a user's own predicate, which
+    is sent in read access mode, where the server itself refuses to write.
     """
 
     __slots__ = ()

@@ -15,16 +15,10 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database import gds
 from heat_neo4j.database.connection import Auth, Connection, ServerInfo, Tracer
 from heat_neo4j.database.index.between import Between, find_between
-from heat_neo4j.database.index.nearest import (
-    Among,
-    Neighbours,
-    NodesByKey,
-    find_neighbours,
-    find_node,
-    published_nodes,
-)
-from heat_neo4j.database.keys import Key, NodeKeys
+from heat_neo4j.database.index.nearest import Among, Neighbours, find_neighbours
+from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.node_links import NodeLink, read_node_links
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import ServerReport, inspect_server
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
@@ -33,10 +27,10 @@ from heat_neo4j.database.publish.published_index import IndexStatus, create_inde
 from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, count_needless, prune
 from heat_neo4j.database.publish.requests import RequestQueue
 from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
+from heat_neo4j.database.published_nodes import find_node, read_scope
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
 from heat_neo4j.database.read.counts import ProjectionCounts, count_projection, sample_schema
-from heat_neo4j.database.read.node_links import NodeLink, read_node_links
 from heat_neo4j.database.read.published import (
     StoredCoordinates,
     StoredLinks,
@@ -244,6 +238,7 @@ class Neo4jStore:
         fetch: int | None = None,
         exact: bool = False,
         among: Among = "all",
+        n_links: int = 0,
     ) -> Neighbours:
         """Return the nodes nearest to one by hyperbolic distance.
 
@@ -277,6 +272,9 @@ class Neo4jStore:
         among : {"all", "more_general", "more_special"}
             Look among all nodes, or only among those that are nearer to the centre than the node, or farther
             from it.
+        n_links : int
+            Most predicted links of each neighbour to return with it, 0 or more: the likeliest of those that
+            are written.
 
         Returns
         -------
@@ -292,24 +290,20 @@ class Neo4jStore:
             If the model is not published, the node is not there, not the only one of that value or without
             coordinates, or the server refuses the filter.
         """
-        nodes = published_nodes(self._connection, model)
-        if key is not None:
-            nodes = NodesByKey(nodes.labels, NodeKeys.of(key))
-        element_id = find_node(self._connection, nodes, node, labels)
-        if show is None:
-            show = nodes.keys.properties
         return find_neighbours(
             self._connection,
-            element_id,
-            nodes,
+            node,
             k=k,
             model=model,
+            labels=labels,
+            key=key,
             node_filter=node_filter,
             filter_parameters=filter_parameters,
             show=show,
             fetch=fetch,
             exact=exact,
             among=among,
+            n_links=n_links,
         )
 
     def between(
@@ -345,7 +339,7 @@ class Neo4jStore:
             If the model is not published, or a node is not there, not the only one of that value or without
             coordinates.
         """
-        nodes = published_nodes(self._connection, model)
+        nodes = read_scope(self._connection, model).nodes
         one, two = (find_node(self._connection, nodes, each, labels) for each in (node, other))
         return find_between(self._connection, one, two, nodes, k=k, model=model)
 
@@ -388,7 +382,7 @@ class Neo4jStore:
         ProjectionError
             If the model is not published, or there is not exactly one node of that key.
         """
-        return find_node(self._connection, published_nodes(self._connection, model), node, labels)
+        return find_node(self._connection, read_scope(self._connection, model).nodes, node, labels)
 
     def index_status(self, model: str = "heat") -> IndexStatus:
         """Return what there is of the vector index of a model's published coordinates.

@@ -11,7 +11,7 @@ from heat_neo4j._utils.plain_data import plain_data
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.index.nearest import Among, Neighbour, Neighbours
 from heat_neo4j.database.keys import Key
-from heat_neo4j.database.read.node_links import NodeLink
+from heat_neo4j.database.node_links import NodeLink
 from heat_neo4j.database.store import Neo4jStore
 
 __all__ = ["Passage", "Search"]
@@ -57,15 +57,13 @@ class Search:
             filter_parameters=self.filter_parameters,
             show=tuple(self.properties) or None,
             among=among,
+            n_links=self.n_links,
         )
-        links: dict[str, tuple[NodeLink, ...]] = {}
-        if self.n_links and found.nodes:
-            ids = [each.element_id for each in found.nodes]
-            links = store.links_of(ids, k=self.n_links, model=self.model, key=self.key)
-        return tuple(_passage(found, node, each, links.get(each.element_id, ())) for each in found.nodes)
+        return tuple(_passage(found, node, each) for each in found.nodes)
 
 
-def _passage(found: Neighbours, asked: str, node: Neighbour, links: Sequence[NodeLink]) -> Passage:
+def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
+    links = node.links or ()
     properties = {name: value for name, value in node.properties.items() if value is not None}
     metadata = {
         "node": node.name,

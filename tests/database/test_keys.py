@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from heat_neo4j.database.index.nearest import NodesByKey, find_node
 from heat_neo4j.database.keys import NodeKeys, name_of
+from heat_neo4j.database.published_nodes import NodesByKey, find_node
 from heat_neo4j.database.read.nodes import key_problems, rows_by_key
 from heat_neo4j.errors import ProjectionError
 
@@ -83,10 +83,12 @@ class Database:
 
     def read(self, statement, parameters, doing):
         (line,) = (line for line in statement.splitlines() if line.startswith("MATCH"))
-        self.asked.append(line.removeprefix("MATCH (n:").removesuffix(" IN $values").replace("`", ""))
+        self.asked.append(line.removeprefix("MATCH (n:").removesuffix(" IN $heat_values").replace("`", ""))
         key = self.asked[-1].replace(") WHERE n.", ".")
         return [
-            {"id": one} for value, one in self.nodes.get(key, {}).items() if value in parameters["values"]
+            {"id": one}
+            for value, one in self.nodes.get(key, {}).items()
+            if value in parameters["heat_values"]
         ]
 
 

@@ -24,6 +24,8 @@ FRAGMENTS = {
     "bound": Fragment(":`CITES`"),
     "lock": Fragment(load_statement("write/lock_hold")),
     "lease": Fragment(load_statement("write/lease_hold")),
+    "or_by_key": Fragment(f"UNION\n{load_statement('read/find_node', labels='Paper', property='id')}"),
+    "links": Fragment(load_statement("read/node_links", type="HEAT_PREDICTED")),
 }
 OF_ENTERPRISE = {"read/privileges"}  # Community parses them, and then says that it cannot do it
 UNSUPPORTED = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"

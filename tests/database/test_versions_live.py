@@ -371,6 +371,25 @@ def test_readers_of_a_model_that_is_published_without_pause_see_whole_versions(
     assert (runs[0].run_id, True) in asked  # while it was published, too
 
 
+def test_neighbours_are_of_one_version_if_another_is_published_between_the_two_statements(
+    store, second, cypher, graph
+):
+    """Also where the second one names nodes and links by other properties and another run than the first."""
+    publish(store, graph, 0, index=False)
+    asked = []
+    with before_first(store, "AS certified", lambda: publish(second, graph, 1, index=False)) as acted:
+        overtaken = store.neighbours("3", key="key", k=5, model=MODEL, n_links=9)
+        store.tracer(lambda statement, _: asked.append(statement))
+        at_rest = store.neighbours("3", key="key", k=5, model=MODEL, n_links=9)
+    assert acted
+    assert overtaken == at_rest
+    assert [each.properties["key"] for each in at_rest.nodes] == nearest_keys(points_of(1), 3)[:5]
+    links = store.links_of([each.element_id for each in at_rest.nodes], k=9, model=MODEL, key="key")
+    assert {each.element_id: each.links for each in at_rest.nodes} == links
+    assert any(links.values())
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize("status", ["complete", "superseded"])
 def test_the_published_run_is_the_one_that_readers_are_sent_to(store, cypher, graph, status):
     """Whatever the runs' nodes say, which a reader can meet in the middle of a switch."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.index.nearest import NodesByKey, name_in
+from heat_neo4j.database.published_nodes import NodesByKey
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
@@ -57,7 +57,7 @@ def find_between(
 
     def made(row: Mapping[str, Any]) -> NodeBetween:
         labels = tuple(row["labels"])
-        name = name_in(nodes, row["id"], labels, dict(zip(show, row["shown"], strict=True)))
+        name = nodes.name(row["id"], labels, dict(zip(show, row["shown"], strict=True)))
         numbers = (row["distance"], row["otherDistance"], row["detour"], row["radius"])
         return NodeBetween(row["id"], labels, name, *numbers)
 

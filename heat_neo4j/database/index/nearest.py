@@ -1,34 +1,22 @@
 """Nearest nodes by hyperbolic distance: from the vector index and certified, or by looking at all nodes."""
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import neo4j
 
-from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j._utils.validation import check_integer
-from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.keys import NodeKeys, name_of
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.keys import Key
+from heat_neo4j.database.node_links import NodeLink, links_of_rows, links_part
 from heat_neo4j.database.projection import check_parameter_names
-from heat_neo4j.database.runs import LABELS, nothing_published, read_version
-from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.database.published_nodes import Lookup, NodesByKey, VersionScope, find_node, read_scope
+from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = [
-    "Among",
-    "Neighbour",
-    "Neighbours",
-    "NodesByKey",
-    "Scope",
-    "find_neighbours",
-    "find_node",
-    "name_in",
-    "published_nodes",
-    "read_scope",
-]
+__all__ = ["Among", "Neighbour", "Neighbours", "find_neighbours"]
 
 Among = Literal["all", "more_general", "more_special"]
 """All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
@@ -37,25 +25,7 @@ FETCH = 60
 """Candidates that the index gives at first: docs/queries.md says why so many."""
 _MOST_FETCHED = 600  # the statement's second question is for eight times as many
 _ATTEMPTS = 3
-_ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
-_WHOLE = re.compile(r"-?\d{1,18}")
-
-
-@dataclass(frozen=True)
-class NodesByKey:
-    """Nodes with one of some labels (none for any), and by which keys they are found and named."""
-
-    labels: Sequence[str]
-    keys: NodeKeys
-
-
-@dataclass(frozen=True)
-class Scope:
-    """What a published version is of: its nodes, and run and relationship type of its predicted links."""
-
-    nodes: NodesByKey
-    link_run: str | None  # None without links, as is the type
-    link_type: str | None
+_WAITED_FOR = 5.0  # seconds; who publishes waits ten for a transaction that goes by the version before
 
 
 @dataclass(frozen=True)
@@ -68,6 +38,7 @@ class Neighbour:
     distance: float
     radius: float  # its distance from the origin: small is general, large is special
     properties: Mapping[str, Any]  # those to show, None where it has none
+    links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not asked for
 
 
 @dataclass(frozen=True)
@@ -84,61 +55,73 @@ class Neighbours:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data, apart from values of properties that JSON has not."""
-        return asdict(self)
+        answer = asdict(self)
+        for node in answer["nodes"]:
+            if node["links"] is None:
+                del node["links"]
+        return answer
 
 
 def find_neighbours(
     connection: Connection,
     node: str,
-    nodes: NodesByKey,
     *,
     k: int = 10,
     model: str = "heat",
+    labels: Sequence[str] | None = None,
+    key: Key | None = None,
     node_filter: str | None = None,
     filter_parameters: Mapping[str, Any] | None = None,
-    show: Sequence[str] = (),
+    show: Sequence[str] | None = None,
     fetch: int | None = None,
     exact: bool = False,
     among: Among = "all",
+    n_links: int = 0,
 ) -> Neighbours:
-    """Return the nodes nearest to one; see `Neo4jStore.neighbours`."""
+    """Return the nodes nearest to one; see `Neo4jStore.neighbours`.
+
+    It asks twice: what is published, which says by what the node is found, and for all the rest.
+    """
     check_integer("k", k, minimum=1)
+    check_integer("n_links", n_links, minimum=0)
     if among not in _SIDES:
         raise ValueError(f"among must be one of {', '.join(_SIDES)}, got {among!r}")
     fetch = max(FETCH, 2 * k) if fetch is None else check_integer("fetch", fetch, minimum=1)
     check_parameter_names(filter_parameters or {})
-    read = tuple(dict.fromkeys((*show, *nodes.keys.properties)))
-    ours = {"heat_model": model, "heat_node": node, "heat_k": k, "heat_show": list(read)}
-    ours["heat_side"] = _SIDES[among]
-    parameters = {**(filter_parameters or {}), **ours}
+    fixed = {**(filter_parameters or {}), "heat_model": model, "heat_k": k, "heat_side": _SIDES[among]}
 
-    def search(name: str, **more: int) -> list[neo4j.Record]:
-        statement = load_statement(name, node_filter=Fragment(node_filter or "true"))
-        return connection.read(statement, {**parameters, **more}, doing="looking for neighbours")
+    def ask(scope: VersionScope) -> tuple[str | None, Neighbours | None]:
+        """Return the version that answered, and its answer; None for both without such a node."""
+        nodes = scope.nodes.by(key)
+        wanted = nodes.keys.properties if show is None else tuple(show)
+        read = tuple(dict.fromkeys((*wanted, *nodes.keys.properties)))
+        lookup = Lookup.of(nodes, node, labels)
+        links, values = links_part(scope, nodes, n_links)
+        parts = {"or_by_key": lookup.part, "node_filter": Fragment(node_filter or "true"), "links": links}
+        values = {**fixed, **values, "heat_ids": lookup.ids, "heat_values": lookup.values, "heat_show": read}
+        first = fetch if scope.indexed and not exact else None
+        row, used = _search(connection, parts, values, first)
+        if row is None:
+            return None, None
+        found = tuple(_neighbour(each, nodes, wanted, read, n_links) for each in row["nodes"])
+        return row["version"], Neighbours(row["id"], model, found, certified=True, fetch=used)
 
+    scope = read_scope(connection, model)
     for _ in range(_ATTEMPTS):
-        facts = _facts(connection, model, node)
-        failure = None
+        began = time.monotonic()
+        version = answer = failure = None
         try:
-            if not facts["embedded"]:
-                raise ProjectionError(
-                    f"node {node!r} has no coordinates of model {model!r}: it is newer than the run, or not "
-                    "of its projection; `heat refresh` places new nodes"
-                )
-            if facts["indexes"] and not exact:
-                rows, used = _by_index(search, fetch)
-            else:
-                rows, used = search("read/neighbours_scan"), None
+            version, answer = ask(scope)
         except ProjectionError as error:
             failure = error
-        # What was asked before another version was published may be of both.
-        if read_version(connection, model).get("run") != facts["run"]:
-            continue
+        if version != scope.version or time.monotonic() - began > _WAITED_FOR:
+            asked, scope = scope, read_scope(connection, model)
+            if scope.version != asked.version:
+                continue  # what was asked before may be of both
+        if answer is not None:
+            return answer
         if failure is None:
-            found = tuple(
-                _neighbour(row, dict(zip(read, row["shown"], strict=True)), nodes, show) for row in rows
-            )
-            return Neighbours(node, model, found, certified=True, fetch=used)
+            raise _no_coordinates(connection, scope.nodes.by(key), node, labels, model)
         if "no such vector schema index" not in str(failure):
             raise failure
         gone = f"an index of model {model!r} is gone: `heat index create` makes it anew"
@@ -146,97 +129,49 @@ def find_neighbours(
     raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
 
 
-def published_nodes(connection: Connection, model: str) -> NodesByKey:
-    """Return the nodes that the published coordinates of `model` were read for."""
+def _search(
+    connection: Connection, parts: Mapping[str, Fragment], values: Mapping[str, Any], fetch: int | None
+) -> tuple[neo4j.Record | None, int | None]:
+    """Return what is nearest, and the candidates it took until that was certified; None for all nodes."""
 
-    def work(transaction: Transaction) -> NodesByKey:
-        return read_scope(transaction, model).nodes
+    def asked(name: str, **more: int) -> neo4j.Record | None:
+        statement = load_statement(name, **parts)
+        rows = connection.read(statement, {**values, **more}, doing="looking for neighbours")
+        return rows[0] if rows else None
 
-    return connection.read_transaction(work, doing="looking for neighbours")
-
-
-def read_scope(transaction: Transaction, model: str) -> Scope:
-    """Return what the published version of `model` is of; a ProjectionError without coordinates."""
-    # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
-    rows = transaction.run(load_statement("read/published_scope"), {"model": model}).records
-    if not rows:
-        raise nothing_published(model)
-    keys = NodeKeys.of(json.loads(rows[0]["projection"]).get("key"))
-    return Scope(NodesByKey(rows[0]["labels"] or (), keys), rows[0]["linkRun"], rows[0]["linkType"])
-
-
-def find_node(connection: Connection, nodes: NodesByKey, value: str, labels: Sequence[str] | None) -> str:
-    """Return the element id of the node that a text stands for; a ProjectionError unless it is one node.
-
-    The text is an element id, or the value of a key, a string or a whole number, on one of the nodes, or on
-    one with one of other `labels` if they are given (none for any).
-    """
-    if not nodes.keys.by_label or _ELEMENT_ID.fullmatch(value):
-        return value
-    values: list[Any] = [value, int(value)] if _WHOLE.fullmatch(value) else [value]
-    found: dict[str, None] = {}
-    asked = []
-    for among, who, key in _asked_for(nodes, labels):
-        statement = load_statement("read/find_node", labels=among, property=key)
-        rows = connection.read(statement, {"values": values}, doing="looking for the node")
-        found.update(dict.fromkeys(str(row["id"]) for row in rows))
-        asked.append(f"{who} with {key} {value!r}")
-    which = " or ".join(asked)
-    if not found:
-        raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
-    if len(found) > 1:
-        advice = "give an element id" if len(asked) == 1 else "give a label, or an element id"
-        raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
-    return next(iter(found))
-
-
-def _asked_for(
-    nodes: NodesByKey, chosen: Sequence[str] | None
-) -> Iterator[tuple[Fragment | Sequence[str], str, str]]:
-    """Yield which nodes to look among by which key, and what they are in words."""
-    own, labels = nodes.keys.labels, nodes.labels if chosen is None else chosen
-    for label in own:
-        if not chosen or label in chosen:
-            yield [label], label, nodes.keys.by_label[label]
-    others = [label for label in labels if label not in own]
-    if "" in nodes.keys.by_label and (others or not labels):
-        among = others or except_names([*LABELS, *own])
-        yield among, " or ".join(others) or "node", nodes.keys.by_label[""]
-    elif chosen and not set(own) & set(chosen):
-        hint = did_you_mean(chosen[0], own) or f", only {' and '.join(own)}: give an element id"
-        raise ProjectionError(f"label {chosen[0]!r} has no key{hint}")
-
-
-def _by_index(search: Callable[..., list[neo4j.Record]], fetch: int) -> tuple[list[neo4j.Record], int | None]:
-    """Return the nearest, and the candidates it took until they were certified; None for all nodes."""
-    while fetch <= _MOST_FETCHED:
-        rows = search("read/neighbours", heat_fetch=fetch)
-        if rows and rows[0]["certified"]:
-            return rows, fetch
+    while fetch is not None and fetch <= _MOST_FETCHED:
+        row = asked("read/neighbours", heat_fetch=fetch)
+        if row is None or row["certified"]:
+            return row, fetch
         fetch *= 2
-    return search("read/neighbours_scan"), None  # which takes no longer by now
-
-
-def _facts(connection: Connection, model: str, node: str) -> neo4j.Record:
-    """Return what there is to search by."""
-    parameters = {"model": model, "node": node}
-    rows = connection.read(load_statement("read/embedded_node"), parameters, doing="looking for the node")
-    if not rows:
-        if "run" not in read_version(connection, model):
-            raise nothing_published(model)
-        raise ProjectionError(f"there is no node {node!r} in database {connection.server.database!r}")
-    return rows[0]
+    return asked("read/neighbours_scan"), None  # which takes no longer by now
 
 
 def _neighbour(
-    row: neo4j.Record, values: Mapping[str, Any], nodes: NodesByKey, show: Sequence[str]
+    row: Mapping[str, Any], nodes: NodesByKey, wanted: Sequence[str], read: Sequence[str], n_links: int
 ) -> Neighbour:
-    labels = tuple(row["labels"])
-    properties = {each: values[each] for each in show}
-    name = name_in(nodes, row["id"], labels, values)
-    return Neighbour(row["id"], labels, name, row["distance"], row["radius"], properties)
+    values, labels = dict(zip(read, row["shown"], strict=True)), tuple(row["labels"])
+    return Neighbour(
+        row["id"],
+        labels,
+        nodes.name(row["id"], labels, values),
+        row["distance"],
+        row["radius"],
+        {name: values[name] for name in wanted},
+        links_of_rows(nodes, row["links"]) if n_links else None,
+    )
 
 
-def name_in(nodes: NodesByKey, element_id: str, labels: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return what a node is called, of whose properties `values` has those of the keys."""
-    return name_of(nodes.keys.value_of(labels, values), labels, element_id, first=nodes.labels)
+def _no_coordinates(
+    connection: Connection, nodes: NodesByKey, node: str, labels: Sequence[str] | None, model: str
+) -> ProjectionError:
+    """Return why a search found no node to begin at."""
+    element_id = find_node(connection, nodes, node, labels)
+    statement = load_statement("read/node_there")
+    if not connection.read(statement, {"node": element_id}, doing="looking for the node"):
+        database = connection.server.database
+        return ProjectionError(f"there is no node {element_id!r} in database {database!r}")
+    return ProjectionError(
+        f"node {element_id!r} has no coordinates of model {model!r}: it is newer than the run, or not "
+        "of its projection; `heat refresh` places new nodes"
+    )

@@ -1,0 +1,124 @@
+"""The nodes of a published version: by which keys they are found and named, and what else it is of."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.keys import Key, NodeKeys, name_of
+from heat_neo4j.database.runs import LABELS, nothing_published
+from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.errors import ProjectionError
+
+__all__ = ["Lookup", "NodesByKey", "VersionScope", "find_node", "read_scope"]
+
+_ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
+_WHOLE = re.compile(r"-?\d{1,18}")
+
+
+@dataclass(frozen=True)
+class NodesByKey:
+    """Nodes with one of some labels (none for any), and by which keys they are found and named."""
+
+    labels: Sequence[str]
+    keys: NodeKeys
+
+    def by(self, key: Key | None) -> Self:
+        """Return the same nodes by another key, if one is given."""
+        return self if key is None else type(self)(self.labels, NodeKeys.of(key))
+
+    def name(self, element_id: str, labels: Sequence[str], values: Mapping[str, Any]) -> str:
+        """Return what a node is called, of whose properties `values` has those of the keys."""
+        return name_of(self.keys.value_of(labels, values), labels, element_id, first=self.labels)
+
+
+@dataclass(frozen=True)
+class VersionScope:
+    """What a published version is of: its nodes, and run and relationship type of its predicted links."""
+
+    version: str  # which one: its token
+    nodes: NodesByKey
+    link_run: str | None  # None without links, as is the type
+    link_type: str | None
+    indexed: bool  # whether there is a vector index
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """How the node that a text stands for is found: by its element id, or by statements that look for it."""
+
+    ids: tuple[str, ...]
+    statements: Mapping[str, str]  # each by what it looks for, in words
+    values: Sequence[Any]  # of the key, a string or a whole number
+
+    @property
+    def part(self) -> Fragment:
+        """The statements as a part of another one, after what gives `ids`."""
+        return Fragment("".join(f"UNION\n{statement}\n" for statement in self.statements.values()))
+
+    @classmethod
+    def of(cls, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> Self:
+        """Return how to find the node of a text; a ProjectionError if there is no key to look for.
+
+        The text is an element id, or the value of a key on one of the nodes, or on one with one of other
+        `labels` if they are given (none for any).
+        """
+        if not nodes.keys.by_label or _ELEMENT_ID.fullmatch(text):
+            return cls((text,), {}, ())
+        values: list[Any] = [text, int(text)] if _WHOLE.fullmatch(text) else [text]
+        statements = {
+            f"{who} with {key} {text!r}": load_statement("read/find_node", labels=among, property=key)
+            for among, who, key in _asked_for(nodes, labels)
+        }
+        return cls((), statements, values)
+
+
+def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
+    """Return what the published version of `model` is of; a ProjectionError without coordinates."""
+    # Not the whole record of the run: how its attributes are encoded can take longer to read than to answer.
+    statement, values = load_statement("read/published_scope"), {"model": model}
+    if isinstance(source, Transaction):
+        rows = source.run(statement, values).records
+    else:
+        rows = source.read(statement, values, doing="reading what is published")
+    if not rows:
+        raise nothing_published(model)
+    row = rows[0]
+    nodes = NodesByKey(row["labels"] or (), NodeKeys.of(json.loads(row["projection"]).get("key")))
+    return VersionScope(row["version"], nodes, row["linkRun"], row["linkType"], bool(row["indexes"]))
+
+
+def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> str:
+    """Return the element id of the node that a text stands for; a ProjectionError unless it is one node."""
+    lookup = Lookup.of(nodes, text, labels)
+    found = dict.fromkeys(lookup.ids)
+    for statement in lookup.statements.values():
+        rows = connection.read(statement, {"heat_values": lookup.values}, doing="looking for the node")
+        found.update(dict.fromkeys(str(row["id"]) for row in rows))
+    which = " or ".join(lookup.statements)
+    if not found:
+        raise ProjectionError(f"there is no {which} in database {connection.server.database!r}")
+    if len(found) > 1:
+        advice = "give an element id" if len(lookup.statements) == 1 else "give a label, or an element id"
+        raise ProjectionError(f"there are several nodes like that: {which}; {advice}")
+    return next(iter(found))
+
+
+def _asked_for(
+    nodes: NodesByKey, chosen: Sequence[str] | None
+) -> Iterator[tuple[Fragment | Sequence[str], str, str]]:
+    """Yield which nodes to look among by which key, and what they are in words."""
+    own, labels = nodes.keys.labels, nodes.labels if chosen is None else chosen
+    for label in own:
+        if not chosen or label in chosen:
+            yield [label], label, nodes.keys.by_label[label]
+    others = [label for label in labels if label not in own]
+    if "" in nodes.keys.by_label and (others or not labels):
+        among = others or except_names([*LABELS, *own])
+        yield among, " or ".join(others) or "node", nodes.keys.by_label[""]
+    elif chosen and not set(own) & set(chosen):
+        hint = did_you_mean(chosen[0], own) or f", only {' and '.join(own)}: give an element id"
+        raise ProjectionError(f"label {chosen[0]!r} has no key{hint}")

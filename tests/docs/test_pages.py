@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from ast import literal_eval
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 import pytest
@@ -274,13 +275,15 @@ def ask_for_nearest_nodes(reader, cypher, store):
 
 def ask_for_language_models(reader, store):
     """Run the blocks of docs/retrieval.md, and see that an MCP client would find what its example names."""
-    items, documents, drawn = reader.run_python("docs/retrieval.md")
+    with ThreadPoolExecutor(1) as thread:  # tests in a browser leave a loop of asyncio running in this one
+        items, documents, together, drawn = thread.submit(reader.run_python, "docs/retrieval.md").result()
     nearest = [each.name for each in store.neighbours("p1", k=3).nodes]
     assert [line.split()[0] for line in items.splitlines() if " from the centre" in line] == nearest
     assert items.count("'probability': ") == 3
     general = store.neighbours("p1", k=3, among="more_general")
     assert [line.split()[0] for line in documents.splitlines()] == [each.name for each in general.nodes]
-    assert drawn == f"{PAPERS} 415 True\n"
+    assert together.split() == [store.neighbours(node, k=1).nodes[0].name for node in ("p1", "p2")]
+    assert drawn == f"{PAPERS} {415 + 20} True\n"  # with the predicted links
     (example,) = page_blocks("docs/retrieval.md", "json")
     (started,) = json.loads(example)["mcpServers"].values()
     context = click.Context(heat)

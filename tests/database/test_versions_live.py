@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.index import nearest
 from heat_neo4j.database.index.vector_indexes import show_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
@@ -372,9 +373,10 @@ def test_readers_of_a_model_that_is_published_without_pause_see_whole_versions(
 
 
 def test_neighbours_are_of_one_version_if_another_is_published_between_the_two_statements(
-    store, second, cypher, graph
+    store, second, graph, monkeypatch
 ):
-    """Also where the second one names nodes and links by other properties and another run than the first."""
+    """However quick the second one was: it asks for links of the run that the first one found."""
+    monkeypatch.setattr(nearest, "_WAITED_FOR", 600.0)
     publish(store, graph, 0, index=False)
     asked = []
     with before_first(store, "AS certified", lambda: publish(second, graph, 1, index=False)) as acted:

@@ -21,6 +21,8 @@ def plain_data(value: Any) -> Any:
     >>> plain_data({"name": "a\x1b[2J", "n": [1, 0.5, True, None, math.inf], "raw": b"\x01"})
     {'name': 'a\\x1b[2J', 'n': [1, 0.5, True, None, None], 'raw': '0x01'}
     """
+    if isinstance(value, str):  # first: most are texts
+        return display_text(value, _LONGEST)
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):

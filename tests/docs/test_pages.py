@@ -283,7 +283,7 @@ def ask_for_language_models(reader, store):
     general = store.neighbours("p1", k=3, among="more_general")
     assert [line.split()[0] for line in documents.splitlines()] == [each.name for each in general.nodes]
     assert together.split() == [store.neighbours(node, k=1).nodes[0].name for node in ("p1", "p2")]
-    assert drawn == f"{PAPERS} {415 + 20} True\n"  # with the predicted links
+    assert drawn == f"{PAPERS} {415 + 100} True\n"  # with the likeliest predicted links
     (example,) = page_blocks("docs/retrieval.md", "json")
     (started,) = json.loads(example)["mcpServers"].values()
     context = click.Context(heat)

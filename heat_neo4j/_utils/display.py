@@ -64,8 +64,6 @@ def display_text(value: Any, longest: int = 240) -> str:
     >>> display_text(list(range(2000)), 20)
     '0, 1, 2,…, … (2,000)'
     """
-    if isinstance(value, str):  # first: most are texts
-        return _cut(printable(" ".join(value.split())), longest)
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -157,7 +157,7 @@ def lists_part(
 
 
 def runs_part(runs: Iterable[RunRecord], published: str) -> list[dict[str, Any]]:
-    """Return what became of each run of a model, the last one first; `published` is the id of one."""
+    """Return what became of each run of a model, in the order given; `published` is the id of one."""
     return [
         {
             "run": run.run_id,
@@ -170,7 +170,7 @@ def runs_part(runs: Iterable[RunRecord], published: str) -> list[dict[str, Any]]
             "auroc": None if run.auroc is None else round(run.auroc, 3),
             "moved": None if run.mean_move is None else round(run.mean_move, 3),
         }
-        for run in sorted(runs, key=lambda run: run.run_id, reverse=True)
+        for run in runs
     ]
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from heat_neo4j import Neo4jStore, Projection, WriteNames
+from heat_neo4j.patterns import Pattern
 from tests.support.live_graph import Cypher, open_cypher, random_links, random_points
 
 LABEL, MODEL, N = "ExplorePaper", "exploring", 30  # of a graph in a live database
@@ -157,6 +159,8 @@ def publish(store: Neo4jStore, cypher: Cypher) -> Callable[[int], Any]:
         projection = Projection(labels=[LABEL], relationships=["EXPLORE_NEXT"], key="key")
         graph = store.read_graph(projection)
         points, links = random_points(graph.n_nodes, 1, dimension), random_links(graph.n_nodes, 2)
+        typed = Pattern(LABEL, "EXPLORE_NEXT", LABEL)
+        links = replace(links, patterns=(typed,), pattern=np.zeros(len(links), dtype=np.int64))
         parameters = {
             "n_components": dimension, "walks_per_node": 2, "walk_length": 8, "n_negatives": 3, "alpha": 0.0,
         }  # fmt: skip

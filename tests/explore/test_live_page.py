@@ -82,13 +82,14 @@ def test_parts_and_details_are_those_of_the_database(store, cypher, model):
         assert [entry["node"] for entry in found["neighbours"]] == nearest.partner[row].tolist()
         assert np.allclose([entry["distance"] for entry in found["neighbours"]], nearest.distance[row])
         own = [
-            (b if a == row else a, pytest.approx(distance))
+            (b if a == row else a, pytest.approx(distance), "EXPLORE_NEXT", "out" if a == row else "in")
             for a, b, distance in zip(
                 links.source.tolist(), links.target.tolist(), links.distance, strict=True
             )
             if row in (a, b)
         ]
-        assert sorted((entry["node"], entry["distance"]) for entry in found["links"]) == sorted(own, key=str)
+        listed = [(each["node"], each["distance"], each["type"], each["way"]) for each in found["links"]]
+        assert sorted(listed) == sorted(own, key=lambda link: link[0])
         assert [(entry["node"], entry["type"], entry["way"]) for entry in found["relationships"]] == sorted(
             [((row + 1) % N, "EXPLORE_NEXT", "out"), ((row - 1) % N, "EXPLORE_NEXT", "in")]
         )

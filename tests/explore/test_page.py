@@ -348,6 +348,23 @@ def test_keys_walk_and_the_reset_goes_home(walk):
     assert (state["view"], state["zoom"], state["shift"], state["selected"]) == ([1, 0, 0, 0], 1, [0, 0], -1)
 
 
+def test_every_control_has_a_name_that_is_read_out(walk):
+    walk.select(3)
+    nameless = walk.ask(
+        """() => {
+          const controls = "button, input, select, canvas[role], table, section, aside, [role=dialog], [role=img]";
+          const named = (each) => each.getAttribute("aria-label") || each.textContent.trim() || each.labels?.length;
+          return [...document.querySelectorAll(controls)].filter((each) => !named(each)).map((each) => each.id);
+        }"""
+    )
+    assert nameless == ["bar"]  # hidden, and named when it is filled
+    walk.page.keyboard.press("?")
+    assert walk.ask("() => document.activeElement.id") == "keys"
+    walk.page.keyboard.press("Escape")
+    assert walk.ask("() => document.activeElement.id") == "labels"
+    assert walk.state["selected"] == 3  # the help alone was closed
+
+
 def test_the_legend_filters(walk):
     buttons = walk.page.query_selector_all("#legend button")
     assert [button.inner_text().split() for button in buttons] == [["group", str(k), "20"] for k in range(3)]

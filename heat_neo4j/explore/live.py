@@ -69,12 +69,8 @@ class LiveModel:
         self._lock = threading.Lock()
         self._held: _Held | None = None
 
-    def read(self) -> Picture:
-        """Return the published version, read if it is another than the last one."""
-        return self._read().picture
-
     def heading(self) -> dict[str, str]:
-        """Return the id of the run that is published, and the origin of its picture."""
+        """Read the published version, if it is another than the last one; return its run and its origin."""
         picture, pairs = self._read()
         note = picture.note
         if len(pairs.source) > _MOST_EDGES:
@@ -124,7 +120,7 @@ class LiveModel:
         links = self._links(held, node)
         now = self._store.published_run(self._model)
         newer = now is None or now.run_id != run  # then the links are others, perhaps
-        relationships = _relationships(held, row)
+        relationships, count = _relationships(held, row)
         return {
             "gone": properties is None,
             "newer": newer,
@@ -133,8 +129,8 @@ class LiveModel:
             ],
             "neighbours": _neighbours(held, row),
             "links": [] if newer else links,
-            "relationships": relationships[:_LISTED],
-            "relationshipCount": len(relationships),
+            "relationships": relationships,
+            "relationshipCount": count,
         }
 
     def _read(self) -> _Held:
@@ -144,9 +140,7 @@ class LiveModel:
                 raise nothing_published(self._model)
             if self._held is None or self._held.picture.model.run.run_id != published.run_id:
                 picture = read_picture(self._store, self._model, **self._options)
-                read_colours(
-                    self._store, picture.model, self._color_by
-                )  # refuses an unknown property at once
+                read_colours(self._store, picture.model, self._color_by)  # refuses an unknown property
                 self._held = _Held(picture, page_data.joined_pairs(picture.model.graph))
             return self._held
 
@@ -204,13 +198,13 @@ def _neighbours(held: _Held, row: int) -> list[dict[str, Any]]:
     return [{"node": int(other), "distance": float(apart[other])} for other in near]
 
 
-def _relationships(held: _Held, row: int) -> list[dict[str, Any]]:
-    """Return the pairs of a row as the page lists them, those with the most connected nodes first."""
+def _relationships(held: _Held, row: int) -> tuple[list[dict[str, Any]], int]:
+    """Return pairs of a row as the page lists them, the most connected nodes first, and how many it has."""
     source, target, kind = held.pairs
     graph = held.picture.model.graph
     own = np.flatnonzero((source == row) | (target == row))
     other = np.where(source[own] == row, target[own], source[own])
-    order = np.lexsort((other, -graph.degrees[other]))
+    order = np.lexsort((other, -graph.degrees[other]))[:_LISTED]
     names = page_data.type_names(graph)
     listed = []
     for pair, node in zip(own[order].tolist(), other[order].tolist(), strict=True):
@@ -220,4 +214,4 @@ def _relationships(held: _Held, row: int) -> list[dict[str, Any]]:
             way = "both" if both else "out" if source[pair] == row else "in"
             entry |= {"type": names[kind[pair] >> 1], "way": way}
         listed.append(entry)
-    return listed
+    return listed, len(own)

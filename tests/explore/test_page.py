@@ -352,9 +352,9 @@ def test_every_control_has_a_name_that_is_read_out(walk):
     walk.select(3)
     nameless = walk.ask(
         """() => {
-          const controls = "button, input, select, canvas[role], table, section, aside, [role=dialog], [role=img]";
-          const named = (each) => each.getAttribute("aria-label") || each.textContent.trim() || each.labels?.length;
-          return [...document.querySelectorAll(controls)].filter((each) => !named(each)).map((each) => each.id);
+          const controls = "button, input, select, canvas[role], table, section, aside, [role=dialog], #bar";
+          const named = (each) => each.ariaLabel || each.textContent.trim() || each.labels?.length;
+          return [...document.querySelectorAll(controls)].filter((each) => !named(each)).map(({ id }) => id);
         }"""
     )
     assert nameless == ["bar"]  # hidden, and named when it is filled

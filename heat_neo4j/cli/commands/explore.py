@@ -68,8 +68,8 @@ def explore(model: str, output: Path, title: str, open_it: bool, **options: Any)
 
     One HTML file that needs no network: drag to walk, turn the wheel to magnify, click a node for its nearest
     neighbours, predicted links and relationships. These have a colour for each type and narrow from source to
-    target. It shows a published model; if that has more than two dimensions, its
-    graph is embedded once more in the plane for the picture, while neighbours and links remain the model's.
+    target. It shows a published model; if that has more than two dimensions, its graph is embedded once more
+    in the plane for the picture, while neighbours and links remain the model's.
 
     With --serve, the page asks the database for what belongs to a node when it is selected, can be coloured
     by any property, and shows another version once that is published and the page is loaded again. Its
@@ -115,9 +115,8 @@ def _serve(model: str, title: str, open_it: bool, caption: Key | None, options: 
         stopped = threading.Event()
         with stopped_by_signals(stopped.set), server.running():
             if not printed_as_json({"address": server.address, "model": model}):
-                facts(
-                    [("Page", f"{server.address}: open it in a browser, stop it by Ctrl-C"), ("Shows", note)]
-                )
+                facts([("Page", server.address), ("", "open it in a browser; Ctrl-C stops it")])
+                facts([("Shows", note)])
             if open_it:
                 click.launch(server.address)
             stopped.wait()

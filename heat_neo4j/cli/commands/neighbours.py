@@ -25,7 +25,7 @@ heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year
 
 WHICH = "Which nodes"
 which_options: Decorator[Any] = stack(
-    option("--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, help="How many."),
+    option("-k", "--k", heading=WHICH, type=Count(min=1), metavar="N", default=10, help="How many."),
     option("--label", "labels", heading=WHICH, multiple=True, metavar="LABEL",
            help="NODE has this label; repeat for more.  [default: those of the run]"),
     option("--property", "key", heading=WHICH, metavar="PROPERTY",

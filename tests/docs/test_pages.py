@@ -41,13 +41,13 @@ CREATE (n)-[:RATED {stars: 1 + (u + i) % 5}]->(f)
 
 COMMAND_LINE, LOADING = "docs/command-line.md", "docs/how-to/load-files.md"
 TYPES, LINKS, WORKER = "docs/how-to/types-and-directions.md", "docs/how-to/links.md", "docs/how-to/worker.md"
-NO_DATABASE = "docs/how-to/without-a-database.md"
+NO_DATABASE, START = "docs/how-to/without-a-database.md", "docs/index.md"
 WORK = (
     "README.md", LOADING, COMMAND_LINE, LINKS, "docs/reproducibility.md", "docs/python.md", NO_DATABASE,
     "docs/retrieval.md", "docs/cypher.md", "docs/queries.md", "docs/refresh.md", "docs/publication.md",
     WORKER, "docs/operations.md", "docs/reference/metrics.md", "docs/how-to/aura.md",
     "docs/how-to/roll-back.md", "docs/how-to/clear.md", TYPES, "docs/attributes.md",
-    "docs/how-to/larger-than-memory.md",
+    "docs/how-to/larger-than-memory.md", START,
 )  # fmt: skip
 MEASURING = ("docs/evaluation.md", "docs/pictures.md")
 TOUR = "docs/tour.md"  # has a test of its own
@@ -173,6 +173,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     assert cypher("MATCH (n:Paper) WHERE any(k IN keys(n) WHERE k STARTS WITH 'heat') RETURN n") == []
     assert cypher("MATCH ()-[p]->() WHERE type(p) = 'HEAT_PREDICTED' RETURN p") == []
     assert store.runs("heat") == []
+    begin_at_the_start_page(reader, cypher, store)
     assert reader.unread == set()
 
 
@@ -394,6 +395,18 @@ def embed_films(reader, cypher):
     (shown,) = page_blocks("docs/attributes.md", "text")
     assert shown in checked
     assert reader.run_command("heat clear --model films --yes").startswith("removed 1 run")
+
+
+def begin_at_the_start_page(reader, cypher, store):
+    """Embed from a shell, then from Python, and ask for the links of the latter."""
+    embedded, near = reader.run_commands(START).values()
+    assert f"coordinates of {PAPERS} nodes" in embedded
+    assert len(near.splitlines()) == 11  # with the names of columns
+    reader.run_python(START)
+    (links,) = reader.take(START, "cypher")
+    found = cypher(links)
+    assert [row["p.type"] for row in found] == ["CITES"] * 10
+    assert len(store.runs("heat")) == 2
 
 
 def free_port():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
 import click
 
 from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.group import INTERRUPTED, HeatCommand
 from heat_neo4j.cli.options import common_options, setting_options
 from heat_neo4j.cli.output import print_line
 
@@ -32,5 +34,10 @@ def mcp(model: str, **options: Any) -> None:
     from heat_neo4j.retrieval.mcp_server import run_server
 
     with open_store(options) as store:
-        print_line(f"heat: MCP server of model {model!r} at {store.server.address}", err=True)
-        run_server(store, model)
+        # To wait for stdin cannot be interrupted, and there is nothing to put down.
+        before = signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
+        try:
+            print_line(f"heat: MCP server of model {model!r} at {store.server.address}", err=True)
+            run_server(store, model)
+        finally:
+            signal.signal(signal.SIGINT, before)

@@ -139,8 +139,7 @@ class LiveModel:
             if published is None:
                 raise nothing_published(self._model)
             if self._held is None or self._held.picture.model.run.run_id != published.run_id:
-                picture = read_picture(self._store, self._model, **self._options)
-                read_colours(self._store, picture.model, self._color_by)  # refuses an unknown property
+                picture = read_picture(self._store, self._model, color_by=self._color_by, **self._options)
                 self._held = _Held(picture, page_data.joined_pairs(picture.model.graph))
             return self._held
 

@@ -150,16 +150,19 @@ def read_picture(
     model: str = "heat",
     *,
     caption: Key | None = None,
+    color_by: str | None = None,
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> Picture:
     """Read a published model; embed its graph in the plane if need be.
 
-    `caption` is the property that names the nodes, as of `node_names`. Errors are those of `read_published`
-    and `node_names`.
+    `caption` is the property that names the nodes, as of `node_names`; that to colour by is looked at before
+    the training, so that an unknown one is refused at once. Errors are those of `read_published`,
+    `node_names` and `read_colours`.
     """
     published = published_model.read_published(store, model, on_progress=on_progress)
     names = published_model.node_names(store, published, caption, _LONGEST_TEXT)
+    read_colours(store, published, color_by)
     flat = published_model.embed_in_plane(published, n_threads=n_threads, on_progress=on_progress)
     return Picture(published, flat, names)
 

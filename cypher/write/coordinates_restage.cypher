@@ -1,6 +1,8 @@
 // Stage what the last publication replaced, in batches. A node that had no coordinates then is staged as without.
-// Parameters: model, lock, holder, rows (in a batch), before (the run whose version is staged), space (of that version).
-MATCH (n) WHERE n.@previous_run = $before
+// Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is staged), space
+// (of that version).
+MATCH (n) WHERE n.@previous_run = $before AND n.@staged_run IS NULL
+WITH n LIMIT $most
 WITH collect(n) AS nodes
 UNWIND range(0, size(nodes) - 1, $rows) AS begin
 WITH nodes[begin .. begin + $rows] AS batch
@@ -12,4 +14,4 @@ CALL (batch) {
       n.@staged_run = CASE WHEN n.@previous_embedding IS NULL THEN '' ELSE $space END
   RETURN count(n) AS written
 } IN TRANSACTIONS OF 1 ROW
-RETURN written
+RETURN size(batch) AS found, written

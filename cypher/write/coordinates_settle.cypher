@@ -1,8 +1,11 @@
 // Move staged coordinates to their plain names, in batches, and what was there to the names of what was replaced: nodes
 // that are staged, and those of a space that nobody reads any more. A batch that was moved is not moved again.
-// Parameters: model, lock, holder, rows (in a batch), before (the run whose version is replaced, or null: nothing is
-// kept of it), left (the space that nobody reads any more, or null).
-MATCH (n) WHERE n.@staged_run IS NOT NULL OR n.@run = $left
+// Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is replaced, or
+// null: nothing is kept of it), left (the space that nobody reads any more, or null).
+MATCH (n) WHERE (n.@staged_run IS NOT NULL OR n.@run = $left)
+  AND CASE WHEN $before IS NOT NULL THEN coalesce(n.@previous_run <> $before, true)
+    ELSE n.@previous_run IS NOT NULL OR coalesce(n.@run, '') <> n.@staged_run END
+WITH n LIMIT $most
 WITH collect(n) AS nodes
 UNWIND range(0, size(nodes) - 1, $rows) AS begin
 WITH nodes[begin .. begin + $rows] AS batch
@@ -18,4 +21,4 @@ CALL (batch) {
       n.@run = CASE WHEN n.@staged_run <> '' THEN n.@staged_run END
   RETURN count(n) AS written
 } IN TRANSACTIONS OF 1 ROW
-RETURN written
+RETURN size(batch) AS found, written

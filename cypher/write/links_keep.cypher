@@ -1,7 +1,8 @@
 // Move what is left of the plain links of a replaced version to the copy that is kept, in batches. A repetition moves
 // what the tries before have left.
-// Parameters: model, lock, holder, rows (in a batch), run (that is replaced).
+// Parameters: model, lock, holder, most (in all), rows (in a batch), run (that is replaced).
 MATCH ()-[p:@plain]->() WHERE p.run = $run
+WITH p LIMIT $most
 WITH collect(p) AS links
 UNWIND range(0, size(links) - 1, $rows) AS begin
 WITH links[begin .. begin + $rows] AS batch
@@ -14,4 +15,4 @@ CALL (batch) {
   DELETE p
   RETURN count(*) AS written
 } IN TRANSACTIONS OF 1 ROW
-RETURN written
+RETURN size(batch) AS found, written

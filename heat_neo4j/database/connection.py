@@ -14,7 +14,7 @@ import neo4j
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from heat_neo4j import __version__
-from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, translated
+from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, server_limit, translated
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ConnectionFailed, HeatError, ProjectionError, WriteFailed
 
@@ -43,9 +43,10 @@ Tracer = Callable[[str, Parameters], None]
 CONNECT_SECONDS = 15.0
 """How long one attempt to connect may take, with all that is said before the first statement."""
 PATIENCE_SECONDS = 120.0
-"""How long a server that was lost is waited for, from the last time that it was heard of."""
+"""How long a piece of work is repeated, from its first failure or the moment at which the server was lost."""
 
 _ATTEMPTS = 4
+_TIMED_OUT_ATTEMPTS = 3
 _LOG_SECONDS = 10.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
 # Names that the database has not met are normal on a first run, or reported by us with a suggestion.
@@ -59,35 +60,54 @@ _log = logging.getLogger(__name__)
 
 
 class Patience:
-    """Repeats transactions that a lost server cut off, until it has been silent for too many seconds.
+    """Repeats a transaction that a lost server or a limit of it ended, until too many seconds have passed.
 
-    What is tried after the patience has ended, such as giving a lease back, is tried once.
+    They count from the first failure of this piece of work, whatever succeeds beside it, or from the moment
+    at which the server was lost. After the deadline, clean-up such as releasing a lease is attempted once.
     """
 
-    def __init__(self, address: str, seconds: float) -> None:
+    def __init__(
+        self,
+        address: str,
+        seconds: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._address, self._seconds = address, seconds
+        self._clock, self._sleep = clock, sleep
         self._lost_since: float | None = None
         self._lock = threading.Lock()
         self._watched: dict[object, _Watched] = {}
         self._watching = False
 
-    def repeated(self, attempt: Callable[[], T], doing: str) -> T:
-        """Return what `attempt` returns; repeat it while its errors are such that this may help."""
-        pause = _FIRST_PAUSE
+    def repeated(self, attempt: Callable[[], T], doing: str, *, divisible: bool = False) -> T:
+        """Return what `attempt` returns; repeat it while its errors are such that this may help.
+
+        The caller makes `divisible` work smaller where it reached a limit of the server, so it is not
+        repeated as it is.
+        """
+        pause, failures = _FIRST_PAUSE, 0
+        failing_since: float | None = None
         with self.watched(doing):
             while True:
-                began = time.monotonic()
+                began = self._clock()
                 try:
                     result = attempt()
                 except (DriverError, Neo4jError) as error:
-                    if not _is_retryable(error):
+                    failures += 1
+                    if not _is_worth_repeating(error, failures, divisible=divisible):
                         raise
-                    now = time.monotonic()
-                    if self._lost_since is None:
-                        self._lost_since = began if _is_silence(error) else now
-                    if now - self._lost_since >= self._seconds:
+                    now = self._clock()
+                    if failing_since is None:
+                        failing_since = began if _is_silence(error) else now
+                    lost_since = self._lost_since
+                    since = failing_since if lost_since is None else min(failing_since, lost_since)
+                    if now - since >= self._seconds or server_limit(error) is None:
+                        self._lost_since = since
+                    if now - since >= self._seconds:
                         raise
-                    time.sleep(pause * random.uniform(0.8, 1.2))
+                    self._sleep(pause * random.uniform(0.8, 1.2))
                     pause = min(2.0 * pause, _LONGEST_PAUSE)
                 else:
                     self._lost_since = None
@@ -136,9 +156,14 @@ class _Watched:
     due: float  # when to log next that it has not ended
 
 
-def _is_retryable(error: BaseException | None) -> bool:
-    """Return whether another attempt may help."""
-    return isinstance(error, DriverError | Neo4jError) and error.is_retryable()
+def _is_worth_repeating(error: BaseException | None, failures: int = 1, *, divisible: bool = False) -> bool:
+    """Return whether another attempt at the same may help."""
+    limit = server_limit(error)
+    if limit is None:
+        return isinstance(error, DriverError | Neo4jError) and error.is_retryable()
+    if divisible:
+        return False
+    return limit.is_shared or (limit.is_time and failures < _TIMED_OUT_ATTEMPTS)
 
 
 def _is_silence(error: BaseException) -> bool:
@@ -207,8 +232,9 @@ class Connection:
         self.address = address
         self._owns_driver = owns_driver
         self.tracer: Tracer | None = None
-        # A driver of somebody else's repeats as its owner wants it to.
+        # If the caller supplied the driver, its own retry policy applies; it has none for batches.
         self._patience = Patience(address, PATIENCE_SECONDS if owns_driver else 0.0)
+        self._batch_patience = self._patience if owns_driver else Patience(address, PATIENCE_SECONDS)
 
     @classmethod
     def open(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
@@ -252,19 +278,27 @@ class Connection:
         return self._transact(ask, neo4j.READ_ACCESS, self._database, "connecting")
 
     def read(
-        self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
+        self,
+        statement: str,
+        parameters: Parameters | None = None,
+        *,
+        doing: str = "reading",
+        divisible: bool = False,
     ) -> list[neo4j.Record]:
         """Run one statement in a read transaction; return all its records.
 
         At first it is sent as `read_once` does, which is quicker; only what fails in a way that another
-        attempt can cure is run by `read_transaction`.
+        attempt can cure is run by `read_transaction`. For `divisible` see `Patience.repeated`.
         """
         try:
             return self.read_once(statement, parameters, doing=doing)
         except HeatError as error:
-            if not (_is_retryable(error.__cause__) or is_deleted_meanwhile(error)):
+            may_help = _is_worth_repeating(error.__cause__, divisible=divisible)
+            if not (may_help or is_deleted_meanwhile(error)):
                 raise
-        return self.read_transaction(lambda current: current.run(statement, parameters).records, doing=doing)
+        return self.read_transaction(
+            lambda current: current.run(statement, parameters).records, doing=doing, divisible=divisible
+        )
 
     def read_once(
         self, statement: str, parameters: Parameters | None = None, *, doing: str = "reading"
@@ -277,7 +311,9 @@ class Connection:
         with self._translated(neo4j.READ_ACCESS, self.server.database, doing), self._patience.watched(doing):
             return self._run_alone(neo4j.READ_ACCESS, statement, parameters or {}, doing)
 
-    def read_transaction(self, work: Callable[[Transaction], T], *, doing: str = "reading") -> T:
+    def read_transaction(
+        self, work: Callable[[Transaction], T], *, doing: str = "reading", divisible: bool = False
+    ) -> T:
         """Run `work` in a managed transaction in which the server refuses every write; return its result.
 
         Repeated when something was deleted between being matched and being looked at, and when the connection
@@ -285,29 +321,31 @@ class Connection:
         """
         for _ in range(_ATTEMPTS - 1):
             try:
-                return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
+                return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing, divisible)
             except (ProjectionError, ConnectionFailed) as error:
                 if not (is_deleted_meanwhile(error) or isinstance(error.__cause__, IncompleteCommit)):
                     raise
-        return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing)
+        return self._transact(work, neo4j.READ_ACCESS, self.server.database, doing, divisible)
 
-    def write_transaction(self, work: Callable[[Transaction], T], *, doing: str = "writing") -> T:
+    def write_transaction(
+        self, work: Callable[[Transaction], T], *, doing: str = "writing", divisible: bool = False
+    ) -> T:
         """Run `work` in a managed write transaction; return its result."""
-        return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing)
+        return self._transact(work, neo4j.WRITE_ACCESS, self.server.database, doing, divisible)
 
     def run_batches(
         self, statement: str, parameters: Parameters, *, doing: str = "writing"
     ) -> list[neo4j.Record]:
         """Run a statement of ``CALL ... IN TRANSACTIONS``, which the server commits batch by batch.
 
-        Repeated from its beginning when that can help.
+        It is repeated from its beginning when that can help, and is divisible (see `Patience.repeated`).
         """
 
         def attempt() -> list[neo4j.Record]:
             return self._run_alone(neo4j.WRITE_ACCESS, statement, parameters, doing)
 
         with self._translated(neo4j.WRITE_ACCESS, self.server.database, doing):
-            return self._patience.repeated(attempt, doing)
+            return self._batch_patience.repeated(attempt, doing, divisible=True)
 
     def _run_alone(
         self, access: str, statement: str, parameters: Parameters, doing: str
@@ -320,18 +358,33 @@ class Connection:
         with self._driver_session(access, self.server.database) as session:
             return Transaction(send, self.tracer).run(statement, parameters).records
 
-    def _transact(self, work: Callable[[Transaction], T], access: str, database: str | None, doing: str) -> T:
+    def _transact(
+        self,
+        work: Callable[[Transaction], T],
+        access: str,
+        database: str | None,
+        doing: str,
+        divisible: bool = False,
+    ) -> T:
         @neo4j.unit_of_work(metadata=_metadata(doing))
         def run(inner: neo4j.ManagedTransaction) -> T:
-            return work(Transaction(inner.run, self.tracer))
+            try:
+                return work(Transaction(inner.run, self.tracer))
+            except Neo4jError as error:
+                if server_limit(error) is None:
+                    raise
+                raise _LimitReached(error) from error
 
         def attempt() -> T:
             with self._driver_session(access, database) as session:
                 execute = session.execute_read if access == neo4j.READ_ACCESS else session.execute_write
-                return execute(run)
+                try:
+                    return execute(run)
+                except _LimitReached as carrier:
+                    raise carrier.error from None
 
         with self._translated(access, database, doing):
-            return self._patience.repeated(attempt, doing)
+            return self._patience.repeated(attempt, doing, divisible=divisible)
 
     def _translated(self, access: str, database: str | None, doing: str) -> AbstractContextManager[None]:
         refusal = ProjectionError if access == neo4j.READ_ACCESS else WriteFailed
@@ -346,6 +399,14 @@ class Connection:
             bookmark_manager=self._driver.execute_query_bookmark_manager,
             **quiet,
         )
+
+
+class _LimitReached(Exception):  # noqa: N818
+    """Carries a limit of the server past a driver that would send the same again."""
+
+    def __init__(self, error: Neo4jError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def _metadata(doing: str) -> dict[str, str]:

@@ -3,18 +3,61 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
 
-__all__ = ["checked_address", "is_deleted_meanwhile", "one_line", "translated"]
+__all__ = ["ServerLimit", "checked_address", "is_deleted_meanwhile", "one_line", "server_limit", "translated"]
 
 _SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 _MESSAGE_CHARACTERS = 300
 _POSITION = re.compile(r"\s*\(line \d+, column \d+.*\)\s*$")
 _REASON = re.compile(r"\(reason (?:\[Errno [^]]*\] )?(.*?)\)*$", re.DOTALL)
+_LIMITS = {
+    "MemoryPoolOutOfMemoryError": "db.memory.transaction.max",
+    "TransactionOutOfMemoryError": "db.memory.transaction.max",
+    "TransactionMemoryLimit": "db.memory.transaction.max",
+    "OutOfMemoryError": "server.memory.heap.max_size",
+    "TransactionTimedOut": "db.transaction.timeout",
+    "TransactionTimedOutClientConfiguration": "db.transaction.timeout",
+    "ExecutionTimeout": "db.transaction.timeout",
+    # These two are limits only if their message names the setting: a user may end a transaction, too.
+    "Terminated": None,
+    "LockClientStopped": None,
+}
+_SETTING = re.compile(r"\bdb(?:ms)?\.(?:memory\.)?transaction\.[a-z.]*[a-z]")
+
+
+@dataclass(frozen=True)
+class ServerLimit:
+    """A limit of the server that ended a transaction."""
+
+    setting: str
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the transaction took too long, rather than too much memory."""
+        return self.setting.endswith(".timeout")
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all transactions share the memory: it may come free when others end."""
+        return ".total." in self.setting or self.setting.startswith("server.")
+
+
+def server_limit(error: BaseException | None) -> ServerLimit | None:
+    """Return the limit of the server that caused an error of the driver or of this package, if one did."""
+    while error is not None:
+        code = str(getattr(error, "code", "")).rsplit(".", 1)[-1]
+        if code in _LIMITS:
+            named = _SETTING.search(str(getattr(error, "message", None) or error))
+            setting = named[0] if named else _LIMITS[code]
+            return None if setting is None else ServerLimit(setting)
+        error = error.__cause__
+    return None
 
 
 def checked_address(uri: str) -> str:
@@ -50,11 +93,12 @@ def translated(
         raise ConnectionFailed(f"{where} does not permit this user {doing}: {one_line(error)}") from error
     except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired, OSError) as error:
         raise ServerUnreachable(_unreachable(address, doing, error)) from error
-    except driver_errors.ClientError as error:
-        raise _refused(where, doing, database, refusal, error) from error
-    except driver_errors.TransientError as error:
-        raise refusal(f"{where} gave up while {doing}: {one_line(error)}") from error
-    except (driver_errors.DatabaseError, driver_errors.DriverError) as error:
+    except driver_errors.Neo4jError as error:
+        if (limit := server_limit(error)) is None:
+            raise _server_error(where, doing, database, refusal, error) from error
+        advice = f"raise {limit.setting} of the server"
+        raise refusal(f"{where} reached a limit while {doing}: {advice} ({one_line(error)})") from error
+    except driver_errors.DriverError as error:
         raise ConnectionFailed(f"{where} failed while {doing}: {one_line(error)}") from error
 
 
@@ -79,10 +123,14 @@ def _unreachable(address: str, doing: str, error: Exception) -> str:
     return f"Neo4j at {address} was lost while {doing}{reason}: see that it runs, then repeat"
 
 
-def _refused(
-    where: str, doing: str, database: str | None, refusal: type[HeatError], error: driver_errors.ClientError
+def _server_error(
+    where: str, doing: str, database: str | None, refusal: type[HeatError], error: driver_errors.Neo4jError
 ) -> HeatError:
     code = str(error.code)
+    if isinstance(error, driver_errors.TransientError):
+        return refusal(f"{where} gave up while {doing}: {one_line(error)}")
+    if not isinstance(error, driver_errors.ClientError):
+        return ConnectionFailed(f"{where} failed while {doing}: {one_line(error)}")
     if "DatabaseNotFound" in code:
         return ConnectionFailed(f"{where} has no database {database!r}: SHOW DATABASES lists them")
     if code.endswith("AuthenticationRateLimit"):

@@ -1,5 +1,6 @@
 """Write transactions that are repeated when the driver alone would not."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -7,7 +8,7 @@ from typing import TypeVar
 import neo4j
 from neo4j import exceptions as driver_errors
 
-from heat_neo4j.database.connection import Connection, Parameters, Transaction
+from heat_neo4j.database.connection import PATIENCE_SECONDS, Connection, Parameters, Transaction
 from heat_neo4j.database.server_errors import is_deleted_meanwhile
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
@@ -15,20 +16,21 @@ __all__ = ["stopping", "write", "write_batches"]
 
 T = TypeVar("T")
 _ATTEMPTS = 4
-_BATCH_ATTEMPTS = 20  # each of which gets further
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
 
 
-def write(connection: Connection, work: Callable[[Transaction], T], *, doing: str) -> T:
+def write(
+    connection: Connection, work: Callable[[Transaction], T], *, doing: str, divisible: bool = False
+) -> T:
     """Run `work` in a managed write transaction; return its result.
 
-    The driver repeats what a lost connection or a deadlock undid. Two more cases are repeated here, so `work`
+    The connection repeats what a lost server or a deadlock undid. Two more cases are repeated here, so `work`
     must change nothing when it is repeated after a commit (all statements of this package are so): the
     connection broke while the commit was on its way, and nobody knows whether it happened; or something that
     was matched had been deleted by another transaction before it could be locked. A WriteRefused if the user
-    may not write, or the database is read-only.
+    may not write, or the database is read-only. For `divisible` see `Patience.repeated`.
     """
-    return _repeated(lambda: connection.write_transaction(work, doing=doing), _is_repeatable, _ATTEMPTS)
+    return _repeated(lambda: connection.write_transaction(work, doing=doing, divisible=divisible))
 
 
 def write_batches(
@@ -36,29 +38,25 @@ def write_batches(
 ) -> list[neo4j.Record]:
     """Run a statement that makes transactions of its own on the server; return its rows.
 
-    It is repeated as `write` repeats its work, and also after a deadlock and where the server's time for a
-    transaction is up, so a repetition must go on with what the tries before have left.
+    It is repeated as `write` repeats its work, so a repetition must go on with what the tries before have
+    left.
     """
-
-    def is_repeatable(error: HeatError) -> bool:
-        cause = error.__cause__
-        is_transient = isinstance(cause, driver_errors.Neo4jError) and cause.is_retryable()
-        return is_transient or "TimedOut" in _code(cause) or _is_repeatable(error)
-
-    return _repeated(
-        lambda: connection.run_batches(statement, parameters, doing=doing), is_repeatable, _BATCH_ATTEMPTS
-    )
+    return _repeated(lambda: connection.run_batches(statement, parameters, doing=doing))
 
 
-def _repeated(once: Callable[[], T], is_repeatable: Callable[[HeatError], bool], attempts: int) -> T:
-    for attempt in range(1, attempts + 1):
+def _repeated(once: Callable[[], T]) -> T:
+    failing_since: float | None = None
+    for attempt in range(1, _ATTEMPTS + 1):
         try:
             return once()
         except (ConnectionFailed, WriteFailed) as error:
             if _is_forbidden(error):
                 advice = "use a user who may write to this database, or grant this one the right"
                 raise WriteRefused(f"{error}; {advice}") from error.__cause__
-            if attempt == attempts or not is_repeatable(error):
+            now = time.monotonic()
+            failing_since = now if failing_since is None else failing_since
+            is_over = attempt == _ATTEMPTS or now - failing_since >= PATIENCE_SECONDS
+            if is_over or not _is_repeatable(error):
                 raise
     raise AssertionError("unreachable")
 

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from neo4j.exceptions import Neo4jError
 
+from heat_neo4j.database.server_errors import translated
 from heat_neo4j.database.write import batches
-from heat_neo4j.database.write.batches import BatchTooLarge
-from heat_neo4j.errors import LeaseHeld, WriteFailed
+from heat_neo4j.errors import ConnectionFailed, LeaseHeld, WriteFailed
 
 OUT_OF_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
 
@@ -16,7 +16,7 @@ OUT_OF_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
 class RefusalError(Neo4jError):
     """What the driver raises, with a code of ours."""
 
-    message = "the allocation would use more than 2 MiB"
+    message = "the allocation would use more than 2 MiB. db.memory.transaction.max threshold reached"
 
     def __init__(self, code):
         super().__init__(self.message)
@@ -54,7 +54,11 @@ class Server:
 
 
 def send(monkeypatch, server, rounds=(((0, 1000),),), rows=400):
-    monkeypatch.setattr(batches, "write", lambda connection, work, doing: work(server))
+    def write(connection, work, doing, divisible):
+        with translated("there", doing, refusal=WriteFailed):
+            return work(server)
+
+    monkeypatch.setattr(batches, "write", write)
     told = []
     written = batches.send(
         None, "", lambda begin, end: {"rows": list(range(begin, end))},
@@ -99,16 +103,16 @@ def test_where_the_lease_is_held_a_batch_without_rows_is_of_nodes_that_are_gone(
         send(monkeypatch, server)
 
 
-def test_a_server_that_takes_not_even_a_few_rows_is_given_up(monkeypatch):
-    server = Server(most=10)
-    with pytest.raises(BatchTooLarge, match=r"too little memory for a transaction: .*2 MiB"):
+def test_a_server_that_takes_not_even_one_row_is_given_up(monkeypatch):
+    server = Server(most=0)
+    with pytest.raises(WriteFailed, match=r"raise db.memory.transaction.max of the server \(.*2 MiB"):
         send(monkeypatch, server)
     assert server.rows == []
 
 
 def test_other_refusals_are_not_taken_for_a_lack_of_memory(monkeypatch):
     server = Server(most=150, code="Neo.ClientError.Statement.SyntaxError")
-    with pytest.raises(Neo4jError):
+    with pytest.raises(ConnectionFailed):
         send(monkeypatch, server)
     assert server.refused == 1
 
@@ -158,6 +162,6 @@ def test_after_a_failure_no_lane_goes_on(monkeypatch):
         return plain_run(statement, parameters)
 
     server.run = run
-    with pytest.raises(Neo4jError):
+    with pytest.raises(ConnectionFailed):
         send(monkeypatch, server, rounds=(((0, 1000), (1000, 2000)),), rows=100)
     assert len(server.rows) <= 400

@@ -110,18 +110,19 @@ def test_one_thread_watches_short_blocks_and_tells_of_a_long_one(monkeypatch, ca
 
 
 class Clock:
-    def __init__(self, monkeypatch):
+    def __init__(self):
         self.now = 0.0
-        monkeypatch.setattr(connection_module.time, "monotonic", lambda: self.now)
-        monkeypatch.setattr(connection_module.time, "sleep", self.pass_by)
 
     def pass_by(self, seconds):
         self.now += seconds
 
+    def patience(self, seconds=120.0):
+        return Patience("there", seconds, clock=lambda: self.now, sleep=self.pass_by)
+
 
 @pytest.fixture
-def clock(monkeypatch):
-    return Clock(monkeypatch)
+def clock():
+    return Clock()
 
 
 def lost(clock, seconds=0.0, cause=None):
@@ -133,7 +134,7 @@ def lost(clock, seconds=0.0, cause=None):
 
 
 def test_a_lost_server_is_waited_for_so_long_and_what_comes_after_is_tried_once(clock):
-    waiting = Patience("there", 120.0)
+    waiting = clock.patience()
     with pytest.raises(ServiceUnavailable):
         waiting.repeated(lost(clock), "writing")
     assert 120.0 <= clock.now < 133.0
@@ -150,7 +151,7 @@ def test_a_lost_server_is_waited_for_so_long_and_what_comes_after_is_tried_once(
 
 def test_a_silence_counts_from_its_beginning(clock):
     with pytest.raises(ServiceUnavailable):
-        Patience("there", 120.0).repeated(lost(clock, 120.0, TimeoutError()), "reading")
+        clock.patience().repeated(lost(clock, 120.0, TimeoutError()), "reading")
     assert clock.now == 120.0
 
 
@@ -163,14 +164,14 @@ def test_what_can_be_repeated_is_and_other_errors_are_not(clock):
             raise TransientError("deadlock")
         return "done"
 
-    assert Patience("there", 120.0).repeated(attempt, "writing") == "done"
+    assert clock.patience().repeated(attempt, "writing") == "done"
 
     def wrong():
         calls.append(1)
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        Patience("there", 120.0).repeated(wrong, "writing")
+        clock.patience().repeated(wrong, "writing")
     assert len(calls) == 5
 
 

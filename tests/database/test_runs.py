@@ -270,8 +270,8 @@ def test_a_server_lost_during_or_after_the_switch_leaves_it_open_and_says_so(
     first = store.write_embedding(graph, fitted(2), names=NAMES)
     plain, published = Connection.write_transaction, []
 
-    def lossy(self, work, *, doing="writing"):
-        result = plain(self, work, doing=doing)
+    def lossy(self, work, *, doing="writing", **options):
+        result = plain(self, work, doing=doing, **options)
         if doing == "publishing":
             published.append(result)
             if len(published) >= lost_at:

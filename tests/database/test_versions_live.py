@@ -851,8 +851,8 @@ def test_of_many_at_once_one_gets_the_lease(store, cypher, _):
 def test_a_lease_is_not_dead_in_the_moment_that_it_is_taken(store, second, monkeypatch):
     plain, refused = Connection.write_transaction, []
 
-    def then_try(self, work, *, doing="writing"):
-        result = plain(self, work, doing=doing)
+    def then_try(self, work, *, doing="writing", **options):
+        result = plain(self, work, doing=doing, **options)
         is_taken = doing == "taking the lease" and result and result[0].get("free") is not None
         if self is store._connection and is_taken and not refused:
             with pytest.raises(LeaseHeld) as caught, second.lease(MODEL):

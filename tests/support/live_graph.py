@@ -69,8 +69,8 @@ def lose_first_answers(monkeypatch: pytest.MonkeyPatch) -> set[tuple[Any, str]]:
     heard: set[tuple[Any, str]] = set()
 
     def lossy(plain: Callable[..., Any]) -> Callable[..., Any]:
-        def run(self: Connection, work: Any, *arguments: Any, doing: str = "writing") -> Any:
-            result = plain(self, work, *arguments, doing=doing)
+        def run(self: Connection, work: Any, *arguments: Any, doing: str = "writing", **options: Any) -> Any:
+            result = plain(self, work, *arguments, doing=doing, **options)
             if (work, doing) not in heard:
                 heard.add((work, doing))
                 raise ConnectionFailed("lost while committing") from driver_errors.IncompleteCommit()

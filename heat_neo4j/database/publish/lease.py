@@ -10,6 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import write, write_batches
@@ -25,7 +26,7 @@ LEASE_SECONDS = 60.0
 """How long a lease lasts that its holder does not renew."""
 
 _ATTEMPTS = 5
-_ROWS = 10_000
+_ROWS, _BATCHES = 10_000, 50  # rows in a transaction, and transactions of a statement
 _RENEWALS = 3  # in the time that a lease lasts
 _TAKING = "taking the lease"
 _log = logging.getLogger(__name__)
@@ -142,17 +143,32 @@ class Lease:
         """Return a statement that writes a batch while it holds a write lock of the lease."""
         return load_statement(name, lock=_fragment("lock_hold"), **identifiers)
 
-    def write_all(self, name: str, *, doing: str, identifiers: Mapping[str, str], **parameters: Any) -> int:
+    def write_all(
+        self, name: str, *, doing: str, identifiers: Mapping[str, str], rows: int = _ROWS, **parameters: Any
+    ) -> int:
         """Run a statement that goes over the graph in batches on the server; return how much it wrote.
 
-        To repeat the statement after some batches must complete it. A LeaseHeld if the lease is lost.
+        The statement finds only what it has not changed yet, and takes ``most`` nodes or links, ``rows`` of
+        them in a transaction: it is sent until nothing is left. A LeaseHeld if the lease is lost.
         """
-        params = {**self.locks, "lock": 0, "rows": _ROWS, **parameters}
-        batches = write_batches(self.connection, self.batch(name, **identifiers), params, doing=doing)
-        written = [int(batch["written"]) for batch in batches]
-        if 0 in written:  # it was repeated, or the lock was not ours any more
-            self.check()
-        return sum(written)
+        statement, size, total = self.batch(name, **identifiers), BatchSize(rows), 0
+        while True:
+            tried = size.rows
+            params = {**self.locks, "lock": 0, "rows": tried, "most": tried * _BATCHES, **parameters}
+            try:
+                batches = write_batches(self.connection, statement, params, doing=doing)
+            except HeatError as error:
+                size.shrink(error, tried)
+                continue
+            size.succeeded()
+            found, written = (sum(int(batch[column]) for batch in batches) for column in ("found", "written"))
+            total += written
+            if any(batch["written"] == 0 for batch in batches):  # it was repeated, or the lock was lost
+                self.check()
+            if found < params["most"]:
+                return total
+            if not written:
+                raise WriteFailed(f"no progress while {doing}: {found} nodes or links stay as they are")
 
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""

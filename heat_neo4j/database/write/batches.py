@@ -5,18 +5,16 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 
 import numpy as np
-from neo4j.exceptions import Neo4jError
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
+from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.server_errors import one_line
 from heat_neo4j.database.transactions import write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
-from heat_neo4j.errors import WriteFailed
+from heat_neo4j.errors import HeatError, WriteFailed
 
 __all__ = [
-    "BatchTooLarge",
     "Columns",
     "Rounds",
     "conflict_free_rounds",
@@ -30,11 +28,6 @@ Columns = Callable[[int, int], Parameters]
 """``columns(begin, end)`` gives the parameters of rows begin to end."""
 Rounds = Sequence[Sequence[tuple[int, int]]]
 """Ranges of rows (begin, end), round by round; those of one round can be written at the same time."""
-_FEWEST_ROWS = 100
-
-
-class BatchTooLarge(WriteFailed):
-    """The server has not the memory for one transaction of this size; a smaller one may do."""
 
 
 def equal_parts(total: int, parts: int) -> Rounds:
@@ -86,8 +79,8 @@ def send(
 
     The statement takes ``lock``, `held`, the same for all batches, and what `columns` gives, in several
     threads; it returns ``written``, 0 if the lock is gone, and may be repeated. Then `check` raises
-    `LeaseHeld`, if the lease is another's by now. A batch that is more than the memory of the server's
-    transactions holds is written in halves, and so are those after it.
+    `LeaseHeld`, if the lease is another's by now. `BatchSize` makes batches smaller where the server's limits
+    demand it.
 
     Return how many rows the server matched; a WriteFailed if it knows none of them.
     """
@@ -96,15 +89,9 @@ def send(
         parameters = {**held, "lock": lock, **columns(begin, end)}
 
         def work(transaction: Transaction) -> int:
-            try:
-                return int(transaction.run(statement, parameters).records[0]["written"])
-            except Neo4jError as error:
-                if "OutOfMemory" not in str(error.code):
-                    raise
-                message = f"the server has too little memory for a transaction: {one_line(error)}"
-                raise BatchTooLarge(message) from error  # the driver would try the same for half a minute
+            return int(transaction.run(statement, parameters).records[0]["written"])
 
-        rows_written = write(connection, work, doing=f"in stage {stage!r}")
+        rows_written = write(connection, work, doing=f"in stage {stage!r}", divisible=True)
         if not rows_written:
             check()
         return rows_written
@@ -112,25 +99,25 @@ def send(
     total = sum(end - begin for ranges in rounds for begin, end in ranges)
     written = done = 0
     on_progress(stage, 0, total)
-    threads = max(map(len, rounds), default=1)
+    size, threads = BatchSize(rows), max(map(len, rounds), default=1)
     with ThreadPoolExecutor(threads, "heat-write") as pool:  # at its end, batches under way are waited for
         for ranges in rounds:
             idle = {lock: rows_left for lock, rows_left in enumerate(ranges) if rows_left[0] < rows_left[1]}
             running: dict[Future[int], tuple[int, int, int, int]] = {}
             while idle or running:
                 for lock, (begin, end) in idle.items():
-                    stop = min(begin + rows, end)
+                    stop = min(begin + size.rows, end)
                     running[pool.submit(batch, lock, begin, stop)] = lock, begin, stop, end
                 idle = {}
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     lock, begin, stop, end = running.pop(future)
                     try:
                         written += future.result()
-                    except BatchTooLarge:
-                        if stop - begin <= _FEWEST_ROWS:
-                            raise
-                        rows, stop = min(rows, max((stop - begin) // 2, _FEWEST_ROWS)), begin
+                    except HeatError as error:
+                        size.shrink(error, stop - begin, lock)
+                        stop = begin
                     else:
+                        size.succeeded(lock)
                         done += stop - begin
                         on_progress(stage, done, total)
                     if stop < end:

@@ -1,0 +1,68 @@
+"""`BatchSize`: how many rows a transaction takes, fewer where the limits of the server demand it."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from heat_neo4j.database.connection import PATIENCE_SECONDS
+from heat_neo4j.database.server_errors import server_limit
+from heat_neo4j.errors import HeatError
+
+__all__ = ["BatchSize"]
+
+Rows = TypeVar("Rows", bound=Sequence[Any])
+T = TypeVar("T")
+_PAUSE = 1.0
+
+
+class BatchSize:
+    """The number of rows that one transaction takes: halved whenever a transaction reaches a server's limit.
+
+    Where not even one row fits, or nothing was written for `seconds` after the first failure, the error of
+    the limit is raised, which names the server's setting. Batches of several lanes may be under way at once;
+    the patience of each lane is its own.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        *,
+        seconds: float = PATIENCE_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.rows = rows
+        self._seconds, self._clock, self._sleep = seconds, clock, sleep
+        self._failing_since: dict[int, float] = {}
+
+    def succeeded(self, lane: int = 0) -> None:
+        """Note that a transaction was committed."""
+        self._failing_since.pop(lane, None)
+
+    def shrink(self, error: HeatError, tried: int, lane: int = 0) -> None:
+        """Halve after `error` of a transaction of `tried` rows; raise it if smaller batches cannot help."""
+        limit = server_limit(error)
+        if limit is None:
+            raise error
+        now = self._clock()
+        is_over = now - self._failing_since.setdefault(lane, now) >= self._seconds
+        is_smallest = tried <= 1
+        if is_over or (is_smallest and not limit.is_shared):
+            raise error
+        self.rows = min(self.rows, max(tried // 2, 1))
+        if is_smallest:  # others hold the memory
+            self._sleep(_PAUSE)
+
+    def parts(self, attempt: Callable[[Rows], T], rows: Rows) -> Iterator[tuple[Rows, T]]:
+        """Yield consecutive parts of `rows` with what `attempt` returns for each."""
+        begin = 0
+        while begin < len(rows):
+            part = rows[begin : begin + self.rows]
+            try:
+                result = attempt(part)  # type: ignore[arg-type]
+            except HeatError as error:
+                self.shrink(error, len(part))
+            else:
+                self.succeeded()
+                yield part, result  # type: ignore[misc]
+                begin += len(part)

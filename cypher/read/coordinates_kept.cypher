@@ -1,8 +1,8 @@
 // Coordinates of the version before the published one for a list of nodes, as read/coordinates.cypher returns those of the
 // published. What the last publication did not replace lies under its plain names still.
-// Parameters: ids, before (the run whose version is kept), space (of that version).
+// Parameters: ids and the others of same_node, before (the run whose version is kept), space (of that version).
 UNWIND range(0, size($ids) - 1) AS i
-MATCH (n) WHERE elementId(n) = $ids[i]
+MATCH (n) WHERE elementId(n) = $ids[i] AND @same
 WITH i, n, coalesce(n.@previous_run = $before, false) AS is_replaced
 WHERE is_replaced OR n.@run = $space
 WITH i, CASE WHEN is_replaced THEN n.@previous_embedding ELSE n.@embedding END AS coordinates,

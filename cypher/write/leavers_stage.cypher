@@ -1,5 +1,6 @@
-// Nodes that have left the projection: staged as without coordinates. Parameters: model, lock, holder, ids.
+// Nodes that have left the projection: staged as without coordinates. A node that has got the element id of one since has
+// no coordinates of the space. Parameters: model, lock, holder, ids, space.
 @lock
-MATCH (n) WHERE elementId(n) IN $ids
-SET n.@run = ''
-RETURN count(n.@run) AS written
+MATCH (n) WHERE elementId(n) IN $ids AND n.@run = $space
+SET n.@staged_run = ''
+RETURN count(n.@staged_run) AS written

@@ -121,7 +121,10 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
         yield from (("", line) for line in pattern_lines(run))
     for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):
         if count:
-            yield "", f"{plural(count, noun)} could not be written: nodes were deleted meanwhile"
+            yield (
+                "",
+                f"{plural(count, noun)} not written: nodes were deleted or replaced after the graph was read",
+            )
 
 
 def pattern_lines(run: RunRecord) -> Iterator[str]:

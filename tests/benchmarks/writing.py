@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.batches import Columns, coordinate_columns, link_columns
 from heat_neo4j.database.write.payload import check_coordinates, check_links
@@ -120,7 +121,7 @@ def run(driver: neo4j.Driver, nodes: int, n_links: int, shared: float) -> float:
     with driver.session() as session:
         session.run(MAKE, nodes=nodes).consume()
     store = Neo4jStore(driver)
-    graph = store.read_graph(Projection([LABEL]))
+    graph = store.read_graph(Projection([LABEL], key="key"))
     ours: list[list[float]] = []
     publishing: list[float] = []
     stages: list[Mapping[str, float]] = []
@@ -144,8 +145,9 @@ def run(driver: neo4j.Driver, nodes: int, n_links: int, shared: float) -> float:
     store.clear(model=NAMES.model)
     first = plain(driver, graph, points, links)
     checked = check_links(links, nodes)
-    moved = coordinate_columns(check_coordinates(points, nodes, "poincare"), np.arange(nodes), graph.node_ids)
-    joined = link_columns(checked, np.arange(len(links.source)), graph.node_ids)
+    identity, every = NodeIdentity.of(graph), np.arange(nodes)
+    moved = coordinate_columns(check_coordinates(points, nodes, "poincare"), every, identity.parameters)
+    joined = link_columns(checked, np.arange(len(links.source)), identity.parameters)
     bare = [
         timed(lambda: transport(driver, moved, nodes)),
         timed(lambda: transport(driver, joined, len(links.source))),

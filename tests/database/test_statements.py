@@ -25,11 +25,13 @@ FRAGMENTS = {
     "lock": Fragment(load_statement("write/lock_hold")),
     "lease": Fragment(load_statement("write/lease_hold")),
     "or_by_key": Fragment(f"UNION\n{load_statement('read/find_node', labels='Paper', property='id')}"),
+    "same": Fragment(load_statement("read/same_node", projected="Paper")),
     "links": Fragment(load_statement("read/node_links", type="HEAT_PREDICTED")),
 }
 OF_ENTERPRISE = {"read/privileges"}  # Community parses them, and then says that it cannot do it
 UNSUPPORTED = "Neo.ClientError.Statement.UnsupportedAdministrationCommand"
 PARTS = {"write/lock_hold", "write/lease_hold"}  # of other statements
+PREDICATES = {"read/same_node", "read/same_space"}  # on a node n at a position i
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_placeholders_become_quoted_names():
     nodes = load_statement("read/node_count", labels=["A", "B`"], node_filter=Fragment("n.x > 1"))
     assert "(n:`A`|`B```)" in nodes
     assert "\n  n.x > 1\n" in nodes
-    found = load_statement("read/coordinates", run="r", embedding="e`", radius="d")
+    found = load_statement("read/coordinates", run="r", embedding="e`", radius="d", same=Fragment("true"))
     assert found.count("n.`e```") == 1
 
 
@@ -210,5 +212,7 @@ def test_the_server_understands_every_statement(cypher, name):
     statement = load_statement(name, **names)
     if name in PARTS:
         statement += "\nRETURN 1 AS one"
+    if name in PREDICATES:
+        statement = f"UNWIND [0] AS i MATCH (n) WHERE {statement} RETURN n"
     expected = {None, UNSUPPORTED} if name in OF_ENTERPRISE else {None}
     assert refusal_of(cypher, f"EXPLAIN {statement}") in expected  # which needs no parameters

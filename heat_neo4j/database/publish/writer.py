@@ -25,16 +25,16 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease, lock_models
 from heat_neo4j.database.publish.protocol import Step, remaining
 from heat_neo4j.database.publish.publication import Publication, most_general, write_lease
+from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import (
     EMBEDDING,
-    LABELS,
     LINKS,
     Bookkeeping,
     RunRecord,
     read_bookkeeping,
     read_version,
 )
-from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import stopping, write
 from heat_neo4j.database.versions import Version, published
 from heat_neo4j.database.write.batches import (
@@ -179,8 +179,7 @@ class Run:
         if isinstance(parts, str) or not self._parts or set(parts) - set(self._parts):
             raise ValueError(f"parts must be a list of {EMBEDDING!r}, {LINKS!r} or both, got {parts!r}")
         self._batch_size = check_integer("batch_size", batch_size, minimum=1)
-        if graph.n_nodes == 0 or len(graph.node_ids) != graph.n_nodes:
-            raise ValueError("only a graph read from a database can be written to: this one has no node_ids")
+        self._identity = NodeIdentity.of(graph)
         refuse_input_names(graph, names, self._parts)
         provenance = graph.provenance
         record = RunRecord(
@@ -345,12 +344,15 @@ class Run:
     def _stage(self, coordinates: Coordinates, rows: NDArray[np.int64], space: str) -> int:
         """Write rows of the coordinates under staged names; return how many nodes are gone."""
         statement = self._held_lease.batch(
-            "write/coordinates_stage", projected=self._projected(), **self._names.staged._asdict()
+            "write/coordinates_stage", same=self._identity.predicate, **self._names.staged._asdict()
         )
         batch_size = max(1, min(self._batch_size, _BATCH_FLOATS // coordinates.values.shape[1]))
-        columns = coordinate_columns(coordinates, rows, self._graph.node_ids)
+        columns = coordinate_columns(coordinates, rows, self._identity.parameters)
         rounds = equal_parts(len(rows), _write_locks(len(rows), batch_size))
-        written = self._send(_STAGE_COORDINATES, statement, columns, rounds, batch_size, space=space)
+        is_part = len(rows) < self._graph.n_nodes
+        written = self._send(
+            _STAGE_COORDINATES, statement, columns, rounds, batch_size, may_miss_all=is_part, space=space
+        )
         return len(rows) - written
 
     def _stage_leavers(self, space: str) -> None:
@@ -363,21 +365,34 @@ class Run:
             return {"ids": leavers[begin:end]}
 
         if leavers:
-            statement = self._held_lease.batch("write/leavers_stage", run=self._names.staged.run)
+            runs = {"run": self._names.run, "staged_run": self._names.staged.run}
+            statement = self._held_lease.batch("write/leavers_stage", **runs)
             rounds = equal_parts(len(leavers), 1)
-            self._send(_STAGE_COORDINATES, statement, columns, rounds, self._batch_size)
+            self._send(
+                _STAGE_COORDINATES,
+                statement,
+                columns,
+                rounds,
+                self._batch_size,
+                may_miss_all=True,
+                space=space,
+            )
 
     def send_links(self, links: LinkColumns) -> None:
         """Stage checked links; see `write_links`."""
         self._require(LINKS)
-        statement = self._held_lease.batch(
-            "write/links_stage", projected=self._projected(), type=self._names.links.staged
-        )
+        space, nodes = "", self._identity.parameters
+        same = self._identity.predicate
+        if "run" in self._coming:  # nodes whose coordinates were staged are known by these
+            space, nodes = self._coming["space"], self._identity.ids
+            runs = {"staged_run": self._names.staged.run, "run": self._names.run}
+            same = Fragment(load_statement("read/same_space", **runs))
+        statement = self._held_lease.batch("write/links_stage", same=same, type=self._names.links.staged)
         locks = _write_locks(len(links.source), self._batch_size)
         order, rounds = conflict_free_rounds(links.source, links.target, locks)
-        columns = link_columns(links, order, self._graph.node_ids)
+        columns = link_columns(links, order, nodes)
         run = self._record.run_id
-        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size, run=run)
+        written = self._send(_STAGE_LINKS, statement, columns, rounds, self._batch_size, run=run, space=space)
         missing = len(links.source) - written
         self._record = replace(self._record, links_written=written, links_missing=missing)
         self._coming |= {"linkRun": run, "linkType": self._names.link_type}
@@ -440,7 +455,15 @@ class Run:
         publication.run(steps[switch:])
 
     def _send(
-        self, stage: str, statement: str, columns: Columns, rounds: Rounds, batch_size: int, **params: str
+        self,
+        stage: str,
+        statement: str,
+        columns: Columns,
+        rounds: Rounds,
+        batch_size: int,
+        *,
+        may_miss_all: bool = False,
+        **params: str,
     ) -> int:
         """Send rows in batches that each hold a write lock; return how many the server matched."""
         lease = self._held_lease
@@ -455,6 +478,7 @@ class Run:
                 rounds=rounds,
                 rows=batch_size,
                 on_progress=self._on_progress,
+                may_miss_all=may_miss_all,
             )
 
     @contextmanager
@@ -464,10 +488,6 @@ class Run:
         yield
         seconds = {**self._record.stage_seconds, stage: round(perf_counter() - started, 3)}
         self._record = replace(self._record, stage_seconds=seconds)
-
-    def _projected(self) -> Fragment | tuple[str, ...]:
-        """Return what labels a node must have to be one of the graph's."""
-        return self._record.labels or except_names(LABELS)
 
     @property
     def _held_lease(self) -> Lease:

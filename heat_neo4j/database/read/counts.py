@@ -105,7 +105,8 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
     sample = connection.read(load_statement("read/sample", **scope.nodes()), parameters, doing=doing)[0]
     keys = list(dict.fromkeys(attribute.key for attribute in attributes))
     parameters = {"heat_ids": sample["ids"], "heat_keys": keys}
-    record = connection.read(load_statement("read/attributes"), parameters, doing=doing)[0]
+    statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
+    record = connection.read(statement, parameters, doing=doing)[0]
     values = dict(zip(keys, map(plain_values, record["columns"]), strict=True))
     labels = [sample["labels"][position] for position in record["positions"]]
     masks = {

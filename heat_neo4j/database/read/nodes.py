@@ -15,7 +15,7 @@ from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.read.cursors import prefetch
-from heat_neo4j.database.read.element_ids import ElementIds
+from heat_neo4j.database.read.element_ids import ElementIds, StoredKeys
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
@@ -90,9 +90,11 @@ class NodeTable:
         """Number of nodes N."""
         return int(self.numbers.size)
 
-    def element_ids(self, positions: Positions | slice = slice(None)) -> ElementIds:
-        """Return the element ids at `positions`, or all."""
-        return ElementIds(self.prefix, self.numbers[positions])
+    def element_ids(
+        self, positions: Positions | slice = slice(None), keys: StoredKeys | None = None
+    ) -> ElementIds:
+        """Return the element ids at `positions`, or all; `keys` are those of the same nodes."""
+        return ElementIds(self.prefix, self.numbers[positions], keys)
 
     def positions_of(self, numbers: Positions) -> Positions:
         """Return the positions of nodes given by number, -1 for nodes that are not in the table."""

@@ -1,6 +1,6 @@
 """Published coordinates and predicted links, read back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of
@@ -99,8 +100,10 @@ def _read_whole(
 
 def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredCoordinates:
     """Return the coordinates of a version."""
+    identity = NodeIdentity.of(graph)
     statement = load_statement(
         "read/coordinates",
+        same=identity.predicate,
         run=version["runProperty"],
         embedding=version["embeddingProperty"],
         radius=version["radiusProperty"],
@@ -111,7 +114,7 @@ def _read_run(connection: Connection, graph: Graph, version: Version) -> StoredC
         "staged_embedding": version.get("stagedEmbedding"),
         "staged_radius": version.get("stagedRadius"),
     }
-    return _read_rows(connection, graph, version, statement, parameters)
+    return _read_rows(connection, identity, version, statement, parameters)
 
 
 def _read_previous(
@@ -122,8 +125,10 @@ def _read_previous(
     if "run" not in before:
         return None
     plain, previous = names.plain, names.previous
+    identity = NodeIdentity.of(graph)
     statement = load_statement(
         "read/coordinates_kept",
+        same=identity.predicate,
         run=plain.run,
         embedding=plain.embedding,
         radius=plain.radius,
@@ -132,27 +137,37 @@ def _read_previous(
         previous_radius=previous.radius,
     )
     parameters = {"before": before["run"], "space": before["space"]}
-    return _read_rows(connection, graph, before, statement, parameters)
+    return _read_rows(connection, identity, before, statement, parameters)
 
 
 def _read_rows(
-    connection: Connection, graph: Graph, version: Version, statement: str, parameters: Mapping[str, Any]
+    connection: Connection,
+    identity: NodeIdentity,
+    version: Version,
+    statement: str,
+    parameters: Mapping[str, Any],
 ) -> StoredCoordinates:
-    """Return what a statement finds for the rows of `graph`, in batches."""
-    if len(graph.node_ids) != graph.n_nodes:
-        raise ValueError("only a graph read from a database has coordinates there: this one has no node_ids")
-    values = np.zeros((graph.n_nodes, version["dimension"]))
-    radii = np.zeros(graph.n_nodes)
-    found = np.zeros(graph.n_nodes, dtype=np.bool_)
-    for begin in range(0, graph.n_nodes, _BATCH):
-        batch = {**parameters, "ids": list(graph.node_ids[begin : begin + _BATCH])}
-        columns = connection.read(statement, batch, doing="reading coordinates")[0]
-        rows = begin + np.asarray(columns["positions"], dtype=np.int64)
+    """Return the coordinates that a statement finds for the rows of a graph, in batches."""
+    n = identity.graph.n_nodes
+    values = np.zeros((n, version["dimension"]))
+    radii = np.zeros(n)
+    found = np.zeros(n, dtype=np.bool_)
+    for batch in _batches(n):
+        columns = connection.read(
+            statement, {**parameters, **identity.parameters(batch)}, doing="reading coordinates"
+        )[0]
+        rows = batch[np.asarray(columns["positions"], dtype=np.int64)]
         if rows.size:
             values[rows] = _matrix(columns["coordinates"], version)
             radii[rows] = columns["radii"]
             found[rows] = True
     return StoredCoordinates(version["run"], version["coordinates"], values, radii, found)
+
+
+def _batches(n: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the rows of each batch of `n`."""
+    for begin in range(0, n, _BATCH):
+        yield np.arange(begin, min(begin + _BATCH, n))
 
 
 def _matrix(lists: list[list[float]], version: Version) -> NDArray[np.float64]:
@@ -183,9 +198,7 @@ class StoredLinks:
 
 def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks | None:
     """Return the published predicted links between rows of `graph`; see `Neo4jStore.read_links`."""
-    if len(graph.node_ids) != graph.n_nodes:
-        raise ValueError("only a graph read from a database has links there: this one has no node_ids")
-    read = partial(_read_links_of, connection, graph)
+    read = partial(_read_links_of, connection, NodeIdentity.of(graph))
     links = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
     if links is None:
         return None
@@ -201,16 +214,18 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
 
 
 def _read_links_of(
-    connection: Connection, graph: Graph, version: Version
+    connection: Connection, identity: NodeIdentity, version: Version
 ) -> list[tuple[int, int, int, str, float, float | None]]:
-    """Return rank, rows, type, distance and probability of the links of a version between rows of `graph`."""
-    statement = load_statement("read/links", type=version.get("stagedLinkType", version["linkType"]))
-    row_of = {identity: row for row, identity in enumerate(graph.node_ids)}
-    links: list[tuple[int, int, int, str, float, float | None]] = []
-    for begin in range(0, graph.n_nodes, _BATCH):
-        batch = {"ids": list(graph.node_ids[begin : begin + _BATCH]), "run": version["linkRun"]}
-        columns = connection.read(statement, batch, doing="reading predicted links")[0]
-        for rank, place, target, *rest in zip(*columns.values(), strict=True):
+    """Return rank, rows, type, distance and probability of the links of a version between rows of a graph."""
+    link_type = version.get("stagedLinkType", version["linkType"])
+    statement = load_statement("read/links", same=identity.predicate, type=link_type)
+    graph, links, there = identity.graph, list[tuple[int, int, int, str, float, float | None]](), set[int]()
+    row_of = {element_id: row for row, element_id in enumerate(graph.node_ids)}
+    for batch in _batches(graph.n_nodes):
+        parameters = {**identity.parameters(batch), "run": version["linkRun"]}
+        positions, *columns = connection.read(statement, parameters, doing="reading predicted links")[0]
+        there.update(batch[np.asarray(positions, dtype=np.int64)].tolist())
+        for rank, place, target, *rest in zip(*columns, strict=True):
             if target in row_of:
-                links.append((rank, begin + place, row_of[target], *rest))
-    return links
+                links.append((rank, int(batch[place]), row_of[target], *rest))
+    return [link for link in links if link[2] in there]

@@ -19,6 +19,7 @@ from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.cursors import prefetch
+from heat_neo4j.database.read.element_ids import StoredKeys
 from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
 from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.database.read.scope import Scope
@@ -140,6 +141,7 @@ def read_graph(
         table.check_present()
         attributes = table.finish(order) if recipe is None else table.apply(recipe, order)
         joined = relationships.join(row_of, order.size)
+    stored = StoredKeys.of(keys, places[order], key_values[order].tolist()) if keys.by_label else None
     counts = {
         "nodes": order.size,
         "nodes_gone_while_reading": nodes.size - order.size,
@@ -152,7 +154,7 @@ def read_graph(
     return Graph(
         joined.adjacency,
         attributes.matrix if projection.all_attributes else None,
-        node_ids=nodes.element_ids(order),
+        node_ids=nodes.element_ids(order, stored),
         keys=_named(key_values, nodes, order) if with_keys and keys.by_label else (),
         labels=nodes.label_masks(order),
         attribute_names=attributes.names,
@@ -225,7 +227,7 @@ def read_properties(
     """
     attributes = [attribute.key for attribute in scope.projection.all_attributes]
     names = list(dict.fromkeys([*attributes, *scope.projection.keys.properties]))
-    statement = load_statement("read/attributes")
+    statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
     size = _FIRST_NODES if names else _NODES_PER_CHUNK
 
     def fetch(chunk: Positions) -> neo4j.Record:

@@ -26,6 +26,8 @@ __all__ = [
 
 Columns = Callable[[int, int], Parameters]
 """``columns(begin, end)`` gives the parameters of rows begin to end."""
+NodeParameters = Callable[[NDArray[np.int64]], Parameters]
+"""``nodes(rows)`` gives the parameters by which a statement finds the nodes of some rows."""
 Rounds = Sequence[Sequence[tuple[int, int]]]
 """Ranges of rows (begin, end), round by round; those of one round can be written at the same time."""
 
@@ -74,6 +76,7 @@ def send(
     rounds: Rounds,
     rows: int,
     on_progress: Progress,
+    may_miss_all: bool = False,
 ) -> int:
     """Write rows by `statement`, `rows` at a time, with as many write locks as a round has ranges.
 
@@ -82,7 +85,7 @@ def send(
     `LeaseHeld`, if the lease is another's by now. `BatchSize` makes batches smaller where the server's limits
     demand it.
 
-    Return how many rows the server matched; a WriteFailed if it knows none of them.
+    Return how many rows the server matched; a WriteFailed if it has none of the nodes, unless `may_miss_all`.
     """
 
     def batch(lock: int, begin: int, end: int) -> int:
@@ -122,15 +125,15 @@ def send(
                         on_progress(stage, done, total)
                     if stop < end:
                         idle[lock] = stop, end
-    if total and not written:
+    if total and not (written or may_miss_all):
         raise WriteFailed("none of the graph's nodes is in this database (any more)")
     return written
 
 
-def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], node_ids: Sequence[str]) -> Columns:
-    """Return what gives the columns of a batch of some rows: flat, as the server takes them fastest.
+def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], nodes: NodeParameters) -> Columns:
+    """Return a function that builds the columns of a batch of some rows: flat, the fastest form to send.
 
-    `node_ids` are the element ids of all rows.
+    `nodes` returns the parameters that find the nodes of some rows.
     """
     width = coordinates.values.shape[1]
 
@@ -138,7 +141,7 @@ def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], node_i
         batch = rows[begin:end]
         factors = None if coordinates.factors is None else coordinates.factors[batch].tolist()
         return {
-            "ids": [node_ids[row] for row in batch.tolist()],
+            **nodes(batch),
             "values": coordinates.values[batch].ravel().tolist(),
             "width": width,
             "radii": coordinates.radii[batch].tolist(),
@@ -149,16 +152,19 @@ def coordinate_columns(coordinates: Coordinates, rows: NDArray[np.int64], node_i
     return columns
 
 
-def link_columns(links: LinkColumns, order: NDArray[np.int64], node_ids: Sequence[str]) -> Columns:
-    """Return what gives the columns of a batch of links in some order, each node's long id once."""
+def link_columns(links: LinkColumns, order: NDArray[np.int64], nodes: NodeParameters) -> Columns:
+    """Return a function that builds the columns of a batch of links in some order, each node once.
+
+    `nodes` returns the parameters that find the nodes of some rows.
+    """
 
     def columns(begin: int, end: int) -> Parameters:
         rows = order[begin:end]
         pairs = np.stack([links.source[rows], links.target[rows]])
-        nodes, positions = np.unique(pairs, return_inverse=True)
+        ends, positions = np.unique(pairs, return_inverse=True)
         source, target = positions.reshape(pairs.shape)
         return {
-            "ids": [node_ids[node] for node in nodes.tolist()],
+            **nodes(ends),
             "source": source.tolist(),
             "target": target.tolist(),
             "distance": links.distance[rows].tolist(),

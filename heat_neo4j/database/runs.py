@@ -71,7 +71,7 @@ class RunRecord:
     nodes_written, links_written : int
         Nodes with coordinates, and predicted links.
     nodes_missing, links_missing : int
-        Not written since a node had left the graph (or lost its label) by then.
+        Not written: their nodes were deleted, replaced or relabelled after the graph was read.
     started_at, finished_at, heartbeat : datetime or None
         By the server's clock; `heartbeat` is the time of the last batch of a run that is being written.
     seed, pair_count : int or None

@@ -4,6 +4,8 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
+from io import SEEK_END, FileIO
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
@@ -11,18 +13,46 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heat_neo4j._utils.output_file import replacing
+from heat_neo4j._utils.output_file import replacing, sync_path
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["ArrayFolder", "ArrayStore", "ArraysInMemory", "keep", "load_tuple"]
+__all__ = [
+    "ArrayFolder",
+    "ArrayStore",
+    "ArraysInMemory",
+    "DamagedFileError",
+    "MissingFileError",
+    "keep",
+    "load_tuple",
+]
 
 _ALIGNED, _LENGTH = 64, 8  # bytes: where arrays begin in a file, and of where they end
+_AT_ONCE = 2**20  # bytes read at a time for a digest, so that a large file takes no memory
 _ONE_AT_A_TIME = Lock()  # NumPy reads headers by Python's parser, which fails in two threads at once on 3.11
 Fields = TypeVar("Fields", bound=NamedTuple)
 
 
+class DamagedFileError(ConfigError):
+    """A file of an `ArrayFolder` is empty, truncated, altered or missing."""
+
+    def __init__(self, folder: Path, name: str, damage: str) -> None:
+        super().__init__(folder, name, damage)
+        self.name, self.damage = name, damage
+
+    def __str__(self) -> str:
+        folder, name, damage = self.args
+        return f"scratch folder {folder}: file {name} {damage}"
+
+
+class MissingFileError(DamagedFileError, KeyError):
+    """An `ArrayFolder` has no array of that name."""
+
+
 class ArrayStore(Protocol):
     """Holds arrays under names such as "round1/points3"; an array never changes."""
+
+    survives: bool
+    """Whether another process can go on from the arrays after this one has ended."""
 
     def save(self, name: str, array: ArrayLike) -> None:
         """Keep an array: all of it or, if the process is killed meanwhile, nothing."""
@@ -36,9 +66,17 @@ class ArrayStore(Protocol):
     def drop(self, name: str) -> None:
         """Forget an array, and all whose names begin with its name and a slash, if there are any."""
 
+    def sync(self, *names: str) -> None:
+        """Make sure that arrays, and all whose names begin with theirs and a slash, survive a power failure.
+
+        All arrays if no name is given.
+        """
+
 
 class ArraysInMemory:
     """Arrays of this process."""
+
+    survives = False
 
     def __init__(self) -> None:
         self._arrays: dict[str, NDArray[Any]] = {}
@@ -61,37 +99,44 @@ class ArraysInMemory:
             if each == name or each.startswith(f"{name}/"):
                 self._arrays.pop(each, None)
 
+    def sync(self, *names: str) -> None:
+        """Do nothing: memory does not survive a power failure."""
+
 
 class ArrayFolder:
     """Arrays in files, mapped into memory when they are loaded.
 
-    A ConfigError says that a file cannot be written or read.
+    Each file ends with the digest of its name and content. Loading a file that this object has not written
+    itself compares them: a `DamagedFileError` if they differ. A ConfigError says that a file cannot be
+    written or read.
     """
+
+    survives = True
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self._own: set[str] = set()  # names of arrays that were saved here and not by another process
 
     def save(self, name: str, array: ArrayLike) -> None:
         """Write an array to a file that takes its name when it is whole."""
-        with self._writing(self._path(name)) as file:
+        with self._writing(name, self._path(name)) as file:
             np.save(file, np.asarray(array), allow_pickle=False)
+        self._own.add(name)
 
     def load(self, name: str) -> NDArray[Any]:
         """Map a file; what is written to the array stays in this process."""
-        try:
+        with self._reading(name, path := self._path(name)):
+            if name not in self._own:
+                self._check(name, path)
             with _ONE_AT_A_TIME:
-                return np.asarray(np.load(self._path(name), mmap_mode="c", allow_pickle=False))
-        except FileNotFoundError:
-            raise KeyError(name) from None
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"scratch folder {self.folder}: {name} cannot be read: {error}") from error
+                return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
 
     def save_object(self, name: str, value: Any) -> None:
         """Write any object to a file: all its arrays, one behind the other, then the rest of it."""
         arrays: list[pickle.PickleBuffer] = []
         rest = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
         places: list[slice] = []
-        with self._writing(self._object_path(name)) as file:
+        with self._writing(name, self._object_path(name)) as file:
             for array in arrays:
                 file.write(bytes(-file.tell() % _ALIGNED))
                 begin = file.tell()
@@ -102,10 +147,9 @@ class ArrayFolder:
 
     def load_object(self, name: str) -> Any:
         """Return an object whose arrays are mapped; what is written to them stays in this process."""
-        try:
-            file = np.asarray(np.memmap(self._object_path(name), np.uint8, mode="c"))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"scratch folder {self.folder}: {name} cannot be read: {error}") from error
+        with self._reading(name, path := self._object_path(name)):
+            self._check(name, path)
+            file = np.asarray(np.memmap(path, np.uint8, mode="c"))[: -sha256().digest_size]
         end = int.from_bytes(file[-_LENGTH:].tobytes(), "little")
         rest, places = pickle.loads(file[end:].data)
         return pickle.loads(rest, buffers=[file[place] for place in places])
@@ -116,27 +160,90 @@ class ArrayFolder:
 
     def drop(self, name: str) -> None:
         """Remove a file, and all whose names begin with its name and a slash, if there are any."""
+        self._own.discard(name)
         self._path(name).unlink(missing_ok=True)
         self._object_path(name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / name, ignore_errors=True)
 
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the arrays right below a name, without it."""
+        return sorted(path.stem for path in (self.folder / folder).glob("*.npy"))
+
+    def sync(self, *names: str) -> None:
+        """Write files, and their names, through to the disk."""
+        places = [self.folder / name for name in names] or [self.folder]
+        files = {self._path(name) for name in names}
+        files |= {file for place in places if place.is_dir() for file in place.rglob("*.npy")}
+        folders = {
+            folder for file in files for folder in file.parents if self.folder in (folder, *folder.parents)
+        }
+        try:
+            for path in (*files, *folders, self.folder.parent):
+                if path.exists():
+                    sync_path(path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
     @contextmanager
-    def _writing(self, path: Path) -> Iterator[BinaryIO]:
+    def _writing(self, name: str, path: Path) -> Iterator[BinaryIO]:
+        """Yield a file to write; it ends with the digest of its name and content."""
         try:
             if path.parent != self.folder:  # a task that outlives its folder would bring it back
                 path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path, 0o600, durable=False) as file:
                 yield file
+                file.flush()
+                size = file.seek(0, SEEK_END)
+                digest = _digest(name, file, size)
+                file.seek(size)
+                file.write(digest)
         except OSError as error:
-            raise ConfigError(
-                f"scratch folder {self.folder}: cannot be written: {error.strerror or error}"
-            ) from error
+            raise self._unwritable(error) from error
+
+    @contextmanager
+    def _reading(self, name: str, path: Path) -> Iterator[None]:
+        """Turn what can go wrong with a file into errors that name it."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise MissingFileError(self.folder, name, "is missing") from None
+        except ValueError:  # no array, though the digest is right
+            raise DamagedFileError(self.folder, name, "holds no array") from None
+        except OSError as error:
+            raise ConfigError(f"scratch folder {self.folder}: {path.name} cannot be read: {error}") from error
+
+    def _check(self, name: str, path: Path) -> None:
+        """Compare the content of a file with its digest."""
+        with path.open("rb", buffering=0) as file:
+            size = file.seek(0, SEEK_END) - sha256().digest_size
+            if size < 0:
+                raise DamagedFileError(self.folder, name, "is empty" if not file.tell() else "is truncated")
+            if _digest(name, file, size) != file.read():
+                raise DamagedFileError(self.folder, name, "is truncated or was altered")
+
+    def _unwritable(self, error: OSError) -> ConfigError:
+        return ConfigError(f"scratch folder {self.folder}: cannot be written: {error.strerror or error}")
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.npy"
 
     def _object_path(self, name: str) -> Path:
         return self.folder / f"{name}.pickle"
+
+
+def _digest(name: str, file: BinaryIO | FileIO, size: int) -> bytes:
+    """Return a digest of a name and the first `size` bytes of a file, which is left at their end.
+
+    SHA-256, as processors have instructions for it: it is twice as fast as BLAKE2.
+    """
+    digest = sha256(name.encode())
+    file.seek(0)
+    buffer = memoryview(bytearray(min(size, _AT_ONCE)))
+    left = size
+    while left and (count := file.readinto(buffer[:left])):  # type: ignore[union-attr]
+        digest.update(buffer[:count])
+        left -= count
+    return digest.digest()
 
 
 def keep(store: ArrayStore, name: str, fields: Fields) -> Fields:

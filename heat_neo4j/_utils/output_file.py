@@ -1,5 +1,6 @@
 """Output files: written whole or not at all, and only over regular files."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -10,7 +11,7 @@ from typing import BinaryIO
 
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["check_output", "replace_file", "replacing", "write_output"]
+__all__ = ["check_output", "replace_file", "replacing", "sync_path", "write_output"]
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -19,6 +20,7 @@ _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
 )
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # what some network file systems answer for a folder
 
 
 def check_output(path: Path, name: str) -> None:
@@ -57,17 +59,34 @@ def replacing(path: Path, mode: int, *, durable: bool = True) -> Iterator[Binary
     """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")  # mode 0600
     try:
-        with open(handle, "wb") as file:
+        with open(handle, "w+b") as file:
             yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
         os.chmod(temporary, mode)
         os.replace(temporary, path)
+        if durable:
+            sync_path(path.parent)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def sync_path(path: Path) -> None:
+    """Write a file, or the names in a folder where its file system allows that, through to the disk."""
+    is_folder = path.is_dir()
+    if is_folder and os.name == "nt":
+        return
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if not is_folder or error.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(handle)
 
 
 def _target(path: Path, name: str) -> Path:

@@ -5,6 +5,7 @@ saved already. So a task may be lost, repeated, or done twice at the same time.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
@@ -18,7 +19,7 @@ from heat_neo4j._kernels.pairs import Negatives
 from heat_neo4j._kernels.similarity import Similarity
 from heat_neo4j._kernels.vectors import padded_width
 from heat_neo4j._kernels.walks import Walker
-from heat_neo4j._utils.array_store import ArrayStore, keep, load_tuple
+from heat_neo4j._utils.array_store import ArrayFolder, ArrayStore, keep, load_tuple
 from heat_neo4j.embedding.batches import batch_shape, workspace_of
 from heat_neo4j.embedding.bucket_nodes import (
     MOST_CONTEXTS,
@@ -34,7 +35,7 @@ from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-__all__ = ["BLOCK_BYTES", "BucketTasks", "Moment", "Tally", "keep_walks", "load_walks"]
+__all__ = ["BLOCK_BYTES", "BucketTasks", "Moment", "Tally", "drop_damaged", "keep_walks", "load_walks"]
 
 Array = NDArray[np.float64]
 
@@ -42,6 +43,8 @@ _NODES_PER_POSITION = 16  # of a batch
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
 _RATE = 1.7
 _MOST_BLOCKS = 64
+_OF_A_ROUND = re.compile(r"(?P<attempt>attempt\d+)/[a-z]+(?P<number>\d+)")
+_MADE_IN_IT = re.compile(r"(tally\d+|(points|means)\d+-[1-9]\d*)$")  # and not what a round begins with
 BLOCK_BYTES = 2**27
 """Most bytes that the pairs of a block of walks take."""
 
@@ -103,7 +106,9 @@ class BucketTasks:
         for name in ("weights", "hubs", "start"):
             self.store.save(name, getattr(self, name))
         numbers = {"schedule": asdict(self.schedule), "key": self.key, "n_parts": self.n_parts}
+        self.store.sync()
         self.store.save("tasks", np.array(json.dumps(numbers)))
+        self.store.sync("tasks")
 
     @classmethod
     def open(cls, store: ArrayStore, halved: int = 0) -> Self:
@@ -274,6 +279,8 @@ class BucketTasks:
 
     def forget(self, number: int) -> None:
         """Drop a round, once its points are in the parts of the next."""
+        counted = (f"{self.name}/{what}{number}" for what in ("digest", "tallies"))
+        self.store.sync(self._round(number + 1), *counted)
         self._opened.pop(number, None)
         self.store.drop(self._round(number))
 
@@ -376,9 +383,11 @@ class BucketTasks:
             self.store.save(f"{name}/points{part}-{turn + 1}", own)
             at += rows
         self.store.save(tally, np.array(counted, dtype=np.float64))
+        first_kept = 1 if self.store.survives else 0  # a round whose files are damaged begins again
         for part, mean in zip(parts, moment.means, strict=True):
-            self.store.drop(f"{name}/points{part}-{turn}")
-            if moment.is_late and mean >= 0:
+            if turn >= first_kept:
+                self.store.drop(f"{name}/points{part}-{turn}")
+            if moment.is_late and mean >= first_kept:
                 self.store.drop(f"{name}/means{part}-{mean}")
 
     def _move(
@@ -417,6 +426,29 @@ class BucketTasks:
             farthest=float(points[:, time].max(initial=1.0)),
             is_late=moment.is_late,
         )
+
+
+def drop_damaged(store: ArrayFolder, damaged: str) -> str:
+    """Drop what is made from a damaged array; return, in words, from where training goes on.
+
+    That is the beginning of its round, if all that the round began with is there, or of the training.
+    """
+    found = _OF_A_ROUND.match(damaged)
+    if found is None:
+        store.drop(damaged.partition("/")[0])
+        store.drop("tasks")
+        return "the walks"
+    attempt, number = found["attempt"], int(found["number"])
+    round_ = f"{attempt}/round{number}"
+    if not store.has(round_) or (damaged.startswith(round_) and not _MADE_IN_IT.search(damaged)):
+        store.drop(attempt)
+        return "the first round"
+    for name in store.names(round_):
+        if _MADE_IN_IT.search(name):
+            store.drop(f"{round_}/{name}")
+    for what in ("digest", "tallies", "pairs"):
+        store.drop(f"{attempt}/{what}{number}")
+    return f"the beginning of round {number + 1}"
 
 
 def keep_walks(store: ArrayStore, walks: Walks) -> Walks:

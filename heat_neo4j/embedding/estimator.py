@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from heat_neo4j import __version__
+from heat_neo4j._utils.array_store import DamagedFileError
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
@@ -244,7 +245,27 @@ class Embedder(BaseEstimator):
         clock: "_Clock",
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
-        """Train in a folder, by the workers of a cluster if there is one; go on from what is there."""
+        """Train in a folder, by the workers of a cluster if there is one; go on from what is there.
+
+        If a file is damaged, go on from before it.
+        """
+        while True:
+            try:
+                return self._train_once(graph, schedule, team, start, folder, client, clock, on_progress)
+            except DamagedFileError as error:
+                folder.recover(error)
+
+    def _train_once(
+        self,
+        graph: Graph,
+        schedule: Schedule,
+        team: WorkerThreads,
+        start: NDArray[np.float64] | None,
+        folder: TrainingFolder,
+        client: "Client | None",
+        clock: "_Clock",
+        on_progress: Progress,
+    ) -> tuple[Trained, dict[str, Any]]:
         store = folder.store
         self.seed_ = folder.seed(self.seed_)
         resumed = store.has("tasks")
@@ -269,7 +290,11 @@ class Embedder(BaseEstimator):
                 most_rounds=self._most_rounds,
                 on_batch=partial(on_progress, "train"),
             )
-            facts = {**json.loads(str(store.load("facts"))), "resumed": resumed}
+            facts = {
+                **json.loads(str(store.load("facts"))),
+                "resumed": resumed,
+                "damaged_files": folder.damages,
+            }
             return trained, facts if cluster is None else {**facts, **cluster.facts()}
 
     def _parts(self, graph: Graph, schedule: Schedule) -> int:

@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 
 from heat_neo4j import HEAT
-from heat_neo4j._utils.array_store import ArrayFolder
+from heat_neo4j._utils.array_store import ArrayFolder, DamagedFileError
 from heat_neo4j.embedding.training_folder import TrainingFolder
 from heat_neo4j.errors import ConfigError
 from tests.support.small_training import OPTIONS, assert_same, make_graph
@@ -29,6 +29,98 @@ def test_the_same_bits_as_in_memory_and_nothing_is_left(graph, in_memory, tmp_pa
 
 class Killed(BaseException):
     """Ends a training at once."""
+
+
+def fit_and_die(graph, scratch, n_saves):
+    """Begin a training that ends after so many files; return its folder."""
+    save, model = ArrayFolder.save, HEAT(**OPTIONS, n_threads=1, scratch=scratch)
+
+    def save_or_die(self, name, array):
+        nonlocal n_saves
+        save(self, name, array)
+        n_saves -= 1
+        if n_saves == 0:
+            raise Killed
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ArrayFolder, "save", save_or_die)
+        with pytest.raises(Killed):
+            model.fit(graph)
+    return next(path for path in scratch.iterdir() if path.is_dir())
+
+
+def flip_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES = {
+    "empty": lambda path: path.write_bytes(b""),
+    "missing": lambda path: path.unlink(),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-40]),
+    "altered": flip_bit,
+}
+
+
+@pytest.mark.parametrize(
+    ("n_saves", "pattern", "damage", "begin"),
+    [
+        (30, "seed.npy", "empty", "the walks"),
+        (120, "start.npy", "missing", "the walks"),
+        (120, "walker/*.npy", "altered", "the walks"),
+        (120, "tasks.npy", "truncated", "the walks"),
+        (120, "attempt0/round*/parts/*.npy", "altered", "the first round"),
+        (180, "attempt0/round*/points*-[1-9].npy", "missing", "the beginning of round 3"),
+        (180, "attempt0/round*/points*-[1-9].npy", "altered", "the beginning of round 3"),
+        (180, "attempt0/round*/tally*.npy", "empty", "the beginning of round 3"),
+        (120, "attempt0/pairs*/0/*.npy", "truncated", "the beginning of round 2"),
+    ],
+)
+def test_a_damaged_file_is_named_and_training_gives_the_same_bits(
+    graph, in_memory, tmp_path, caplog, n_saves, pattern, damage, begin
+):
+    folder = fit_and_die(graph, tmp_path, n_saves)
+    path = sorted(folder.glob(pattern))[-1]
+    DAMAGES[damage](path)
+    model = HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(graph)
+    assert_same(model, in_memory)
+    name = path.relative_to(folder).with_suffix("")
+    (line,) = model.training_["damaged_files"]
+    assert line.startswith(f"scratch folder {folder}: file {name} ")
+    assert line.endswith(f": training goes on from {begin}")
+    assert [record.message for record in caplog.records] == [line]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("n_saves", [60, 180])
+def test_after_a_power_failure_training_goes_on_from_what_was_synced(
+    graph, in_memory, tmp_path, monkeypatch, n_saves
+):
+    synced = {}
+
+    def note(path):
+        synced[path] = path.stat().st_ino
+
+    monkeypatch.setattr("heat_neo4j._utils.array_store.sync_path", note)
+    folder = fit_and_die(graph, tmp_path, n_saves)
+    lost = [path for path in folder.rglob("*.npy") if synced.get(path) != path.stat().st_ino]
+    assert lost
+    for path in lost:
+        path.write_bytes(b"")
+    model = HEAT(**OPTIONS, n_threads=1, scratch=tmp_path).fit(graph)
+    assert_same(model, in_memory)
+    begins = [line.rpartition(" from ")[2] for line in model.training_["damaged_files"]]
+    assert begins == (["the first round"] if n_saves == 60 else ["the beginning of round 3"])
+
+
+def test_files_that_are_damaged_again_and_again_end_the_training(graph, tmp_path, monkeypatch):
+    def damage(self, name):
+        raise DamagedFileError(self.folder, name, "was altered")
+
+    monkeypatch.setattr(ArrayFolder, "load", damage)
+    with pytest.raises(DamagedFileError, match="file seed was altered"):
+        HEAT(**OPTIONS, scratch=tmp_path).fit(graph)
 
 
 @pytest.mark.parametrize("seed", range(8))

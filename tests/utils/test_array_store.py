@@ -1,6 +1,7 @@
 """Arrays under names, in memory and in a folder: the same, whole or not there."""
 
 import gc
+import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j._utils import array_store
-from heat_neo4j._utils.array_store import ArrayFolder, ArraysInMemory, keep, load_tuple
+from heat_neo4j._utils.array_store import ArrayFolder, ArraysInMemory, DamagedFileError, keep, load_tuple
 from heat_neo4j.errors import ConfigError
 
 
@@ -78,10 +79,36 @@ def test_a_write_that_stops_half_way_leaves_what_was_there_and_no_file(tmp_path,
     assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 
-def test_a_file_that_is_no_array_is_said(tmp_path):
-    (tmp_path / "a.npy").write_text("no array")
-    with pytest.raises(ConfigError, match="a cannot be read"):
-        ArrayFolder(tmp_path).load("a")
+@pytest.mark.parametrize("kind", ["array", "object"])
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda path: path.write_bytes(b""), "is empty"),
+        (lambda path: path.write_bytes(path.read_bytes()[:20]), "is truncated"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-8]), "is truncated or was altered"),
+        (lambda path: flip_bit(path, 40), "is truncated or was altered"),
+        (lambda path: flip_bit(path, -1), "is truncated or was altered"),
+        (lambda path: path.with_stem("b").replace(path), "is truncated or was altered"),
+        (lambda path: path.unlink(), "is missing"),
+    ],
+    ids=["empty", "start", "most", "bit", "digest", "other", "gone"],
+)
+def test_a_damaged_file_is_named(tmp_path, kind, damage, words):
+    store, other = ArrayFolder(tmp_path), ArrayFolder(tmp_path)
+    save, load = (store.save, other.load) if kind == "array" else (store.save_object, other.load_object)
+    save("a", np.arange(9))
+    save("b", np.arange(9))
+    load("a")
+    damage(next(tmp_path.glob("a.*")))
+    with pytest.raises(DamagedFileError, match=f"^scratch folder .*: file a {words}$") as caught:
+        load("a")
+    assert pickle.loads(pickle.dumps(caught.value)).name == "a"  # it comes from workers of a cluster
+
+
+def flip_bit(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 4
+    path.write_bytes(content)
 
 
 def test_an_object_is_loaded_with_its_arrays_mapped(tmp_path):
@@ -109,7 +136,7 @@ def test_an_object_is_loaded_with_its_arrays_mapped(tmp_path):
         loaded["arrays"][0][:] = 5.0  # which stays here
     assert [path.name for path in tmp_path.iterdir()] == ["a.pickle"]
     store.drop("a")
-    with pytest.raises(ConfigError, match="a cannot be read"):
+    with pytest.raises(KeyError, match="a is missing"):
         store.load_object("a")
 
 

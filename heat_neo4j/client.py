@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j.database.connection import Auth
 from heat_neo4j.database.keys import Key
@@ -137,7 +138,8 @@ class Database(Neo4jStore):
         graph : Graph
             As read from this database.
         model : HEAT
-            Fitted on it.
+            Fitted on it, loaded, or made by `HEAT.from_points`. If a model was fitted elsewhere, such as on
+            data frames with the same keys, publish ``HEAT.from_points(graph, model.transform(graph))``.
         links : PredictedLinks, optional
             As predicted from it; earlier ones stay published if not given.
         name : str
@@ -155,12 +157,14 @@ class Database(Neo4jStore):
         Raises
         ------
         ValueError
-            If the graph came from no database, or model and links are not of it.
+            If the graph came from no database, or model and links are not of it: then the message counts the
+            nodes that the model lacks.
         WriteRefused, LeaseHeld, WriteFailed, ConnectionFailed
             As for `Neo4jStore`.
         """
         names = names or WriteNames(model=name)
         progress = as_progress(on_progress)
+        _check_is_of(model, graph)
         report = publish(self, graph, model, links, names=names, overwrite=overwrite, on_progress=progress)
         model.published_as_ = names.model
         return report.run
@@ -259,6 +263,25 @@ class Database(Neo4jStore):
 
     def __repr__(self) -> str:
         return f"Database({self._connection.address})"
+
+
+def _check_is_of(model: HEAT, graph: Graph) -> None:
+    """Raise a ValueError if a model was fitted on another graph, or its nodes are in another order."""
+    own = getattr(model, "graph_", None)
+    if own is None or own is graph or not graph.node_ids:  # other checks deal with these
+        return
+    same_nodes = own.node_ids == graph.node_ids if own.node_ids else own.names == graph.names
+    if same_nodes and (not hasattr(model, "training_") or own.digest() == graph.digest()):
+        return
+    missing = list(set(graph.names) - set(own.names))
+    what = "it has the same nodes, and was fitted elsewhere"
+    if missing:
+        lacks = plural(len(missing), "node")
+        what = f"it lacks {lacks} of {graph.n_nodes:,}, such as {min(missing, key=str)!r}"
+    raise ValueError(
+        f"the model was not fitted on this graph ({what}): publish HEAT.from_points(graph, "
+        "model.transform(graph)), which takes its points by the names of nodes"
+    )
 
 
 def _name_of(model: HEAT | str) -> str:

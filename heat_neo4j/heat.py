@@ -178,6 +178,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             Attributes of the nodes, as `as_graph` takes them.
         start : float64 array of shape (N, d + 1), optional
             Points to start from, such as those of an earlier fit; close to the origin if not given.
+            ``training_["start"]`` is their digest; a model that is published cannot be verified then.
         client : distributed.Client, optional
             A Dask cluster that trains the buckets, over files in `scratch`, with the same bits (extra
             ``distributed``); `scheduler` is not asked then. A training by batches takes this process.
@@ -194,6 +195,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         TypeError, ValueError
             If a parameter is out of range, asks for directions or types that the graph does not know, `X` or
             `attributes` are no graph, or `start` is no N points of the hyperboloid.
+        DivergedError
+            If coordinates become NaN, as with a very small `sigma`; a ConfigError and a ValueError too.
         ConfigError
             If `scratch` is needed and not given, cannot be written, or is in use for the same training.
         ConnectionFailed
@@ -224,10 +227,10 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         TypeError, ValueError
             If a parameter is out of range, or `points` is no N points of the hyperboloid.
         """
+        own, points = as_graph(graph), np.array(points, dtype=np.float64)  # a copy: the caller's may change
+        columns_of(points, own.n_nodes)
         model = cls(**{**parameters, "n_components": points.shape[1] - 1})
         model.check_parameters()
-        own = as_graph(graph)
-        columns_of(points, own.n_nodes)
         model.embedding_, model.seed_ = points, draw_seed(model.random_state)
         return model._of(own)
 

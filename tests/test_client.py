@@ -1,11 +1,13 @@
 """`connect`: from the database to a published version and back in ten lines, read back past the package."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from heat_neo4j import HEAT, LinkOptions, Projection, WriteNames, connect, embed
-from heat_neo4j.errors import ConfigError, ProjectionError
+from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError
 from heat_neo4j.geometry.hyperboloid import to_poincare
+from heat_neo4j.pipeline.verify import verify
 
 PROGRAM = """
 from heat_neo4j import HEAT, connect
@@ -113,7 +115,33 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
         rows = [list(loaded.nodes_).index(name) for name in model.nodes_]
         assert np.allclose(loaded.embedding_[rows], model.embedding_)
         assert db.refresh("heat").outcome == "nothing"
+        now = db.project("ClientPaper", "CLIENT_CITES", attributes=["year"], key="id")
+        again = db.publish(now, loaded)
+        assert (again.seed, again.final_loss) == (1, None)
+        with pytest.raises(NotVerifiable, match="points that were not trained in one fit"):
+            verify(db, again.run_id)
+        assert_only_models_of_the_graph_are_published(db, now)
         assert repr(db).startswith("Database(")
+
+
+def assert_only_models_of_the_graph_are_published(db, graph):
+    """Publish models of data frames with the same keys."""
+    edges = pd.DataFrame({"source": graph.names, "target": [*graph.names[1:], graph.names[0]]})
+    model = small().fit(edges)
+    with pytest.raises(
+        ValueError, match=r"has the same nodes, and was fitted elsewhere\): publish HEAT.from_poi"
+    ):
+        db.publish(graph, model)
+    placed = HEAT.from_points(graph, model.transform(graph))
+    db.publish(graph, placed)
+    loaded = db.load()
+    rows = [list(model.nodes_).index(name) for name in loaded.nodes_]
+    assert np.allclose(loaded.embedding_, model.embedding_[rows])
+    fewer = small().fit(edges[~edges.source.isin(["q", "p7"]) & ~edges.target.isin(["q", "p7"])])
+    with pytest.raises(
+        ValueError, match=rf"it lacks 2 nodes of {N + 1}, such as 'p7'\): publish HEAT.from_poi"
+    ):
+        db.publish(graph, fewer)
 
 
 @pytest.mark.live

@@ -195,6 +195,22 @@ def test_a_mistake_is_one_line(model, call, error, line):
         call(model)
 
 
+def test_points_that_are_given_are_copied():
+    points = HEAT(**SMALL).fit(KARATE).embedding_
+    model = HEAT.from_points(KARATE, points)
+    points[:] = 0.0
+    assert model.score() > 0.5
+
+
+def test_a_start_is_recorded_by_its_digest(model):
+    def start_of(points):
+        return HEAT(**SMALL).fit(KARATE, start=points).training_["start"]
+
+    assert "start" not in model.training_
+    assert start_of(model.embedding_) == start_of(model.embedding_.copy())
+    assert start_of(model.embedding_) != start_of(model.embedding_[::-1].copy())
+
+
 def test_a_data_frame_needs_a_library_that_is_there(model, monkeypatch):
     monkeypatch.setattr("heat_neo4j._utils.frames.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="a data frame needs pandas or polars: install it by pip"):

@@ -134,6 +134,8 @@ class Embedder(BaseEstimator):
         self.seed_ = draw_seed(self.random_state)
         with WorkerThreads(threads) as team, self._folder(graph, schedule, start) as folder:
             trained, self.training_ = self._train(graph, schedule, team, start, folder, client, on_progress)
+        if start is not None:
+            self.training_["start"] = blake2b(np.ascontiguousarray(start).data, digest_size=16).hexdigest()
         # What training held is free by now, so that the peak is not that and this.
         self.embedding_ = refine(trained.points, graph) if self.refine else trained.points
         self.loss_curve_ = trained.losses

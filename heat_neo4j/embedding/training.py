@@ -21,14 +21,19 @@ from heat_neo4j.embedding.buckets import BucketThreads, BucketWorkers, train_by_
 from heat_neo4j.embedding.parts import hubs_of
 from heat_neo4j.embedding.schedule import Schedule, Trained
 from heat_neo4j.embedding.walks import Walks
+from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import lift, radius
 
-__all__ = ["START_WIDTH", "make_tasks", "parts_of", "start_points", "train", "train_tasks"]
+__all__ = ["START_WIDTH", "DivergedError", "make_tasks", "parts_of", "start_points", "train", "train_tasks"]
 
 START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
 _FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
 _MOST_HALVED = 8
 _LEAST_NODES = 10  # in a part
+
+
+class DivergedError(ConfigError, ValueError):
+    """Coordinates became NaN or infinite, at the lowest learning rate too."""
 
 
 def start_points(n_nodes: int, n_components: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -97,7 +102,7 @@ def train(
             most_rounds=most_rounds, on_batch=on_batch,
         )  # fmt: skip
 
-    return _until_it_holds(attempt, start, time_limit)
+    return _until_it_holds(attempt, start, schedule, time_limit)
 
 
 def make_tasks(
@@ -140,12 +145,13 @@ def train_tasks(
             slower, workers, time_limit=left, latest=latest, most_rounds=most_rounds, on_batch=on_batch
         )
 
-    return _until_it_holds(attempt, tasks.start, time_limit)
+    return _until_it_holds(attempt, tasks.start, tasks.schedule, time_limit)
 
 
 def _until_it_holds(
     attempt: Callable[[int, float | None, float], Trained | None],
     start: NDArray[np.float64],
+    schedule: Schedule,
     time_limit: float | None,
 ) -> Trained:
     """Return the first result of ``attempt(how often halved, seconds left, latest time of a point)``."""
@@ -156,4 +162,9 @@ def _until_it_holds(
         trained = attempt(halved, left, border if halved < _MOST_HALVED else np.inf)
         if trained is not None:
             return replace(trained, n_halved=halved)
-    raise AssertionError("the last attempt has no border")
+    # The last attempt has no border: it ends so only where coordinates are no numbers.
+    rate = schedule.learning_rate / 2**_MOST_HALVED
+    raise DivergedError(
+        f"the training diverged, at a learning rate of {rate:.3g} too: sigma {schedule.sigma:g} is too small "
+        f"for steps of learning_rate {schedule.learning_rate:g}: raise sigma, or lower learning_rate"
+    )

@@ -22,7 +22,7 @@ from heat_neo4j.embedding.schedule import Trained
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.embedding.training import start_points, train
 from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
-from heat_neo4j.geometry.hyperboloid import centroids, exp_map, log_map
+from heat_neo4j.geometry.hyperboloid import centroids, check_points, exp_map, log_map
 from heat_neo4j.graph import Graph
 
 __all__ = ["fit_local", "fit_warm", "short_schedule", "with_new_nodes"]
@@ -52,8 +52,10 @@ def fit_warm(
     Refinement is undone before and done after, so that radii do not grow from one warm start to the next.
     New nodes, a mask of shape (N,), begin among their neighbours. A node without any training pair keeps its
     point to the bit: as a negative of others it would only be pushed outwards. The clone has the parameters
-    of `model`; ``training_["warm_start"]`` has those it was trained with. Errors are those of `HEAT.fit`.
+    of `model`; ``training_["warm_start"]`` has those it was trained with. Errors are those of `HEAT.fit`, and
+    a `NotHyperbolicError` if one of `points` is not on the hyperboloid.
     """
+    check_points(points[~new])
     seed = draw_seed(model.random_state)
     keys = make_keys(seed)
     alone = bool((graph.degrees == 0).any())
@@ -144,7 +146,8 @@ def fit_local(
 
     Rows of `points`, shape (N, d + 1), that are `new`, a mask of shape (N,), are not looked at; `changed`
     has the shares, [0, 1], shape (N,), 0 if not given. A ValueError if shapes are wrong, a share is out of
-    range, no node is to be trained or every node is new.
+    range, no node is to be trained or every node is new; a `NotHyperbolicError` if a point is not on
+    the hyperboloid.
     """
     shares = np.zeros(graph.n_nodes) if changed is None else np.where(new, 0.0, changed)
     n = graph.n_nodes
@@ -156,6 +159,7 @@ def fit_local(
     moving = shares > 0.0
     if new.all() or not (new.any() or moving.any()):
         raise ValueError("some nodes must be new or changed, and not all new")
+    check_points(points[~new])
     local: Embedder = clone(model)
     schedule, threads = local.check_parameters()
     local.seed_ = draw_seed(model.random_state)
@@ -188,13 +192,21 @@ def fit_local(
             learning_rate=_RATE * schedule.learning_rate,
         )
         stages = [stage for stage in ((new, schedule), (moving, short)) if stage[0].any()]
+        works = [int(nodes.sum()) * part_schedule.walks_per_node for nodes, part_schedule in stages]
         for nodes, part_schedule in stages:
             only = np.flatnonzero(nodes)
             negatives = negatives_of_walks(
                 walks, only, weights, part_schedule.walks_per_node, schedule.window_size, team
             )
+            left = None  # seconds: in proportion to the walks of this part and of those to come
+            if model.time_limit is not None:
+                seconds = max(model.time_limit - (perf_counter() - began), 0.0)
+                left = seconds * works[len(parts)] / sum(works[len(parts) :])
             on_batch = _part(on_progress, len(parts), len(stages))
-            part = train(raw, walks, negatives, part_schedule, keys, team=team, only=only, on_batch=on_batch)
+            part = train(
+                raw, walks, negatives, part_schedule, keys, team=team, only=only, time_limit=left,
+                on_batch=on_batch,
+            )  # fmt: skip
             parts.append(part)
             raw = part.points
     final = refine(raw, graph) if model.refine else raw
@@ -208,6 +220,7 @@ def fit_local(
         "seconds": {"local": round(perf_counter() - began, 3)},
         "threads": threads,
         "pairs": local.n_pairs_,
+        "trained_share": round(float(np.average([part.share for part in parts], weights=works)), 4),
         "new_nodes": int(new.sum()),
         "changed_nodes": int(moving.sum()),
         "damped_steps": sum(part.n_damped for part in parts),

@@ -18,6 +18,7 @@ from heat_neo4j._kernels.elementwise import arccosh1p, arcsinh, cosh, sinh
 from heat_neo4j._kernels.sparse import dense_products
 
 __all__ = [
+    "NotHyperbolicError",
     "add_to_centroid",
     "at_radius",
     "centroids",
@@ -39,6 +40,10 @@ __all__ = [
 Array = NDArray[np.float64]
 _TINY = 1e-12  # below this length sinh(t) / t is 1 to the last bit
 _TOLERANCE = 1e-6  # of <x, x> = -1, as a share of the squared time
+
+
+class NotHyperbolicError(ValueError):
+    """Coordinates are no points of hyperbolic space."""
 
 
 def minkowski_inner(x: Array, y: Array) -> Array:
@@ -169,21 +174,21 @@ def from_klein(k: Array) -> Array:
 
 
 def check_points(x: Array) -> None:
-    """Raise a ValueError with the first row that is not finite, or has |<x, x> + 1| > 1e-6 time^2."""
+    """Raise a `NotHyperbolicError` at the first row that is not finite, or has |<x, x> + 1| > 1e-6 time^2."""
     if x.ndim != 2 or x.shape[1] < 2:
         raise ValueError(f"hyperboloid points must have shape (N, d + 1), got {x.shape}")
     finite = np.isfinite(x).all(axis=1)
     if not finite.all():
-        raise ValueError(f"row {int(np.argmin(finite))} has a coordinate that is NaN or infinite")
+        raise NotHyperbolicError(f"row {int(np.argmin(finite))} has a coordinate that is NaN or infinite")
     is_on = (np.abs(minkowski_inner(x, x) + 1.0) <= _TOLERANCE * x[:, -1] ** 2) & (x[:, -1] > 0)
     if not is_on.all():
         row = int(np.argmin(is_on))
-        raise ValueError(f"row {row} is not on the hyperboloid (time is the last coordinate)")
+        raise NotHyperbolicError(f"row {row} is not on the hyperboloid (time is the last coordinate)")
 
 
 def _one_minus_square(b: Array, model: str) -> Array:
     """Return 1 - |b|^2, checked to be positive, with a last axis of length 1."""
     one_minus_square = 1.0 - np.sum(b * b, axis=-1, keepdims=True)
     if not (one_minus_square > 0).all():
-        raise ValueError(f"{model} coordinates must have norm below 1")
+        raise NotHyperbolicError(f"{model} coordinates must have norm below 1")
     return np.asarray(one_minus_square)

@@ -20,6 +20,7 @@ from heat_neo4j.database.write.payload import Coordinates, check_coordinates, ch
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.geometry.drift import Drift, measure_drift
+from heat_neo4j.geometry.hyperboloid import NotHyperbolicError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.pattern_score import PatternScore
@@ -38,6 +39,7 @@ from heat_neo4j.pipeline.fit import (
     fit_full,
     fit_link_model,
     fit_on,
+    time_limit_notes,
 )
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import (
@@ -198,7 +200,7 @@ def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLin
     """Publish the fitted model of a job, and links, as the job itself would; it has been done elsewhere."""
     state = GraphState(graph, job.settings(), float(job.model.alpha))
     plan = make_plan(job, EMBED, state)
-    session.clock.laps(job.model.training_["seconds"])
+    session.clock.laps(getattr(job.model, "training_", {}).get("seconds", {}))  # none of given points
     score = None if links is None or not isinstance(links.score, PatternScore) else links.score
     work = Work(
         session, job, state, plan, Checkpoint(None), job.model, (), links=links, link_model=LinkModel(score)
@@ -265,7 +267,7 @@ def _carry_out(work: Work) -> Work:
             continue
         try:
             done = _STAGES[stage](done)
-        except (ValueError, WriteRefused) as error:
+        except (NotHyperbolicError, WriteRefused) as error:
             if work.plan.mode not in (LOCAL, WARM) or stage not in ("train", "calibrate"):
                 raise
             fault = str(error).removesuffix(": nothing written").removesuffix("; nothing written")
@@ -288,14 +290,14 @@ def _train(work: Work) -> Work:
     try:
         if mode == FULL:
             choice, saved = fit_full(job, graph, work.checkpoint, session.clock, session.on_progress)
-            notes = (*work.notes, *work.checkpoint.notes, *saved["notes"])
+            notes = (*work.notes, *work.checkpoint.notes, *saved["notes"], *time_limit_notes(job.model))
             return replace(work, choice=choice, earlier=saved, notes=notes)
         model = fit_on(job, mode, work.state, session.clock, session.on_progress)
     except NothingToLearnError as error:
         advice = "`heat check` shows what the projection matches"
         raise ProjectionError(f"the projection cannot be embedded: {error}: {advice}") from error
     check_coordinates(model, graph.n_nodes, job.coordinates)
-    return replace(work, model=model)
+    return replace(work, model=model, notes=(*work.notes, *time_limit_notes(model)))
 
 
 def _calibrate(work: Work) -> Work:

@@ -34,6 +34,7 @@ __all__ = [
     "fit_full",
     "fit_link_model",
     "fit_on",
+    "time_limit_notes",
 ]
 
 
@@ -95,13 +96,16 @@ def fit_full(
         if job.choose:
             clock.lap("choose")
         model.fit(graph, on_progress=on_progress)
-        share = model.training_["trained_share"]
-        if share < 1.0:
-            notes += (f"training ended at the time limit, after {share:.1%} of its pairs",)
         saved = {"choice": None if choice is None else choice.to_dict(), "notes": notes}
         checkpoint.save(model, saved)
     clock.laps(model.training_["seconds"])
     return choice, saved
+
+
+def time_limit_notes(model: Embedder) -> tuple[str, ...]:
+    """Return a line for the user if the training of a model ended at its time limit."""
+    share = model.training_["trained_share"]
+    return (f"training ended at the time limit, after {share:.1%} of its pairs",) if share < 1.0 else ()
 
 
 def _choose(job: Job, graph: Graph, on_progress: Progress) -> tuple[Choice | None, tuple[str, ...]]:
@@ -130,6 +134,8 @@ def fit_on(job: Job, mode: str, state: GraphState, clock: Clock, on_progress: Pr
     ours = now.get_params()
     base.set_params(**{name: ours[name] for name in (*OF_THE_MACHINE, "random_state", "time_limit")})
     points, new = state.stored.points(), ~state.published_rows
+    if points.shape[1] != base.n_components + 1:
+        raise state.run.damage("parameters")
     if mode == LOCAL:
         model = fit_local(base, state.graph, points, new, state.shares, on_progress=on_progress)
     else:

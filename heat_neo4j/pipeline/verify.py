@@ -19,10 +19,11 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import previous_of
 from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
 from heat_neo4j.embedding.compiling import begin_compiling
-from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
+from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
-from heat_neo4j.geometry.hyperboloid import check_points, distance
+from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.estimate import check_memory, run_size
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint
@@ -174,7 +175,7 @@ def verify(
     try:
         trained = _train(run, trainer, state, projection, clock, on_progress)
         again, _ = coordinates_of(trained, run.decision or FULL, state, stored.kind)
-    except (ValueError, WriteRefused) as error:
+    except (NothingToLearnError, DivergedError, NotHyperbolicError, WriteRefused) as error:
         raise NotVerifiable(f"run {run.run_id} cannot be trained again: {error}") from error
     if again.values.shape != stored.values.shape:
         raise run.damage("parameters")
@@ -303,6 +304,16 @@ def _trainer(run: RunRecord) -> Embedder:
             f"run {run.run_id} did not record what it was computed from: runs of `heat embed` and `heat "
             "refresh` do"
         )
+    if not run.training:
+        raise NotVerifiable(
+            f"run {run.run_id} published points that were not trained in one fit, such as those of a loaded "
+            "model: there is no training to repeat"
+        )
+    if run.decision == FULL and run.training.get("start") is not None:
+        raise NotVerifiable(
+            f"run {run.run_id} was trained on from points that it does not record, by `fit(start=...)`: fit "
+            "without them to publish what can be verified"
+        )
     share = run.training.get("trained_share", 1.0)
     if not isinstance(share, int | float):
         raise run.damage("training")
@@ -387,8 +398,9 @@ def _train(
     clock.laps(trainer.training_["seconds"])
     if state.run is not None:
         if not align(trainer, state):
-            raise ValueError(
-                f"somebody changed the coordinates of run {state.run.run_id}, which it turned to"
+            raise NotVerifiable(
+                f"run {run.run_id} cannot be trained again: somebody changed the coordinates of run "
+                f"{state.run.run_id}, which it turned to"
             )
         clock.lap("align")
     return trainer

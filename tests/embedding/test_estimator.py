@@ -1,5 +1,6 @@
 import pickle
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +8,7 @@ from sklearn.base import clone
 
 from heat_neo4j import HEAT, Graph
 from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.embedding.training import DivergedError
 from heat_neo4j.geometry.hyperboloid import radius
 from tests.support.shapes import make_shape
 
@@ -85,6 +87,13 @@ def test_a_time_limit_that_is_kept_changes_no_bit(graph, model):
     by_buckets, kept = (HEAT(**QUICK, n_parts=4, time_limit=each).fit(graph) for each in (None, 1000.0))
     assert by_buckets.embedding_.tobytes() == kept.embedding_.tobytes() != model.embedding_.tobytes()
     assert model.training_["trained_share"] == 1.0
+
+
+def test_a_training_that_diverges_at_any_rate_says_which_parameter_to_change():
+    with pytest.raises(
+        DivergedError, match=r"sigma 0\.01 is too small .*: raise sigma, or lower learning_rate"
+    ):
+        HEAT(sigma=0.01, random_state=0).fit(nx.balanced_tree(3, 4))
 
 
 def _rejection(graph, team):

@@ -11,7 +11,7 @@ from heat_neo4j.embedding.similarity import make_similarity
 from heat_neo4j.embedding.training import START_WIDTH
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.embedding.warm_start import fit_local, fit_warm, with_new_nodes
-from heat_neo4j.geometry.hyperboloid import check_points, distance, lift, radius
+from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance, lift, radius
 from heat_neo4j.graph import Relationships
 
 SMALL = {"n_components": 3, "walks_per_node": 4, "walk_length": 20, "random_state": 4, "n_threads": 1}
@@ -177,6 +177,25 @@ def test_shares_are_shares(graph, points, share):
 def test_some_nodes_must_be_new_and_not_all(graph, points, new):
     with pytest.raises(ValueError, match="some nodes must be new or changed, and not all new"):
         fit_local(HEAT(**SMALL), graph, points, new)
+
+
+def test_a_time_limit_ends_a_local_training_and_one_that_is_kept_changes_no_bit(graph, points):
+    changed = np.full(graph.n_nodes, 0.5)
+    short, kept, unlimited = (
+        fit_local(HEAT(**SMALL, time_limit=limit), graph, points, NEW, changed) for limit in (1e-6, 1e6, None)
+    )
+    assert 0.0 < short.training_["trained_share"] < 1.0
+    assert 0 < short.n_pairs_ < kept.n_pairs_
+    assert kept.embedding_.tobytes() == unlimited.embedding_.tobytes()
+    assert kept.training_["trained_share"] == 1.0
+
+
+@pytest.mark.parametrize("fit", [fit_local, fit_warm])
+def test_points_that_are_not_hyperbolic_are_an_error_of_their_own(graph, points, fit):
+    broken = points.copy()
+    broken[3, -1] += 1.0
+    with pytest.raises(NotHyperbolicError, match="is not on the hyperboloid"):
+        fit(HEAT(**SMALL), graph, broken, NEW)
 
 
 def test_shapes_that_do_not_fit_are_refused(graph, points):

@@ -120,7 +120,7 @@ def test_the_rounds_of_a_training_that_began_anew_are_those_of_the_last_attempt(
     assert verify_rounds(Store(record_of(model), model.embedding_), 1).equal
 
 
-@pytest.mark.parametrize("changed", [{"decision": "warm"}, {"training": {}}])
+@pytest.mark.parametrize("changed", [{"decision": "warm"}, {"training": {"trained_share": 1.0}}])
 def test_without_digests_no_rounds_can_be_verified(fitted, changed):
     with pytest.raises(NotVerifiable, match="recorded no digests of its rounds"):
         verify_rounds(Store(record_of(fitted, **changed), fitted.embedding_), 1)
@@ -161,6 +161,11 @@ def test_other_versions_of_packages_are_noted(fitted):
     ("changed", "why"),
     [
         ({"training": {"trained_share": 0.25}}, "ended at its time limit, after 25.0% of its pairs"),
+        ({"training": {}}, "published points that were not trained in one fit"),
+        (
+            {"training": {"start": "1f"}},
+            r"was trained on from points that it does not record, by `fit\(start=.*`",
+        ),
         ({"decision": None}, "run r1 did not record what it was computed from"),
         ({"fingerprint": {}}, "run r1 did not record what it was computed from"),
         (

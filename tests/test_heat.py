@@ -10,11 +10,12 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j import HEAT, Graph, as_graph, fit_link_score, predict_links
 from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import distance, radius, to_poincare
@@ -211,6 +212,42 @@ def test_a_start_is_recorded_by_its_digest(model):
     assert start_of(model.embedding_) != start_of(model.embedding_[::-1].copy())
 
 
+def test_a_search_over_parameters_by_rows_fails_and_says_what_to_use():
+    search = GridSearchCV(HEAT(**SMALL), {"alpha": [0.1, 0.2]}, cv=3)
+    with pytest.raises(ValueError, match=r"All the 6 fits failed[^$]*square[^$]*choose_parameters"):
+        search.fit(nx.to_scipy_sparse_array(KARATE))
+
+
+def test_a_search_over_parameters_works_on_edges_whose_nodes_stay():
+    nodes = range(12)
+    edges = pd.DataFrame(
+        [(u, v) for u in nodes for v in nodes if u < v and (u + v) % 3], columns=["source", "target"]
+    )
+    search = GridSearchCV(HEAT(**SMALL), {"alpha": [0.0, 0.2]}, cv=KFold(3, shuffle=True, random_state=0))
+    search.fit(edges)
+    assert (search.cv_results_["mean_test_score"] > 0).all()
+
+
+def test_nodes_are_added_to_a_model_of_texts():
+    edges = pd.DataFrame({"source": list("abcd"), "target": list("bcda")})
+    nodes = pd.DataFrame(
+        {"node": list("abcd"), "about": ["red car", "red bus", "blue bus", "a boat"], "kind": list("xyxy")}
+    )
+    model = HEAT(**SMALL).fit(as_graph(edges, nodes, text=["about"]))
+    nodes.loc[4] = "e", "red boat", "x"
+    points = model.transform(
+        pd.concat([edges, pd.DataFrame({"source": ["e"], "target": ["a"]})]), attributes=nodes
+    )
+    assert points.shape == (5, 4)
+    assert np.array_equal(points[:4], model.embedding_)
+
+
+def test_the_effective_learning_rate_is_recorded(model):
+    assert model.training_["effective_learning_rate"] == 0.05
+    by_buckets = HEAT(**SMALL, n_parts=3, learning_rate=0.1).fit(KARATE)
+    assert by_buckets.training_["effective_learning_rate"] == pytest.approx(0.17)
+
+
 def test_a_data_frame_needs_a_library_that_is_there(model, monkeypatch):
     monkeypatch.setattr("heat_neo4j._utils.frames.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="a data frame needs pandas or polars: install it by pip"):
@@ -235,6 +272,18 @@ CANNOT_APPLY = {
 }
 
 
-@parametrize_with_checks([HEAT(**SMALL)], expected_failed_checks=lambda _: CANNOT_APPLY)
+class HEATOfMatrices(HEAT):
+    """HEAT with the tag that makes the checks give it square matrices.
+
+    With the tag, a search over parameters would score rows without the matching columns, which gives NaN.
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        return tags
+
+
+@parametrize_with_checks([HEATOfMatrices(**SMALL)], expected_failed_checks=lambda _: CANNOT_APPLY)
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -101,6 +101,10 @@ class Attribute:
         """What its columns begin with."""
         return self.key if self.label is None else f"{self.label}.{self.key}"
 
+    def __str__(self) -> str:
+        """Return its name, and whether it is a text."""
+        return f"{self.name} (text)" if self.text else self.name
+
 
 @dataclass(frozen=True)
 class Attributes:
@@ -186,7 +190,7 @@ class AttributeTable:
         """
         of = [Attribute.of(entry) for entry in recipe]
         if set(of) != set(self._attributes):
-            names = [", ".join(sorted(each.name for each in which)) for which in (of, self._attributes)]
+            names = [", ".join(sorted(map(str, which))) for which in (of, self._attributes)]
             raise RecipeError(f"the recipe is of attributes {names[0]}, and not of {names[1]}")
         for attribute, entry in zip(of, recipe, strict=True):
             kind = self._column(attribute, entry["kind"]).kind

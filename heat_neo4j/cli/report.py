@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.cli.output import (
@@ -21,24 +21,53 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.embed import RunReport
 
-__all__ = ["counted", "describe", "log_run", "pattern_lines", "plan_lines", "show_run"]
+__all__ = ["Counted", "counted", "describe", "frequent", "log_run", "pattern_lines", "plan_lines", "show_run"]
 
 _LONGEST = 60  # characters of a pattern that are shown
+_MOST_PATTERNS = 20
+
+
+class Counted(NamedTuple):
+    """What a number stands before, where it is 1 and where it is another."""
+
+    one: str
+    several: str
+
 
 STAGES = (
     "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
     "links", "write coordinates", "write links", "index new version", "settle",
     "build index",
 )  # fmt: skip
-COUNTS = {
-    "nodes_without_key": "nodes have no label with a key: they come last, in order of their element ids",
-    "relationships_to_outside": "relationships lead out of the projection: left out",
-    "relationships_to_itself": "relationships join a node to itself: left out",
-    "relationships_of_zero_weight": "relationships weigh 0: left out",
-    "relationships_without_weight": "relationships have no weight: the default was taken",
-    "relationships_without_time": "relationships have no time: they stay in training",
-    "values_unknown_to_recipe": "values of attributes are unknown to the recipe: left out",
-    "nodes_gone_while_reading": "nodes were deleted during the reading",
+COUNTS: Mapping[str, Counted] = {
+    "nodes_without_key": Counted(
+        "node has no label with a key: it comes last",
+        "nodes have no label with a key: they come last, in order of their element ids",
+    ),
+    "relationships_to_outside": Counted(
+        "relationship leads out of the projection: left out",
+        "relationships lead out of the projection: left out",
+    ),
+    "relationships_to_itself": Counted(
+        "relationship joins a node to itself: left out", "relationships join a node to itself: left out"
+    ),
+    "relationships_of_zero_weight": Counted(
+        "relationship weighs 0: left out", "relationships weigh 0: left out"
+    ),
+    "relationships_without_weight": Counted(
+        "relationship has no weight: it has the default",
+        "relationships have no weight: they have the default",
+    ),
+    "relationships_without_time": Counted(
+        "relationship has no time: it stays in training", "relationships have no time: they stay in training"
+    ),
+    "values_unknown_to_recipe": Counted(
+        "value of an attribute is unknown to the recipe: left out",
+        "values of attributes are unknown to the recipe: left out",
+    ),
+    "nodes_gone_while_reading": Counted(
+        "node was deleted during the reading", "nodes were deleted during the reading"
+    ),
 }
 
 
@@ -99,11 +128,11 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
                 yield "", f"{name}: {format_seconds(run.stage_seconds[name])}"
 
 
-def counted(counts: Mapping[str, int], meanings: Mapping[str, str] = COUNTS) -> Iterator[tuple[str, str]]:
+def counted(counts: Mapping[str, int], meanings: Mapping[str, Counted] = COUNTS) -> Iterator[tuple[str, str]]:
     """Yield a line for each count that is not 0."""
     for name, meaning in meanings.items():
-        if counts.get(name):
-            yield "", f"{counts[name]:,} {meaning}"
+        if count := counts.get(name):
+            yield "", f"{count:,} {meaning.one if count == 1 else meaning.several}"
 
 
 def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
@@ -127,12 +156,24 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
             )
 
 
+def frequent(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield lines for the most frequent patterns, and one for all others."""
+    in_order = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    yield from (f"{display_text(name, 80)}: {count:,}" for name, count in in_order[:_MOST_PATTERNS])
+    if rest := in_order[_MOST_PATTERNS:]:
+        pairs = plural(sum(count for _, count in rest), "pair")
+        yield f"{plural(len(rest), 'other pattern')}: {pairs} together (--json lists all)"
+
+
 def pattern_lines(run: RunRecord) -> Iterator[str]:
     """Yield how many links of each pattern were predicted, and how well held-out ones were told."""
     try:
         counts = run.parameters["links"]["predicted"]
         figures = run.parameters.get("link_score", {}).get("figures", {})
+        shown = sorted(counts, key=lambda pattern: -counts[pattern])[:_MOST_PATTERNS]
         for pattern, count in counts.items():
+            if pattern not in shown:
+                continue
             line = f"{display_text(pattern, _LONGEST)}: {count:,}"
             measured = figures.get(pattern) or {"auroc": None}
             if measured["auroc"] is not None:
@@ -141,6 +182,9 @@ def pattern_lines(run: RunRecord) -> Iterator[str]:
             if measured.get("direction_accuracy") is not None:
                 line += f"; {measured['direction_accuracy']:.0%} of directions right"
             yield line
+        if len(counts) > len(shown):
+            rest = sum(counts.values()) - sum(counts[pattern] for pattern in shown)
+            yield f"{plural(len(counts) - len(shown), 'other pattern')}: {rest:,} together (--json lists all)"
     except (AttributeError, KeyError, TypeError, ValueError):
         yield "the run's node has been changed: what it says of its patterns cannot be read"
 

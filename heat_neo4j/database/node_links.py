@@ -21,10 +21,11 @@ class NodeLink:
     leaves: bool  # whether it leads from the node to the other one; else it leads to the node
     element_id: str  # of the other node
     labels: tuple[str, ...]
-    name: str  # the value of its key, as text; else a label and the number in its element id
+    name: str  # for people: its key as one line of text; else a label and the number in its element id
     probability: float | None  # None if the run gave none
     distance: float
     rank: int  # among all links of the model: 1 is the likeliest
+    key: Any = None  # the value of the other node's key, as it is stored; None if it has none
 
     def to_dict(self) -> dict[str, Any]:
         """Return the link as JSON data."""
@@ -49,7 +50,8 @@ def _link(nodes: NodesByKey, row: Mapping[str, Any]) -> NodeLink:
     labels = tuple(row["labels"])
     name = nodes.name(row["id"], labels, values)
     numbers = (row["probability"], row["distance"], row["rank"])
-    return NodeLink(row["type"], row["leaves"], row["id"], labels, name, *numbers)
+    key = nodes.keys.value_of(labels, values)
+    return NodeLink(row["type"], row["leaves"], row["id"], labels, name, *numbers, key)
 
 
 def read_node_links(

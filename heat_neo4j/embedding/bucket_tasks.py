@@ -35,13 +35,22 @@ from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-__all__ = ["BLOCK_BYTES", "BucketTasks", "Moment", "Tally", "drop_damaged", "keep_walks", "load_walks"]
+__all__ = [
+    "BLOCK_BYTES",
+    "BUCKET_RATE",
+    "BucketTasks",
+    "Moment",
+    "Tally",
+    "drop_damaged",
+    "keep_walks",
+    "load_walks",
+]
 
 Array = NDArray[np.float64]
 
 _NODES_PER_POSITION = 16  # of a batch
 # Of the learning rate: AUROC is then that of training by batches (`python -m tests.benchmarks.buckets`).
-_RATE = 1.7
+BUCKET_RATE = 1.7
 _MOST_BLOCKS = 64
 _OF_A_ROUND = re.compile(r"(?P<attempt>attempt\d+)/[a-z]+(?P<number>\d+)")
 _MADE_IN_IT = re.compile(r"(tally\d+|(points|means)\d+-[1-9]\d*)$")  # and not what a round begins with
@@ -411,7 +420,7 @@ class BucketTasks:
             masks=np.empty(n_draws, dtype=np.uint64),
             times=np.empty(in_segment * (MOST_CONTEXTS + m)),
         )
-        first_rate = _RATE * schedule.learning_rate / 2**self.halved
+        first_rate = BUCKET_RATE * schedule.learning_rate / 2**self.halved
         rate, last_rate = (first_rate * (1.0 - share) for share in (moment.begin, moment.end))
         train_bucket(
             points, time, nodes, positions, n_positions, workspace, draws, rate, last_rate, m, schedule.sigma,

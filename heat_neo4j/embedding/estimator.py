@@ -20,7 +20,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
-from heat_neo4j.embedding.bucket_tasks import BucketTasks, keep_walks
+from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
 from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.embedding.pairs import RecordedPairs, WalkPairs, collect_pairs
@@ -232,6 +232,9 @@ class Embedder(BaseEstimator):
             "damped_steps": trained.n_damped,
             "parts": trained.n_parts,
             "learning_rate_halved": trained.n_halved,
+            "effective_learning_rate": schedule.learning_rate
+            * (1.0 if trained.n_parts == 1 else BUCKET_RATE)
+            / 2**trained.n_halved,
             "digests": list(trained.digests),
             **facts,
         }

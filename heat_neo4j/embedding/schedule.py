@@ -24,7 +24,7 @@ class Schedule:
     window_size: int
     n_negatives: int
     sigma: float
-    learning_rate: float  # step per pair at the start, falling linearly to 0
+    learning_rate: float  # step per pair at the start, falling linearly to 0; see `BUCKET_RATE`
     batch_size: int | None  # source positions trained with the coordinates frozen; None for a usual number
     n_epochs: int  # passes over all walks
     n_parts: int | None = None  # of the nodes, in training by buckets; None for a usual number

@@ -34,6 +34,7 @@ from heat_neo4j.evaluation.ranking import (
 )
 from heat_neo4j.evaluation.report import Curve, Evaluation, Row, Trials, comparison_notes
 from heat_neo4j.graph import Graph
+from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
@@ -47,7 +48,7 @@ Splitter = Callable[..., EdgeSplit]
 
 
 def evaluate_links(
-    graph: Graph,
+    graph: Any,
     model: Embedder,
     *,
     share: float = 0.15,
@@ -68,7 +69,7 @@ def evaluate_links(
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, or what `as_graph` takes
         The whole graph.
     model : HEAT
         Cloned with ``random_state=seed`` for each seed; it stays as it is.
@@ -110,6 +111,7 @@ def evaluate_links(
     NothingToLearnError, ValueError
         If `HEAT.fit` refuses, or a scorer gives a score that is not finite.
     """
+    graph = as_graph(graph)
     baselines = link_methods(model.n_components, on_progress) if methods is None else methods
     table, own_rows = _Table(limits, on_progress), list[OwnRows]()
     seeds = check_seeds(seeds)
@@ -134,7 +136,7 @@ def evaluate_links(
 
 
 def evaluate_reconstruction(
-    graph: Graph,
+    graph: Any,
     model: Embedder,
     *,
     seeds: Sequence[int] = SEEDS,
@@ -147,6 +149,7 @@ def evaluate_reconstruction(
     See `ranking.measure_reconstruction` for the figures, and `evaluate_links` for parameters and errors. It
     says how much of a graph fits into so many dimensions, not how well links are predicted.
     """
+    graph = as_graph(graph)
     if graph.n_edges == 0 or graph.n_edges == graph.n_nodes * (graph.n_nodes - 1) // 2:
         raise EvaluationError(f"{graph!r} has no edges, or no non-edges: nothing to tell apart")
     baselines = link_methods(model.n_components, on_progress) if methods is None else methods
@@ -169,7 +172,7 @@ def evaluate_reconstruction(
 
 
 def evaluate_alpha(
-    graph: Graph,
+    graph: Any,
     model: Embedder,
     alphas: Sequence[float] = ALPHAS,
     *,
@@ -183,6 +186,7 @@ def evaluate_alpha(
 
     Parameters and errors are those of `evaluate_links`. A graph without attributes is an EvaluationError.
     """
+    graph = as_graph(graph)
     if graph.n_attributes == 0:
         raise EvaluationError("the graph has no attributes, so alpha changes nothing: name some")
     if not alphas or len(set(alphas)) < len(alphas):

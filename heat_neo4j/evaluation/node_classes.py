@@ -30,6 +30,7 @@ from heat_neo4j.evaluation.methods import (
 from heat_neo4j.evaluation.report import Evaluation, Trials, comparison_notes
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
+from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 
 __all__ = [
@@ -103,7 +104,7 @@ def classes_from_labels(graph: Graph) -> NodeClasses:
 
 
 def evaluate_classes(
-    graph: Graph,
+    graph: Any,
     model: Embedder,
     classes: NodeClasses,
     *,
@@ -128,6 +129,7 @@ def evaluate_classes(
     ----------
     B. Perozzi et al., "DeepWalk: Online Learning of Social Representations" (KDD 2014).
     """
+    graph = as_graph(graph)
     if len(classes.member) != graph.n_nodes:
         raise ValueError(f"classes have {len(classes.member)} rows for {graph.n_nodes} nodes")
     if not shares or not all(0.0 < share < 1.0 for share in shares) or len(set(shares)) < len(shares):
@@ -173,7 +175,11 @@ def evaluate_classes(
         at_share = [row for row in rows if row.at == share]
         notes += comparison_notes(at_share, ClassScores._fields, f" at {share:.3g} of the classes")
     if not labelled.all():
-        notes.append(f"{int((~labelled).sum()):,} nodes have no class and take no part")
+        without = int((~labelled).sum())
+        have = (
+            "1 node has no class and takes" if without == 1 else f"{without:,} nodes have no class and take"
+        )
+        notes.append(f"{have} no part")
     if classes.several:
         notes.append("nodes have several classes: each is given as many as it truly has, the likeliest")
     return Evaluation("classes", rows, tuple(seeds), sizes_of(graph), settings, tuple(notes))

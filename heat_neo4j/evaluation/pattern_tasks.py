@@ -27,7 +27,7 @@ from heat_neo4j.evaluation.methods import (
 from heat_neo4j.evaluation.pattern_figures import HeldOutLinks, held_out_links, measure_pattern
 from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, Limits
 from heat_neo4j.evaluation.report import Curve, Evaluation, Row, Trials, comparison_notes
-from heat_neo4j.graph import Graph
+from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
@@ -37,7 +37,7 @@ __all__ = ["evaluate_patterns"]
 
 
 def evaluate_patterns(
-    graph: Graph,
+    graph: Any,
     model: Embedder,
     patterns: Sequence[str | Sequence[str]] = (),
     *,
@@ -59,7 +59,7 @@ def evaluate_patterns(
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph, or what `as_graph` takes
         The whole graph; it knows directions and types.
     model : HEAT
         Cloned with ``random_state=seed`` for each seed; it stays as it is.
@@ -85,6 +85,7 @@ def evaluate_patterns(
     LeakError, TuningError, NothingToLearnError, ValueError
         As for `evaluate_links`.
     """
+    graph = as_graph(graph)
     try:
         wanted = patterns_of(graph, patterns)
     except ValueError as error:

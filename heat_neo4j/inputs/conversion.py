@@ -64,7 +64,7 @@ def as_graph(
         Attribute of NetworkX or igraph nodes, or column of the data frame of nodes, with a node's label or a
         list of them, where there is one. It is no attribute then.
     text : sequence of str
-        Names of attributes whose strings are texts, not categories.
+        Names of attributes whose strings are texts, not categories; those of the recipe if one is given.
     recipe : sequence of mappings, optional
         `Provenance.attribute_recipe` of an earlier graph, to encode named attributes by; learnt if not given.
 
@@ -116,4 +116,11 @@ def _matrix(data: Any) -> sparse.csr_array:
     values: Any = data if sparse.issparse(data) else np.asarray(data)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: weights are numbers of 0 or more")
+    if values.ndim == 2 and values.shape[0] != values.shape[1]:
+        rows, columns = values.shape
+        raise ValueError(
+            f"a matrix of weights must be square, a row and a column for each node, and has {rows} rows and "
+            f"{columns} columns: a graph cannot be split by rows, as GridSearchCV and cross_val_score do; "
+            "choose_parameters and evaluate_links hold out edges"
+        )
     return sparse.csr_array(values.astype(np.float64))

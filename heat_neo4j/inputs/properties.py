@@ -14,6 +14,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable
+from heat_neo4j.attributes.values import Kind
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.inputs.values import plain_column, plain_value
 
@@ -109,7 +110,12 @@ class NodeProperties:
         )
 
     def _encoded(self, columns: Columns, n: int) -> Attributes:
-        wanted = [Attribute(name, text=name in self.text) for name in columns]
+        texts = (
+            self.text
+            if self.recipe is None
+            else [entry["property"] for entry in self.recipe if entry["kind"] == Kind.TEXT]
+        )
+        wanted = [Attribute(name, text=name in texts) for name in columns]
         rows = np.arange(n)
         table = AttributeTable(wanted, n, max_categories=_MOST_CATEGORIES)
         table.add(rows, {each.key: columns[each.name] for each in wanted})

@@ -65,7 +65,8 @@ class Plan:
 class GraphDiff:
     """What differs from the graph of the published run.
 
-    About so many edges and attribute rows differ, those of new nodes too; one that was replaced counts twice.
+    About so many edges differ, those of new nodes too, and attribute rows of nodes that are not new; one that
+    was replaced counts twice.
     `local` counts nodes that are new, or at changed edges or attributes, and those that were since the last
     training of the whole; it is None if too much has changed to tell which they are.
     """
@@ -142,7 +143,7 @@ class GraphState:
             nodes_new=new,
             nodes_gone=max(before.nodes.count - (graph.n_nodes - new), 0),
             edges=whole.edges,
-            attributes=whole.attributes,
+            attributes=old.attributes,
             old_changed=bool(old.nodes or old.edges or old.attributes),
             share=share,
             local=None if shares is None else int(np.count_nonzero(shares)) + earlier,

@@ -66,7 +66,7 @@ def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
     links = node.links or ()
     properties = {name: value for name, value in node.properties.items() if value is not None}
     metadata = {
-        "node": node.name,
+        "name": node.name,
         "element_id": node.element_id,
         "labels": node.labels,
         "distance": node.distance,
@@ -75,7 +75,6 @@ def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
         "model": found.model,
         "certified": found.certified,
         "properties": properties,
-        "links": [link.to_dict() for link in links],
     }
     labels = f" ({', '.join(map(printable, node.labels))})" if node.labels else ""
     near = f"at distance {node.distance:.4g} from {display_text(asked)}, {node.radius:.4g} from the centre"
@@ -85,7 +84,18 @@ def _passage(found: Neighbours, asked: str, node: Neighbour) -> Passage:
     lines += [f"{printable(name)}: {text}" for name, text in shown.items() if text != node.name]
     if links:
         lines.append(f"likely links: {'; '.join(_arrow(node.name, link) for link in links)}")
-    return Passage("\n".join(lines), plain_data(metadata))
+    data = {
+        "node": _findable(node),
+        **plain_data(metadata),
+        "links": [{**plain_data(link.to_dict()), "key": _findable(link)} for link in links],
+    }
+    return Passage("\n".join(lines), data)
+
+
+def _findable(node: Neighbour | NodeLink) -> str:
+    """Return the text by which a search finds a node again: its key, unchanged, or else its element id."""
+    found_by_key = isinstance(node.key, str | int) and not isinstance(node.key, bool)
+    return str(node.key) if found_by_key else node.element_id
 
 
 def _arrow(name: str, link: NodeLink) -> str:

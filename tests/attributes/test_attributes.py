@@ -427,6 +427,9 @@ def test_a_recipe_of_other_attributes_does_not_fit():
     table = AttributeTable([Attribute("x"), Attribute("y")], 1, max_categories=1)
     with pytest.raises(RecipeError, match=r"the recipe is of attributes x, and not of x, y"):
         table.apply(recipe, np.arange(1))
+    as_text = AttributeTable([Attribute("x", text=True)], 1, max_categories=1)
+    with pytest.raises(RecipeError, match=r"the recipe is of attributes x, and not of x \(text\)"):
+        as_text.apply(recipe, np.arange(1))
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,11 @@ BAD = {
         *weighted("-1.5"),
         "weight 'weight' is not usable: 1 negative, e.g. -1.5 from node 4:.*:[0-9]+ to node 4:.*: weights",
     ),
+    "negative weight between nodes with keys": (
+        TWO.replace("$weight", "-1.5"),
+        {"labels": [NODE], "weight": "weight", "key": {NODE: "w"}},
+        "weight 'weight' is not usable: 1 negative, e.g. -1.5 from node 'a' to node 'b': weights",
+    ),
     "weight that is NaN": (*weighted("0.0 / 0.0"), "weight 'weight' is not usable: 1 NaN, e.g. nan from"),
     "infinite weight": (*weighted("1.0 / 0.0"), "weight 'weight' is not usable: 1 infinite, e.g. inf from"),
     "weight that is a string": (
@@ -141,7 +146,7 @@ BAD = {
     "weight that is nowhere": (
         PLAIN,
         {"labels": [NODE], "weight": "x"},
-        "weight 'x' is on none of the 1 relationships that match",
+        "weight 'x' is not on the one relationship that matches",
     ),
     "weights that add up to infinity": (
         TWO.replace("$weight", "1.5e308") + f"CREATE (a)-[:{LINK} {{weight: 1.5e308}}]->(b)",

@@ -72,7 +72,7 @@ def test_classes_come_from_a_property_a_list_or_labels(invoke, cypher, store):
     document = json.loads(invoke(*base, "--classes", "field", "--json").stdout)
     settings = document["settings"]
     assert (settings["classes"], settings["nodes_with_a_class"]) == (3, 59)
-    assert "1 nodes have no class and take no part" in document["notes"]
+    assert "1 node has no class and takes no part" in document["notes"]
     graph = store.read_graph(PROJECTION)
     values = ["abc"[key % 3] if key != 7 else None for key in range(60)]
     model = HEAT(2, walks_per_node=2, walk_length=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -21,6 +22,7 @@ from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
+from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, adamic_adar, degree_product
 from heat_neo4j.linkpred.calibration import fit_link_probability
 from heat_neo4j.linkpred.metrics import auroc, expected_calibration_error
@@ -56,6 +58,14 @@ def test_a_probability_that_cannot_be_fitted_costs_a_row_and_not_the_table() -> 
     assert found.row("HEAT").figures.keys() >= {"auroc", "mean_rank"}
     assert "calibration_error" not in found.row("HEAT").figures
     assert found.row("HEAT, combined score").missing.startswith("no link probability: ")
+
+
+def test_what_fit_takes_can_be_evaluated() -> None:
+    edges = a_graph().edges
+    frame = pd.DataFrame({"source": edges.row, "target": edges.col})
+    found = evaluate_links(frame, MODEL, seeds=(0,), methods={}, combined=False)
+    of_graph = evaluate_links(as_graph(frame), MODEL, seeds=(0,), methods={}, combined=False)
+    assert found.row("HEAT").figures["auroc"] == of_graph.row("HEAT").figures["auroc"]
 
 
 def test_links_are_scored_on_the_split_and_model_of_each_seed() -> None:

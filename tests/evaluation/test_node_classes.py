@@ -182,7 +182,7 @@ def test_an_easy_graph_is_told_well_and_repeatably_and_what_must_be_said_is_said
     assert found.row("the truth", 0.1).figures["f1_micro"].mean == 1.0
     # 26 of 53 are of the first class: it is not told, the other is told for all.
     assert found.row("majority class", 0.1).figures["f1_micro"].mean == pytest.approx(0.5, abs=0.02)
-    assert "1 nodes have no class and take no part" in found.notes
+    assert "1 node has no class and takes no part" in found.notes
     assert found.settings["nodes_with_a_class"] == 59
 
 

@@ -103,6 +103,17 @@ def test_new_nodes_with_their_edges_are_trained_alone():
     assert (decision.mode, change.nodes_new, change.nodes_gone, change.local) == ("local", 2, 0, 2)
     assert not change.old_changed
     assert decision.reason.startswith("2 new nodes, ")
+    assert "attribute" not in decision.reason  # new nodes bring theirs
+
+
+def test_changed_attributes_are_counted_apart_from_those_of_new_nodes():
+    now = some_graph()
+    before = part_of(now, np.arange(N - 2))
+    attributes = now.attributes.copy()
+    attributes[3, 1] = 77.0
+    change, decision = decided(before, replace(now, attributes=attributes))
+    assert (change.nodes_new, change.attributes) == (2, 2.0)  # the old row and the new one
+    assert "2 attribute rows changed" in decision.reason
 
 
 def test_more_new_nodes_than_the_limit_start_warm():

@@ -58,11 +58,13 @@ def test_both_give_the_nearest_nodes_and_their_links(toy, graphrag, langchain):
     by_graphrag, by_langchain = graphrag(n_links=9), langchain(n_links=9, k=4)
     for key in ("p9", *HOSTILE):
         found = by_graphrag.search(query_text=key, top_k=4)
-        shown = list(map(toy.shown, toy.nearest(key, 4)))
-        assert [item.metadata["node"] for item in found.items] == shown
+        nearest = toy.nearest(key, 4)
+        assert [item.metadata["node"] for item in found.items] == nearest
+        assert [item.metadata["name"] for item in found.items] == list(map(toy.shown, nearest))
         assert found.metadata["node"] == key
         for item in found.items:
             check(toy, item)
+        assert by_graphrag.search(query_text=found.items[0].metadata["node"], top_k=1).items
     documents = by_langchain.invoke(HOSTILE[-1])
     assert [document.page_content for document in documents] == [item.content for item in found.items]
     assert [document.metadata for document in documents] == [item.metadata for item in found.items]
@@ -73,15 +75,16 @@ def check(toy, item):
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["certified"] is True
     assert set(data["labels"]) == {toy.label, f"Paper{toy.label}"}
-    row = [toy.shown(key) for key in toy.keys].index(data["node"])
+    row = toy.keys.index(data["node"])
     assert data["radius"] == pytest.approx(toy.radius(row), abs=1e-6)
     expected = {(toy.shown(name), *rest) for name, *rest in toy.linked(toy.keys[row])}
     assert len(expected) == 4
     assert {(each["name"], each["leaves"], each["probability"]) for each in data["links"]} == expected
+    assert {each["key"] for each in data["links"]} == {name for name, *_ in toy.linked(toy.keys[row])}
     assert {each["type"] for each in data["links"]} == {toy.cites}
-    assert item.content.startswith(data["node"])
+    assert item.content.startswith(data["name"])
     for link in data["links"]:
-        source, target = (data["node"], link["name"])[:: 1 if link["leaves"] else -1]
+        source, target = (data["name"], link["name"])[:: 1 if link["leaves"] else -1]
         arrow = f"{source} -{toy.cites}-> {target} (probability {link['probability']:.2g})"
         assert arrow in item.content
     assert item.content.isprintable() is False  # of several lines
@@ -185,7 +188,7 @@ def test_recall_of_a_hundred_questions_is_whole(server, store):
         found = HeatDocumentRetriever(store=store, model=toy.model, k=10, n_links=1)
         hits = 0
         for row in np.random.default_rng(1).permutation(len(toy.keys))[:100].tolist():
-            expected = set(map(toy.shown, toy.nearest(toy.keys[row], 10)))
+            expected = set(toy.nearest(toy.keys[row], 10))
             hits += len({item.metadata["node"] for item in found.invoke(toy.keys[row])} & expected)
     assert hits == 1000
 

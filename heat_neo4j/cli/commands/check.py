@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j._utils.display import display_text
 from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
 from heat_neo4j.cli.output import Reporter, facts, headed, plural, printed_as_json
-from heat_neo4j.cli.report import counted
+from heat_neo4j.cli.report import counted, frequent
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.errors import ProjectionError
 
@@ -61,8 +60,7 @@ def _lines(report: ProjectionReport, recipe: str) -> Iterator[tuple[str, str]]:
         yield "Nodes", f"{report.nodes:,}{_shares(report.labels)}"
         yield "Relationships", f"{sum(report.types.values()):,}{_shares(report.types)}"
         yield from counted(report.counts)
-        patterns = (f"{display_text(name, 80)}: {count:,}" for name, count in report.patterns.items())
-        yield from headed("Patterns", patterns)
+        yield from headed("Patterns", frequent(report.patterns))
     if report.projection.relationships is None and report.predicted_types:
         yield "", f"without predicted links: {', '.join(report.predicted_types)}"
     yield from headed("Attributes", map(_attribute, report.attributes))

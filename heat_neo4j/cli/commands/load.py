@@ -15,7 +15,7 @@ from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import FILE_IN, Decorator, database_options, option
 from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
-from heat_neo4j.cli.report import counted
+from heat_neo4j.cli.report import Counted, counted
 
 if TYPE_CHECKING:
     from heat_neo4j.database.write.loader import LoadNames, LoadReport
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["load"]
 
 ODDITIES = {
-    "merged": "lines repeat a source and target: weights were summed",
-    "without_attributes": "nodes have no line of attributes",
-    "without_label": "nodes have no class",
-    "without_time": "relationships have no time",
+    "merged": Counted(
+        "line repeats a source and target: weights were summed",
+        "lines repeat a source and target: weights were summed",
+    ),
+    "without_attributes": Counted("node has no line of attributes", "nodes have no line of attributes"),
+    "without_label": Counted("node has no class", "nodes have no class"),
+    "without_time": Counted("relationship has no time", "relationships have no time"),
 }
 EXAMPLE = """
 heat load cora_ml/edgelist.tsv.gz --attribute-file cora_ml/feats.csv.gz \\

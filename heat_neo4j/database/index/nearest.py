@@ -34,11 +34,12 @@ class Neighbour:
 
     element_id: str
     labels: tuple[str, ...]
-    name: str  # the value of its key, as text; else a label and the number in its element id
+    name: str  # for people: its key as one line of text; else a label and the number in its element id
     distance: float
     radius: float  # its distance from the origin: small is general, large is special
     properties: Mapping[str, Any]  # those to show, None where it has none
     links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not asked for
+    key: Any = None  # the value of its key, as it is stored; None if it has none
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ def _neighbour(
         row["radius"],
         {name: values[name] for name in wanted},
         links_of_rows(nodes, row["links"]) if n_links else None,
+        nodes.keys.value_of(labels, values),
     )
 
 

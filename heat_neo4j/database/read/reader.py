@@ -1,6 +1,7 @@
 """Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,8 @@ def read_relationships(
     else:
         name = "read/relationships"
     statement = load_statement(name, **scope.relationships())
-    table = RelationshipTable(scope.projection, nodes.size, nodes.element_ids().__getitem__, scratch)
+    name_of = partial(_name_of, connection, scope, nodes)
+    table = RelationshipTable(scope.projection, nodes.size, name_of, scratch)
     read, most = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", read, most)
 
@@ -215,6 +217,20 @@ def read_relationships(
         on_progress("reading relationships", read, max(most, read + 1))
     on_progress("reading relationships", read, read)
     return table
+
+
+def _name_of(connection: Connection, scope: Scope, nodes: NodeTable, position: int) -> str:
+    """Return the key of a node for a message; its element id if it has no key, or is gone."""
+    at = np.array([position])
+    (element_id,), keys = nodes.element_ids(at), scope.projection.keys
+    values: list[Any] = []
+    if keys.by_label:
+        parameters = {"heat_ids": [element_id], "heat_keys": list(keys.properties)}
+        record = connection.read(load_statement("read/attributes"), parameters, doing="reading keys")[0]
+        columns = dict(zip(keys.properties, map(plain_values, record["columns"]), strict=True))
+        if record["positions"]:
+            values = keys.values(columns, keys.places(nodes.label_masks(), nodes.size)[at])
+    return element_id if values in ([], [None]) else repr(values[0])
 
 
 def read_properties(

@@ -23,9 +23,9 @@ _PIECE = 2**19  # records
 class RelationshipTable:
     """Takes relationships chunk by chunk in any order; ends, once, in arrays that depend on none of it.
 
-    Nodes are named by position here (0 to N - 1, in the order of their element ids); `name_of` gives the
-    element id of one, for messages. A relationship takes 12 bytes of `scratch`, 8 more if they have weights,
-    and 8 more if they have times.
+    Nodes are named by position here (0 to N - 1, in the order of their element ids); `name_of` gives the name
+    of one in messages, and is called for those only. A relationship takes 12 bytes of `scratch`, 8 more if
+    they have weights, and 8 more if they have times.
     """
 
     def __init__(
@@ -108,9 +108,7 @@ class RelationshipTable:
         inside -= self.counts["relationships_to_itself"]
         if inside and self.counts["relationships_without_weight"] == inside:
             advice = "name another property, or leave the weight out"
-            raise ProjectionError(
-                f"weight {name!r} is on none of the {inside} relationships that match: {advice}"
-            )
+            raise ProjectionError(f"weight {name!r} is {_on_none(inside)}: {advice}")
 
     def check_times(self) -> None:
         """Raise a ProjectionError if times are neither all dates nor all finite numbers, or none is there."""
@@ -125,9 +123,7 @@ class RelationshipTable:
             )
         if self.kept and self.counts["relationships_without_time"] == self.kept:
             advice = "name another property, or leave the time out"
-            raise ProjectionError(
-                f"time {name!r} is on none of the {self.kept} relationships that match: {advice}"
-            )
+            raise ProjectionError(f"time {name!r} is {_on_none(self.kept)}: {advice}")
 
     def join(self, row_of: Positions, n_rows: int) -> Joined:
         """Return the undirected matrix, and times and directions: the records are gone after it.
@@ -239,26 +235,31 @@ class RelationshipTable:
         return times
 
 
+def _on_none(count: int) -> str:
+    one = "not on the one relationship that matches"
+    return one if count == 1 else f"on none of the {count:,} relationships that match"
+
+
 class _Faults:
     """Values that cannot be used: how many of each kind, and the first as an example."""
 
     def __init__(self, name_of: Callable[[int], str]) -> None:
         self._name_of = name_of
         self._counts: Counter[str] = Counter()
-        self._example = ""
+        self._example: tuple[Any, int, int] | None = None  # the value, and the two nodes
 
     def note(self, what: str, value: Any, source: int, target: int) -> None:
         self._counts[what] += 1
-        if not self._example:
-            shown = repr(value)
-            if len(shown) > _EXAMPLE_CHARACTERS:
-                shown = f"{shown[:_EXAMPLE_CHARACTERS]}..."
-            ends = f"from node {self._name_of(int(source))} to node {self._name_of(int(target))}"
-            self._example = f"{shown} {ends}"
+        self._example = self._example or (value, int(source), int(target))
 
     def __bool__(self) -> bool:
         return bool(self._counts)
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{count} {what}" for what, count in sorted(self._counts.items()))
-        return f"{counts}, e.g. {self._example}"
+        counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self._counts.items()))
+        assert self._example is not None
+        value, source, target = self._example
+        shown = repr(value)
+        if len(shown) > _EXAMPLE_CHARACTERS:
+            shown = f"{shown[:_EXAMPLE_CHARACTERS]}..."
+        return f"{counts}, e.g. {shown} from node {self._name_of(source)} to node {self._name_of(target)}"

@@ -1,0 +1,26 @@
+"""The lines that a run and its graph are shown by: numbers with words that agree, and no page of patterns."""
+
+import pytest
+
+from heat_neo4j.cli.commands.load import ODDITIES
+from heat_neo4j.cli.report import COUNTS, counted, frequent
+
+
+@pytest.mark.parametrize("meanings", [COUNTS, ODDITIES], ids=["read", "load"])
+def test_one_of_a_kind_is_counted_in_the_singular(meanings):
+    for name in meanings:
+        ((_, one),) = counted({name: 1}, meanings)
+        ((_, several),) = counted({name: 2000}, meanings)
+        assert one.split()[0] == "1"
+        assert several.split()[0] == "2,000"
+        noun, nouns = one.split()[1], several.split()[1]
+        assert nouns == f"{noun}s"
+        assert list(counted({name: 0}, meanings)) == []
+
+
+def test_many_patterns_are_the_most_frequent_and_one_line_for_the_others():
+    few = {f"A-T{i}->B": i for i in range(1, 6)}
+    assert list(frequent(few)) == [f"A-T{i}->B: {i}" for i in range(5, 0, -1)]
+    lines = list(frequent({f"A-T{i}->B": i for i in range(1, 1013)}))
+    assert lines[:2] == ["A-T1012->B: 1,012", "A-T1011->B: 1,011"]
+    assert lines[20:] == ["992 other patterns: 492,528 pairs together (--json lists all)"]

@@ -226,7 +226,8 @@ def _name_of(connection: Connection, scope: Scope, nodes: NodeTable, position: i
     values: list[Any] = []
     if keys.by_label:
         parameters = {"heat_ids": [element_id], "heat_keys": list(keys.properties)}
-        record = connection.read(load_statement("read/attributes"), parameters, doing="reading keys")[0]
+        statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
+        record = connection.read(statement, parameters, doing="reading keys")[0]
         columns = dict(zip(keys.properties, map(plain_values, record["columns"]), strict=True))
         if record["positions"]:
             values = keys.values(columns, keys.places(nodes.label_masks(), nodes.size)[at])

@@ -288,7 +288,7 @@ class Graph:
         for column, name in enumerate(names):
             carried[:, column] = self.labels[name]
         sets, code = np.unique(carried, axis=0, return_inverse=True)
-        labels = [tuple(name for name, has in zip(names, row, strict=True) if has) for row in sets.tolist()]
+        labels = [tuple(names[column] for column in np.flatnonzero(row).tolist()) for row in sets]
         return self.relationships.schema(labels, code.ravel())
 
     def __repr__(self) -> str:

@@ -8,18 +8,31 @@ that most of the rest carry, and so on. The same holds for targets.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.graph import Triple
 
-__all__ = ["NO_LABEL", "Pattern", "check_pattern", "chosen_patterns", "observed_patterns", "shared_limits"]
+__all__ = [
+    "NO_LABEL",
+    "Pattern",
+    "check_pattern",
+    "chosen_patterns",
+    "common_patterns",
+    "link_limits",
+    "observed_patterns",
+    "rare_patterns_note",
+]
 
 NO_LABEL = ""
 """The label of nodes without any."""
+
+_SHOWN = 3  # patterns that a note names
+_FEWEST = 10  # relationships of a pattern that is predicted without being named
 
 _QUOTED = r"`(?:[^`]|``)+`"
 _NAME = rf"({_QUOTED}|[^`()\[\]>]*?)"
@@ -47,13 +60,45 @@ def observed_patterns(schema: Mapping[Triple, int], carriers: Mapping[str, int])
     type, `carriers` the nodes with each label.
     """
     counts: Counter[Pattern] = Counter()
-    for kind in sorted({kind for _, kind, _ in schema}):
-        own = {triple: count for triple, count in schema.items() if triple[1] == kind}
+    by_type: defaultdict[str, dict[Triple, int]] = defaultdict(dict)
+    for triple, count in schema.items():
+        by_type[triple[1]][triple] = count
+    for kind in sorted(by_type):
+        own = by_type[kind]
         sources = _one_label_each(own, 0, carriers)
         targets = _one_label_each(own, 2, carriers)
         for (source, _, target), count in own.items():
             counts[Pattern(sources[source], kind, targets[target])] += count
     return dict(sorted(counts.items(), key=lambda item: (item[0].type, -item[1], item[0])))
+
+
+def common_patterns(observed: Mapping[Pattern, int]) -> dict[Pattern, int]:
+    """Return the patterns that have enough relationships for links to be predicted.
+
+    A pattern is too rare if it has fewer than 10 relationships and less than a tenth of the graph's.
+    """
+    fewest = _fewest(observed.values())
+    return {pattern: count for pattern, count in observed.items() if count >= fewest}
+
+
+def rare_patterns_note(observed: Mapping[Pattern, int]) -> str | None:
+    """Return one line that names patterns that are too rare, or None if there are none."""
+    common = common_patterns(observed)
+    rare = [pattern for pattern in observed if pattern not in common]
+    if not rare:
+        return None
+    what = "1 pattern has" if len(rare) == 1 else f"{len(rare):,} patterns have"
+    n_types = len({pattern.type for pattern in rare})
+    of = "" if n_types == 1 else f" of {n_types:,} relationship types"
+    few = ", ".join(map(str, rare[:_SHOWN])) + (", ..." if len(rare) > _SHOWN else "")
+    return (
+        f"no links are predicted for rare patterns: {what} fewer than {_fewest(observed.values())} "
+        f"relationships{of} ({few}); --predict PATTERN predicts one all the same"
+    )
+
+
+def _fewest(counts: Collection[int]) -> int:
+    return min(_FEWEST, -(-sum(counts) // 10))
 
 
 def chosen_patterns(
@@ -94,12 +139,25 @@ def _one_label_each(
     for triple, count in own.items():
         ends[triple[0] if end == 0 else triple[2]] += count
     under: dict[tuple[str, ...], str] = {labels: NO_LABEL for labels in ends if not labels}
-    while rest := {labels: count for labels, count in ends.items() if labels not in under}:
-        covered: Counter[str] = Counter()
-        for labels, count in rest.items():
-            covered.update(dict.fromkeys(labels, count))
-        best = min(covered, key=lambda label: (-covered[label], carriers.get(label, 0), label))
-        under |= {labels: best for labels in rest if best in labels}
+    covered: Counter[str] = Counter()
+    carrying: defaultdict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for labels, count in ends.items():
+        for label in labels:
+            covered[label] += count
+            carrying[label].append(labels)
+    best_first = [(-count, carriers.get(label, 0), label) for label, count in covered.items()]
+    heapify(best_first)
+    while len(under) < len(ends):
+        count, _, best = heappop(best_first)
+        if -count != covered[best]:  # another label has taken some of its nodes since
+            continue
+        for labels in carrying[best]:
+            if labels in under:
+                continue
+            under[labels] = best
+            for label in labels:
+                covered[label] -= ends[labels]
+                heappush(best_first, (-covered[label], carriers.get(label, 0), label))
     return under
 
 
@@ -114,13 +172,19 @@ class _Name(NamedTuple):
         return name == self.text if self.is_literal else fnmatchcase(name, self.text)
 
 
-def shared_limits(k: int, patterns: Sequence[Pattern]) -> list[int]:
-    """Return how many of `k` links a node gets of each pattern: an even share, one at least.
+def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[tuple[int, int | None]]:
+    """Return how many of `k` links a node gets of each pattern, and how many links the pattern gets.
 
-    A pattern shares with those of its source label, or with those of its target label if these are fewer.
+    A pattern shares the `k` links evenly with those of its source label, or with those of its target label if
+    these are fewer. A node gets one link of each pattern at least; where more than `k` patterns share, a
+    pattern gets no more links than it has relationships, otherwise there is no limit.
     """
     sources, targets = (Counter(pattern[end] for pattern in patterns) for end in (0, 2))
-    return [-(-k // min(sources[pattern.source], targets[pattern.target])) for pattern in patterns]
+    limits = []
+    for pattern, count in patterns.items():
+        sharing = min(sources[pattern.source], targets[pattern.target])
+        limits.append((-(-k // sharing), count if sharing > k else None))
+    return limits
 
 
 def check_pattern(spec: str | Sequence[str]) -> str:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.patterns import NO_LABEL, Pattern, chosen_patterns, observed_patterns
+from heat_neo4j.patterns import (
+    NO_LABEL,
+    Pattern,
+    chosen_patterns,
+    common_patterns,
+    link_limits,
+    observed_patterns,
+    rare_patterns_note,
+)
 
 FILMS = {
     (("User",), "RATED", ("Movie",)): 50,
@@ -49,6 +57,73 @@ def test_every_relationship_is_of_one_pattern_whose_labels_its_ends_carry(schema
             and (pattern.target in target if target else pattern.target == NO_LABEL)
             for pattern in observed
         )
+
+
+def naive_labels(ends, carriers):
+    """Return the label under which each set of labels counts, found anew for what is left each time."""
+    under = {labels: NO_LABEL for labels in ends if not labels}
+    while rest := {labels: count for labels, count in ends.items() if labels not in under}:
+        covered = {
+            label: sum(count for labels, count in rest.items() if label in labels)
+            for label in set().union(*rest)
+        }
+        best = min(covered, key=lambda label: (-covered[label], carriers.get(label, 0), label))
+        under |= {labels: best for labels in rest if best in labels}
+    return under
+
+
+@given(SCHEMAS, st.fixed_dictionaries({label: st.integers(1, 9) for label in LABELS}))
+def test_labels_are_chosen_as_by_the_naive_search(schema, nodes):
+    naive = {}
+    for kind in TYPES:
+        own = {triple: count for triple, count in schema.items() if triple[1] == kind}
+        under = []
+        for end in (0, 2):
+            ends = {}
+            for triple, count in own.items():
+                ends[triple[end]] = ends.get(triple[end], 0) + count
+            under.append(naive_labels(ends, nodes))
+        for (source, _, target), count in own.items():
+            pattern = Pattern(under[0][source], kind, under[1][target])
+            naive[pattern] = naive.get(pattern, 0) + count
+    assert observed_patterns(schema, nodes) == naive
+
+
+def test_twenty_thousand_patterns_of_five_thousand_labels_are_found_and_are_rare():
+    # The naive search takes minutes here.
+    rng = np.random.default_rng(0)
+    names = [f"L{number}" for number in range(5000)]
+    schema = {((names[a],), "T", (names[b],)): 1 for a, b in rng.integers(0, 5000, (20_000, 2)).tolist()}
+    observed = observed_patterns(schema, dict.fromkeys(names, 4))
+    assert len(observed) == len(schema) > 19_900
+    assert common_patterns(observed) == {}
+    assert f"{len(schema):,} patterns have fewer than 10 relationships (" in rare_patterns_note(observed)
+
+
+@pytest.mark.parametrize(
+    ("counts", "common"),
+    [([10, 9, 500], [10, 500]), ([9, 3, 8], [9, 3, 8]), ([2, 3, 40], [40]), ([1, 1, 1], [1, 1, 1]), ([], [])],
+)
+def test_a_pattern_is_rare_below_ten_relationships_and_a_tenth_of_all(counts, common):
+    observed = {Pattern("A", f"T{place}", "B"): count for place, count in enumerate(counts)}
+    assert list(common_patterns(observed).values()) == common
+    note = rare_patterns_note(observed)
+    assert (note is None) == (common == counts)
+
+
+def test_a_note_names_rare_patterns_and_counts_their_types():
+    observed = {Pattern("A", "T", "B"): 500} | {Pattern("A", f"R{place}", "B"): 1 for place in range(1000)}
+    assert rare_patterns_note(observed) == (
+        "no links are predicted for rare patterns: 1,000 patterns have fewer than 10 relationships of 1,000 "
+        "relationship types (A-R0->B, A-R1->B, A-R2->B, ...); --predict PATTERN predicts one all the same"
+    )
+
+
+def test_where_more_patterns_share_than_there_are_links_none_gets_more_than_it_has():
+    few = {Pattern("A", f"T{place}", "A"): 40 for place in range(3)}
+    many = {Pattern("A", f"T{place}", "A"): 40 for place in range(30)}
+    assert link_limits(10, few) == [(4, None)] * 3
+    assert link_limits(10, many) == [(1, 40)] * 30
 
 
 @pytest.mark.parametrize(

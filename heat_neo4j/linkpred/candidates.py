@@ -13,11 +13,19 @@ from scipy import sparse
 from heat_neo4j._kernels.sweeps import IS_SOURCE, IS_TARGET
 from heat_neo4j.geometry.search import Candidates, columns_of
 from heat_neo4j.graph import Graph
-from heat_neo4j.patterns import NO_LABEL, Pattern, chosen_patterns, observed_patterns
+from heat_neo4j.patterns import (
+    NO_LABEL,
+    Pattern,
+    chosen_patterns,
+    common_patterns,
+    observed_patterns,
+    rare_patterns_note,
+)
 
 __all__ = [
     "CandidatePairs",
     "candidate_pairs",
+    "counted_patterns",
     "ends_of",
     "entries",
     "patterns_of",
@@ -130,15 +138,23 @@ class CandidatePairs:
 
 
 def patterns_of(graph: Graph, specs: Sequence[str | Sequence[str]] = ()) -> tuple[Pattern, ...]:
-    """Return the patterns that `specs` name, as for `chosen_patterns`, or else those that the graph has.
+    """Return the patterns that `specs` name, as for `chosen_patterns`, or else the common ones of the graph.
 
     A ValueError if one is not in the graph; a graph without relationships of known direction has none.
     """
+    return tuple(counted_patterns(graph, specs)[0])
+
+
+def counted_patterns(
+    graph: Graph, specs: Sequence[str | Sequence[str]] = ()
+) -> tuple[dict[Pattern, int], str | None]:
+    """Return `patterns_of` with their relationships, and one line about those that are too rare, if any."""
     schema = graph.schema()
     carriers = {label: int(np.count_nonzero(carries)) for label, carries in graph.labels.items()}
     if specs:
-        return tuple(chosen_patterns(specs, schema, carriers))
-    return tuple(observed_patterns(schema, carriers))
+        return chosen_patterns(specs, schema, carriers), None
+    observed = observed_patterns(schema, carriers)
+    return common_patterns(observed), rare_patterns_note(observed)
 
 
 def ends_of(graph: Graph, pattern: Pattern) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -130,6 +130,23 @@ class PairFeatures:
         return features
 
     @cached_property
+    def neighbours_by_type(self) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+        """The neighbours of each node, a column for each neighbour by each type, and the types of columns.
+
+        An entry is one over the root of the entries of its column.
+        """
+        relationships, n = self.graph.relationships, self.graph.n_nodes
+        assert relationships is not None
+        source, target = (ends.astype(np.int64) for ends in (relationships.source, relationships.target))
+        kind = np.tile(np.repeat(np.arange(len(relationships.types)), np.diff(relationships.starts)), 2)
+        node, neighbour = np.append(source, target), np.append(target, source)
+        codes, column = np.unique(kind * n + neighbour, return_inverse=True)
+        matrix = sparse.csr_array((np.ones(len(node)), (node, column.ravel())), shape=(n, len(codes)))
+        matrix.data[:] = 1.0
+        popular = np.sqrt(np.maximum(matrix.sum(axis=0), 1.0))
+        return sparse.csr_array(matrix @ sparse.diags_array(1.0 / popular)), codes // max(n, 1)
+
+    @cached_property
     def damping(self) -> Array:
         """One over the neighbours of each node."""
         return np.asarray(1.0 / np.maximum(self.graph.degrees, 1))
@@ -262,19 +279,12 @@ class PatternFeatures:
 
     def _related(self) -> dict[str, Feature]:
         """Return how alike targets, or sources, are by what relationships of other types join them to."""
-        relationships, n = self._graph.relationships, self._graph.n_nodes
-        sources, targets, out = self._sources, self._targets, self._out
+        relationships, out = self._graph.relationships, self._out
         assert relationships is not None
-        others = [relationships.matrix(name, n) for name in relationships.types if name != self._type]
-        joined = [sparse.csr_array(each + each.T) for each in others]
-        if not joined:
+        if not set(relationships.types) - {self._type}:
             return {}
-        all_ways = sparse.csr_array(sparse.hstack(joined))
-        all_ways.data[:] = 1.0
-        popular = np.sqrt(np.maximum(all_ways.sum(axis=0), 1.0))
-        scaled = sparse.csr_array(all_ways @ sparse.diags_array(1.0 / popular))
-        of_targets = _placed(unit_rows(scaled[targets]), targets, n)
-        of_sources = _placed(unit_rows(scaled[sources]), sources, n)
+        of_targets = self._by_other_types(self._targets)
+        of_sources = self._by_other_types(self._sources)
         root = sparse.diags_array(1.0 / np.sqrt(np.maximum(np.diff(out.indptr), 1)))
         return {
             # Of a source with a hub among its targets the sum of their rows is long: some are made at a time.
@@ -285,6 +295,16 @@ class PatternFeatures:
                 SparseProductScorer(of_sources, sparse.csr_array(out.T.tocsr() @ of_sources)), log=True
             ),
         }
+
+    def _by_other_types(self, nodes: Rows) -> sparse.csr_array:
+        """Return rows of length 1 of the neighbours of some nodes by other types; others are empty."""
+        neighbours, kinds = self._shared.neighbours_by_type
+        own = neighbours[nodes]
+        types = list(self._graph.relationships.types)  # type: ignore[union-attr]
+        if self._type in types:
+            own.data[kinds[own.indices] == types.index(self._type)] = 0.0
+            own.eliminate_zeros()
+        return _placed(unit_rows(own), nodes, self._graph.n_nodes)
 
     def _tastes(self) -> dict[str, Feature]:
         """Return parts of the best approximation of the relationships, over the root of both degrees."""

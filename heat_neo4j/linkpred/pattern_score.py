@@ -309,21 +309,29 @@ def fit_link_score(
     held_out = [
         embed_without(model, graph, share=share, time=time, on_progress=on_progress) for time in range(times)
     ]
-    return pattern_score(held_out, graph)
+    return pattern_score(held_out, graph, on_progress=on_progress)
 
 
 @one_blas_thread()
 def pattern_score(
-    held_out: Sequence[HeldOut], graph: Graph, features: Sequence[str] = FEATURES
+    held_out: Sequence[HeldOut],
+    graph: Graph,
+    features: Sequence[str] = FEATURES,
+    on_progress: Progress = no_progress,
 ) -> PatternScore:
-    """Fit the score of all patterns of `graph` to relationships that were held out of it, once or more often.
+    """Fit the score of the common patterns of `graph` to relationships that were held out, once or more.
 
-    A CalibrationError if fewer than 10 relationships are held out in all.
+    Progress is called with ("patterns", patterns done, patterns in all). A CalibrationError if fewer than 10
+    relationships are held out in all.
     """
     patterns = patterns_of(graph)
     of_pairs = [PairFeatures(embedding, split.train) for split, embedding in held_out]
     splits = [split for split, _ in held_out]
-    samples = {pattern: _sample(splits, of_pairs, graph, pattern, features) for pattern in patterns}
+    samples = {}
+    on_progress("patterns", 0, len(patterns))
+    for pattern in patterns:
+        samples[pattern] = _sample(splits, of_pairs, graph, pattern, features)
+        on_progress("patterns", len(samples), len(patterns))
     split, points = held_out[0]
     if sum(int(each.is_link.sum()) for each in samples.values()) < _FEWEST:
         raise CalibrationError(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
@@ -31,11 +30,12 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.best_scored import Codes, best_of_all, best_of_shortlist
 from heat_neo4j.linkpred.calibration import LinkProbability
-from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
+from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.combined_score import LinkScore
+from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
 from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.scorers import DirectedScorer
-from heat_neo4j.patterns import Pattern, shared_limits
+from heat_neo4j.patterns import Pattern, link_limits
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -46,6 +46,13 @@ SCORED_PAIRS = 400_000_000
 """Up to so many pairs of a pattern all are scored; of more it would take hours."""
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
+_SHORTLISTED = (
+    "too many pairs to score them all: only near ones, and those with many common neighbours, were scored"
+)
+_UNDIRECTED = (
+    "{:,} of {:,} predicted links have no direction: the relationships of their ends show none, and no score "
+    "was fitted"
+)
 _SHOWN = 10  # links in a notebook
 
 Array = NDArray[np.float64]
@@ -76,6 +83,13 @@ class PredictedLinks:
         The limits, as `predict_links` takes them: "k", "top", "patterns", "min_degree" and "max_degree".
     score : PatternScore or LinkScore, optional
         What ranked the links, if it was not the distance.
+    notes : tuple of str
+        What limits the prediction, one line each: patterns that are too rare, for one.
+    directed : bool array of shape (L,), optional
+        Which links have a direction. A fitted score gives one to each. Without a score it follows from the
+        labels; from the roles of the nodes, where relationships lead from one set of nodes to another; or
+        from the shares of outgoing relationships of the type at both ends. A link of equal ends has none and
+        leads from the lower row to the higher. None of a graph without directions.
     """
 
     source: Rows
@@ -88,6 +102,8 @@ class PredictedLinks:
     names: Sequence[Any] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
     score: PatternScore | LinkScore | None = None
+    notes: tuple[str, ...] = ()
+    directed: NDArray[np.bool_] | None = None
 
     @property
     def rank(self) -> Rows:
@@ -164,6 +180,8 @@ class _Found(NamedTuple):
     distance: Array
     probability: Array | None
     leading: Array  # by which they are sorted: distances, or minus the log odds
+    directed: NDArray[np.bool_]
+    against: NDArray[np.bool_]  # whether the relationships of their ends suit the other direction better
 
 
 @one_blas_thread()
@@ -193,14 +211,14 @@ def predict_links(
         The graph whose relationships are to be left out. If it knows no directions, all pairs that no edge
         joins are one pattern.
     k : int, optional
-        Links per node, which patterns of one label share evenly, see `patterns.shared_limits`: a link is kept
+        Links per node, which patterns of one label share evenly, see `patterns.link_limits`: a link is kept
         if it is among the best of its source, or of its target. None sets no limit per node; `top` must then
         be given.
     top : int, optional
         Keep only so many of each pattern.
     patterns : sequence of str or of (source label, type, target label), optional
         What to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`; all patterns of the
-        graph if not given.
+        graph if not given, except those with fewer than 10 relationships and less than a tenth of all.
     min_degree, max_degree : int, optional
         Leave out nodes with fewer or with more neighbours in `graph`.
     probability : LinkProbability, optional
@@ -242,27 +260,32 @@ def predict_links(
     if not isinstance(model, np.ndarray):
         check_is_fitted(model, "embedding_")
         model = model.embedding_
-    if graph.relationships is None:
-        if patterns:
-            raise ValueError("patterns need a graph that knows directions and types: give it relationships")
-        wanted: tuple[Pattern | None, ...] = (None,)
-    else:
-        wanted = patterns_of(graph, patterns)
-    known = [pattern for pattern in wanted if pattern is not None]
-    limits = [k] * len(wanted) if k is None or not known else shared_limits(k, known)
+    if graph.relationships is None and patterns:
+        raise ValueError("patterns need a graph that knows directions and types: give it relationships")
+    known, rare = counted_patterns(graph, patterns)
+    notes: tuple[str, ...] = () if rare is None else (rare,)
+    wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
+    limits = [(k, top)] * len(wanted) if k is None or not known else _limits(k, top, known)
     scorers = None if score is None else score.scorers(model, graph)
     found: list[_Found] = []
     shortlisted, common = False, None
     with _workers(client, scratch, threads) as workers:
-        for pattern, most in zip(wanted, limits, strict=True):
+        for pattern, (most, total) in zip(wanted, limits, strict=True):
             candidates = candidate_pairs(graph, pattern, min_degree=min_degree, max_degree=max_degree)
             progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
-            if scorers is None or score is None or score.by_distance:
-                scorer = None if scorers is None else scorers(pattern)
-                near = _nearest(model, candidates, most, top, workers, progress)
-                found.append(_of_distance(*near, candidates, scorer, probability))
+            if scorers is None or score is None:
+                if pattern is not None:
+                    candidates = with_observed_roles(graph, candidates)
+                near = _nearest(model, candidates, most, total, workers, progress)
+                found.append(_of_distance(*near, graph, candidates, probability))
                 continue
-            scorer, width = scorers(pattern), most or top or 0
+            if score.by_distance:
+                scorer = scorers(pattern)
+                pairs, near_by = _nearest(model, candidates, most, total, workers, progress)
+                scores = _turned(scorer, candidates, pairs)
+                found.append(_scored(pairs, near_by, scores, score))
+                continue
+            scorer, width = scorers(pattern), most or total or 0
             if candidates.size > SCORED_PAIRS:
                 shortlisted = True
                 if common is None:
@@ -270,12 +293,23 @@ def predict_links(
                 codes = best_of_shortlist(scorer, common, model, candidates, width, workers, progress)
             else:
                 codes = best_of_all(scorer, candidates, width, workers, progress)
-            pairs, scores = _ranked(scorer, candidates, codes, top)
-            found.append(_Found(pairs, pair_distances(model, pairs), score.probability(scores), -scores))
+            pairs, scores = _ranked(scorer, candidates, codes, total)
+            found.append(_scored(pairs, pair_distances(model, pairs), scores, score))
     links = _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
     search = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
-    return replace(links, names=graph.names, search=search, score=score)
+    if shortlisted:
+        notes += (_SHORTLISTED,)
+    if links.directed is not None and not links.directed.all():
+        notes += (_UNDIRECTED.format(np.count_nonzero(~links.directed), len(links)),)
+    return replace(links, names=graph.names, search=search, score=score, notes=notes)
+
+
+def _limits(k: int, top: int | None, patterns: Mapping[Pattern, int]) -> list[tuple[int, int | None]]:
+    """Return most links of a node, and in all, of each pattern."""
+    return [
+        (most, total if top is None else min(top, total or top)) for most, total in link_limits(k, patterns)
+    ]
 
 
 def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:
@@ -313,7 +347,9 @@ def _joined(
     types = {name: code for code, name in enumerate(dict.fromkeys(each.type for each in patterns))}
     code = np.array([types[each.type] for each in patterns] or [0])[pattern]
     ends = (code * n_nodes + pairs.min(axis=1)) * n_nodes + pairs.max(axis=1)
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, leading))
+    against = np.concatenate([np.empty(0, dtype=np.bool_), *(each.against for each in found)])
+    has_one = np.concatenate([np.empty(0, dtype=np.bool_), *(each.directed for each in found)])
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, against, leading))
     order = order[np.sort(np.unique(ends[order], return_index=True)[1])]
     return PredictedLinks(
         source=pairs[order, 0],
@@ -323,6 +359,7 @@ def _joined(
         patterns=patterns,
         pattern=pattern[order] if patterns else None,
         shortlisted=shortlisted,
+        directed=has_one[order] if patterns else None,
     )
 
 
@@ -350,16 +387,24 @@ def _nearest(
 def _of_distance(
     pairs: Rows,
     distance: Array,
+    graph: Graph,
     candidates: CandidatePairs,
-    scorer: DirectedScorer | None,
     probability: LinkProbability | None,
 ) -> _Found:
-    """Return nearest pairs in their likelier direction, with the probabilities that their distance gives."""
-    if scorer is None:
-        chances = None if probability is None else probability(distance)
-        return _Found(pairs, distance, chances, distance)
-    scores = _turned(scorer, candidates, pairs)
-    return _Found(pairs, distance, np.asarray(expit(scores)), -scores)
+    """Return nearest pairs in the direction that the graph shows, with probabilities of their distance."""
+    chances = None if probability is None else probability(distance)
+    has_one = np.ones(len(pairs), dtype=np.bool_)
+    if candidates.pattern is None:
+        return _Found(pairs, distance, chances, distance, has_one, ~has_one)
+    kind = candidates.pattern.type
+    pairs, has_one = directed(candidates, pairs, leanings(graph, kind, pairs))
+    return _Found(pairs, distance, chances, distance, has_one, leanings(graph, kind, pairs) < 0)
+
+
+def _scored(pairs: Rows, distance: Array, scores: Array, score: PatternScore | LinkScore) -> _Found:
+    """Return pairs in the direction that their score has chosen."""
+    has_one = np.ones(len(pairs), dtype=np.bool_)
+    return _Found(pairs, distance, score.probability(scores), -scores, has_one, ~has_one)
 
 
 def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows) -> Array:

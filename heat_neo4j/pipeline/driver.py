@@ -202,8 +202,10 @@ def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLin
     plan = make_plan(job, EMBED, state)
     session.clock.laps(getattr(job.model, "training_", {}).get("seconds", {}))  # none of given points
     score = None if links is None or not isinstance(links.score, PatternScore) else links.score
+    notes = () if links is None else links.notes
+    link_model = LinkModel(score)
     work = Work(
-        session, job, state, plan, Checkpoint(None), job.model, (), links=links, link_model=LinkModel(score)
+        session, job, state, plan, Checkpoint(None), job.model, notes, links=links, link_model=link_model
     )
     _check_target(work)
     check_coordinates(job.model, graph.n_nodes, job.coordinates)
@@ -380,10 +382,7 @@ def _predict(work: Work) -> Work:
             **options.search(),
         )
     work.session.clock.lap("links")
-    if not links.shortlisted:
-        return replace(work, links=links)
-    note = "of so many pairs only those that are near, or have many neighbours in common, were scored"
-    return replace(work, links=links, notes=(*work.notes, note))
+    return replace(work, links=links, notes=(*work.notes, *links.notes))
 
 
 def _publish(work: Work) -> Work:
@@ -415,7 +414,11 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
             minlength=len(work.links.patterns),
         )
         found = zip(map(str, work.links.patterns), counts.tolist(), strict=True)
-        recorded = {"shortlisted": work.links.shortlisted, "predicted": dict(found)}
+        recorded = {
+            "shortlisted": work.links.shortlisted,
+            "notes": list(work.links.notes),
+            "predicted": dict(found),
+        }
         parameters |= {"links": {**job.links.to_dict(), **recorded}, **work.link_model.to_dict()}
     facts: dict[str, Any] = {"plan": plan.to_dict()}
     if plan.mode == LINKS:

@@ -31,7 +31,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.best_scored import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
 from heat_neo4j.linkpred.prediction import SCORED_PAIRS
-from heat_neo4j.patterns import chosen_patterns, observed_patterns, shared_limits
+from heat_neo4j.patterns import chosen_patterns, common_patterns, link_limits, observed_patterns
 from heat_neo4j.pipeline.job import LinkOptions
 
 __all__ = [
@@ -165,7 +165,7 @@ class RunSize:
     threads: int = 1
     links_per_node: int = 10  # 0 for none
     pattern_ends: tuple[tuple[int, int], ...] = ()  # sources and targets of each pattern; all nodes if empty
-    pattern_limits: tuple[int, ...] = ()  # of `links_per_node`, how many are of each pattern
+    pattern_limits: tuple[tuple[int, int | None], ...] = ()  # of each: most links of a node, and in all
     top: int | None = None  # most links of each pattern; no limit if None
     probability: bool = True  # whether a second training fits their probability
     combined: bool = True  # whether the combined score ranks them
@@ -233,8 +233,8 @@ class RunSize:
     def links(self) -> int:
         """Predicted links, at most."""
         total = 0
-        limits = self.pattern_limits or (self.links_per_node,) * len(self.ends)
-        for (sources, targets), most in zip(self.ends, limits, strict=True):
+        limits = self.pattern_limits or ((self.links_per_node, None),) * len(self.ends)
+        for (sources, targets), (most, own) in zip(self.ends, limits, strict=True):
             pairs = sources * targets
             if sources == targets == self.nodes:  # of two nodes one way only
                 pairs = sources * (sources - 1) // 2
@@ -242,7 +242,7 @@ class RunSize:
                 pairs = max(0, pairs - self.relationships)
             nodes = sources + targets if self.combined else min(sources + targets, self.nodes)
             asked = nodes * min(most, self.links_per_node)
-            total += min(asked, pairs if self.top is None else min(self.top, pairs))
+            total += min(each for each in (asked, pairs, self.top, own) if each is not None)
         return total
 
     @property
@@ -540,19 +540,19 @@ def run_size(
 
 def _pattern_ends(
     store: Neo4jStore, projection: Projection, links: LinkOptions
-) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return how many nodes may be source, and target, of each pattern, and how many links each has of it."""
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int | None], ...]]:
+    """Return how many nodes may be source, and target, of each pattern, and its limits of links."""
     schema, carriers = store.sample_schema(projection)
     try:
         patterns = (
             chosen_patterns(links.patterns, schema, carriers)
             if links.patterns
-            else observed_patterns(schema, carriers)
+            else common_patterns(observed_patterns(schema, carriers))
         )
     except ValueError as error:
         raise ProjectionError(str(error)) from error
     ends = tuple((carriers.get(each.source, 1), carriers.get(each.target, 1)) for each in patterns)
-    return ends, () if links.k is None else tuple(shared_limits(links.k, list(patterns)))
+    return ends, () if links.k is None else tuple(link_limits(links.k, patterns))
 
 
 def check_memory(size: RunSize, limit: int) -> None:

@@ -179,9 +179,10 @@ def fit_link_model(
     if not links.needs_training(parameters):
         return LinkModel(PatternScore.from_dict(parameters["link_score"]))
     features = BY_DISTANCE[:1] if links.ranked_by == "distance" else FEATURES
-    held_out = None
+    held_out, progress = None, prefixed(on_progress, "probability: ")
     try:
-        held_out = embed_without(model, graph, on_progress=prefixed(on_progress, "probability: "))
-        return LinkModel(pattern_score([held_out], graph, features), held_out=held_out)
+        held_out = embed_without(model, graph, on_progress=progress)
+        score = pattern_score([held_out], graph, features, on_progress=progress)
+        return LinkModel(score, held_out=held_out)
     except CalibrationError as error:
         return LinkModel(None, (f"{error}; links are ranked by distance",), held_out)

@@ -1,0 +1,68 @@
+"""A thousand types that are used once: no links of them, and no cost that grows with their square."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+
+from heat_neo4j import Graph, predict_links
+from heat_neo4j.geometry.hyperboloid import lift
+from heat_neo4j.graph import Relationships
+from heat_neo4j.linkpred.calibration import HeldOut
+from heat_neo4j.linkpred.features import PairFeatures
+from heat_neo4j.linkpred.pattern_score import PatternScore, pattern_score
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.patterns import Pattern
+
+N, RARE = 200, 1000
+
+
+@cache
+def made() -> tuple[np.ndarray, Graph, PatternScore, list[tuple[str, int, int]]]:
+    """Return points, a graph of two common types and many rare ones, its score, and the progress."""
+    rng = np.random.default_rng(0)
+    pairs = {f"RARE {number}": rng.integers(0, N, (2, 1)) for number in range(RARE)}
+    pairs |= {name: rng.integers(0, N, (2, 400)) for name in ("KNOWS", "LIKES")}
+    source, target = np.concatenate(list(pairs.values()), axis=1)
+    adjacency = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(N, N))
+    relationships = Relationships.from_pairs({name: tuple(each) for name, each in pairs.items()})
+    graph = Graph(adjacency, relationships=relationships, labels={"A": np.ones(N, dtype=bool)})
+    points = lift(rng.normal(size=(N, 3)))
+    told: list[tuple[str, int, int]] = []
+    split = split_edges(graph, 0.1, random_state=0, non_edges_per_edge=5)
+    score = pattern_score([HeldOut(split, points)], graph, on_progress=lambda *each: told.append(each))
+    return points, graph, score, told
+
+
+def test_rare_types_get_no_links_and_are_named() -> None:
+    points, graph, score, _ = made()
+    links = predict_links(points, graph, score=score)
+    assert set(links.types) == {"KNOWS", "LIKES"}
+    assert len(links) <= 2 * 10 * N
+    (note,) = links.notes
+    assert "998 patterns" in note  # two lead from a node to itself
+    assert "A-RARE 0->A" in note
+    assert set(score.weights) == {"A-KNOWS->A", "A-LIKES->A"}
+
+
+def test_a_rare_type_that_is_named_is_predicted() -> None:
+    points, graph, score, _ = made()
+    links = predict_links(points, graph, 2, patterns=["A-RARE 7->A"], score=score)
+    assert set(links.types) == {"RARE 7"}
+    assert links.notes == ()
+
+
+def test_the_fit_reports_each_pattern() -> None:
+    assert made()[3] == [("patterns", done, 2) for done in range(3)]
+
+
+def test_neighbours_by_type_are_made_once_and_grow_with_the_relationships() -> None:
+    points, graph, _, _ = made()
+    shared = PairFeatures(points, graph)
+    for name in ("KNOWS", "LIKES"):
+        assert "targets_related" in shared.of(Pattern("A", name, "A")).link
+    matrix, kinds = shared.neighbours_by_type
+    assert matrix.shape[1] == len(kinds) <= 2 * len(graph.relationships)
+    assert matrix.nnz <= 2 * len(graph.relationships)

@@ -40,9 +40,12 @@ def _advance(indices: Columns, place: int, end: int, column: int) -> int:
 
 
 @njit(cache=True)
-def dense_products(indptr: Any, indices: Any, values: Values, dense: Values) -> Values:
-    """Return a CSR array times a dense one, shape (M, D), each row added up by the order of entries."""
-    products = np.zeros((indptr.shape[0] - 1, dense.shape[1]))
+def dense_products(indptr: Any, indices: Any, values: Values, dense: Any) -> Any:
+    """Return a CSR array times a dense one, shape (M, D), each row added up by the order of entries.
+
+    It has the type of the dense one, float64 or float32.
+    """
+    products = np.zeros((indptr.shape[0] - 1, dense.shape[1]), dtype=dense.dtype)
     for u in range(products.shape[0]):
         for k in range(indptr[u], indptr[u + 1]):
             for i in range(products.shape[1]):

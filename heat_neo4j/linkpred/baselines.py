@@ -15,7 +15,8 @@ from sklearn.utils.extmath import randomized_svd
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.geometry.hyperboloid import from_poincare, lift
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.scorers import NodeScorer, SparseProductScorer, VectorScorer
+from heat_neo4j.linkpred.attribute_rows import attribute_rows
+from heat_neo4j.linkpred.scorers import DirectedScorer, NodeScorer, SparseProductScorer, VectorScorer
 
 __all__ = [
     "BaselineUnavailableError",
@@ -27,7 +28,6 @@ __all__ = [
     "largest_singular",
     "paths_of_three",
     "poincare_embedding",
-    "unit_rows",
 ]
 
 _POWER_ITERATIONS = 12
@@ -68,19 +68,12 @@ def paths_of_three(graph: Graph) -> SparseProductScorer:
     return SparseProductScorer(damped, links, middle=damped)  # paths of two are more than memory may hold
 
 
-def attribute_cosine(graph: Graph) -> SparseProductScorer | None:
+def attribute_cosine(graph: Graph) -> DirectedScorer | None:
     """Score by the cosine of the attributes as they are; None for a graph without attributes."""
     if graph.attributes is None or graph.n_attributes == 0:
         return None
-    unit = unit_rows(sparse.csr_array(graph.attributes))
-    return SparseProductScorer(unit, unit)
-
-
-def unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return the matrix with each row scaled to length 1; rows of zeros stay as they are."""
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return sparse.csr_array(sparse.diags_array(scale) @ matrix)
+    unit = attribute_rows(graph.attributes).unit()
+    return unit.product(unit)
 
 
 def adjacency_svd(graph: Graph, n_components: int) -> VectorScorer:

@@ -21,13 +21,13 @@ from sklearn.preprocessing import StandardScaler
 
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.postprocessing import with_neighbours
-from heat_neo4j.embedding.similarity import over_deviation
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three, unit_rows
+from heat_neo4j.linkpred.attribute_rows import rows_over_deviation
+from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, NodeScorer, SparseProductScorer
+from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, NodeScorer
 from heat_neo4j.patterns import Pattern
 
 __all__ = ["FEATURES", "FITTED_EDGES", "LinkScore", "link_score"]
@@ -192,8 +192,8 @@ def _columns(embedding: Array, graph: Graph) -> dict[str, _Column]:
         columns["attributes"] = _Column(cosine, log=False)
     columns["neighbourhood_distance"] = _Column(DistanceScorer(centroids(around, embedding)), log=False)
     if graph.attributes is not None and cosine is not None:
-        smooth = unit_rows(around @ unit_rows(over_deviation(graph.attributes)))
-        columns["neighbourhood_attributes"] = _Column(SparseProductScorer(smooth, smooth), log=False)
+        smooth = rows_over_deviation(graph.attributes).unit().summed(around).unit()
+        columns["neighbourhood_attributes"] = _Column(smooth.product(smooth), log=False)
     return columns
 
 

@@ -12,13 +12,8 @@ from scipy import sparse
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import (
-    adamic_adar,
-    attribute_cosine,
-    largest_singular,
-    paths_of_three,
-    unit_rows,
-)
+from heat_neo4j.linkpred.attribute_rows import centred_rows, placed, unit_rows
+from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, largest_singular, paths_of_three
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
@@ -59,7 +54,6 @@ DIRECTION = (
 """Features of a direction: differences that change their sign with the order of the pair."""
 
 _BANDS = (("taste_8", 1, 8), ("taste_16", 8, 16), ("taste_32", 16, 32))
-_FILLED = 0.25  # share of nodes from which on a column of attributes counts from its mean
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
 
@@ -234,48 +228,29 @@ class PatternFeatures:
 
         Among all nodes a column that all of one label share would hide all others.
         """
-        if self._graph.attributes is None or not self._graph.n_attributes:
+        attributes = self._graph.attributes
+        if attributes is None or not self._graph.n_attributes:
             return {}
         sources, targets, out, back = self._sources, self._targets, self._out, self._back
-        of_ends = self._scaled(np.union1d(sources, targets))
-        of_targets, of_sources = self._scaled(targets), self._scaled(sources)
-        ahead, behind = unit_rows(out @ of_targets), unit_rows(back @ of_sources)
+        ends = np.union1d(sources, targets)
+        of_ends = of_targets = of_sources = centred_rows(attributes, ends, ends)
+        if not np.array_equal(sources, targets):
+            of_targets, of_sources = (centred_rows(attributes, each, ends) for each in (targets, sources))
+        ahead, behind = of_targets.summed(out).unit(), of_sources.summed(back).unit()
         features = {
-            "scaled_attributes": SparseProductScorer(of_ends, of_ends),
-            "targets_alike": SparseProductScorer(ahead, of_targets),
-            "sources_alike": SparseProductScorer(of_sources, behind),
+            "scaled_attributes": of_ends.product(of_ends),
+            "targets_alike": ahead.product(of_targets),
+            "sources_alike": of_sources.product(behind),
         }
         if np.intersect1d(sources, targets).size:
-            with_targets, with_sources = (
-                unit_rows(of_ends + unit_rows(way @ of_ends)) for way in (out, back)
-            )
+            if of_targets is not of_ends:
+                ahead, behind = (of_ends.summed(way).unit() for way in (out, back))
             features |= {
-                "target_like_sources": SparseProductScorer(unit_rows(back @ of_ends), of_ends),
-                "source_like_targets": SparseProductScorer(of_ends, unit_rows(out @ of_ends)),
-                "ends_alike": SparseProductScorer(with_targets, with_sources),
+                "target_like_sources": behind.product(of_ends),
+                "source_like_targets": of_ends.product(ahead),
+                "ends_alike": of_ends.plus(ahead).unit().product(of_ends.plus(behind).unit()),
             }
         return {name: Feature(scorer) for name, scorer in features.items()}
-
-    def _scaled(self, nodes: Rows) -> sparse.csr_array:
-        """Return rows of length 1 of the attributes over their deviation among some nodes; others are empty.
-
-        Columns that most of the nodes fill count from their mean.
-        """
-        attributes = self._graph.attributes
-        assert attributes is not None
-        own = sparse.csc_array(attributes[nodes])
-        filled = np.diff(own.indptr) / max(len(nodes), 1)
-        mean = np.asarray(own.mean(axis=0)).ravel()
-        deviation = np.sqrt(np.maximum(np.asarray(own.multiply(own).mean(axis=0)).ravel() - mean**2, 0.0))
-        varies = deviation > 1e-9 * np.maximum(np.abs(mean), 1e-300)
-        thin, thick = varies & (filled < _FILLED), varies & (filled >= _FILLED)
-        scaled = sparse.hstack(
-            (
-                own[:, thin] @ sparse.diags_array(1.0 / deviation[thin]),
-                sparse.csc_array((own[:, thick].toarray() - mean[thick]) / deviation[thick]),
-            )
-        )
-        return _placed(unit_rows(sparse.csr_array(scaled)), nodes, self._graph.n_nodes)
 
     def _related(self) -> dict[str, Feature]:
         """Return how alike targets, or sources, are by what relationships of other types join them to."""
@@ -304,7 +279,7 @@ class PatternFeatures:
         if self._type in types:
             own.data[kinds[own.indices] == types.index(self._type)] = 0.0
             own.eliminate_zeros()
-        return _placed(unit_rows(own), nodes, self._graph.n_nodes)
+        return placed(unit_rows(own), nodes, self._graph.n_nodes)
 
     def _tastes(self) -> dict[str, Feature]:
         """Return parts of the best approximation of the relationships, over the root of both degrees."""
@@ -336,11 +311,3 @@ def _of_target(values: Array, nothing: Array) -> Feature:
 
 def _odd(feature: Feature) -> Feature:
     return Feature(feature.scorer, feature.log, feature.scorer.reversed())
-
-
-def _placed(rows: sparse.csr_array, nodes: Rows, n_nodes: int) -> sparse.csr_array:
-    """Return a matrix of `n_nodes` rows that has `rows` at `nodes`, rising, and nothing elsewhere."""
-    sizes = np.zeros(n_nodes, dtype=np.int64)
-    sizes[nodes] = np.diff(rows.indptr)
-    indptr = np.concatenate(([0], np.cumsum(sizes)))
-    return sparse.csr_array((rows.data, rows.indices, indptr), shape=(n_nodes, rows.shape[1]))

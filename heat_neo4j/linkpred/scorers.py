@@ -12,17 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._kernels.dense import all_products, pair_products
 from heat_neo4j._kernels.sparse import path_products, sparse_products
 from heat_neo4j._kernels.sweeps import paired_excess
 from heat_neo4j.geometry.search import columns_of
 
 __all__ = [
+    "DenseProductScorer",
     "DirectedScorer",
     "DistanceScorer",
     "EuclideanScorer",
     "NodeScorer",
     "PairScorer",
     "SparseProductScorer",
+    "SumScorer",
     "VectorScorer",
 ]
 
@@ -177,6 +180,62 @@ def _parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int3
         matrix.indices.astype(np.int32, copy=False),
         matrix.data.astype(np.float64, copy=False),
     )
+
+
+class DenseProductScorer(DirectedScorer):
+    """The inner product of float32 rows, of shapes (L, D) and (K, D), added up by rising column.
+
+    `first`, shape (M,), and `second`, shape (N,), are the rows of the nodes; -1 for a node without one, whose
+    products are 0.
+    """
+
+    def __init__(
+        self, left: NDArray[np.float32], right: NDArray[np.float32], first: Rows, second: Rows
+    ) -> None:
+        self._left, self._right, self._first, self._second = left, right, first, second
+        self.n_nodes = len(second)
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        u, v = self._first[pairs[:, 0]], self._second[pairs[:, 1]]
+        return np.asarray(pair_products(self._left, self._right, u, v), dtype=np.float64)
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        products = all_products(self._left, self._right, self._first[begin:end], self._second)
+        return np.asarray(products, dtype=np.float64)
+
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u)."""
+        return type(self)(self._right, self._left, self._second, self._first)
+
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        return type(self)(self._left, self._right, self._first[first], self._second[second])
+
+
+class SumScorer(DirectedScorer):
+    """The sum of several scores of the same nodes."""
+
+    def __init__(self, *scorers: DirectedScorer) -> None:
+        self._scorers = scorers
+        self.n_nodes = scorers[0].n_nodes
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        return np.asarray(sum(each.pairs(pairs) for each in self._scorers))
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        return np.asarray(sum(each.rows(begin, end) for each in self._scorers))
+
+    def reversed(self) -> SumScorer:
+        """Return the scorer of (v, u)."""
+        return SumScorer(*(each.reversed() for each in self._scorers))
+
+    def between(self, first: Rows, second: Rows) -> SumScorer:
+        """Return the scorer of some nodes only."""
+        return SumScorer(*(each.between(first, second) for each in self._scorers))
 
 
 class VectorScorer(DirectedScorer):

@@ -1,0 +1,70 @@
+"""Inner products of rows of float32 matrices, each added up in the order of the columns.
+
+The inner loops run over rows, so the sums are the same bits for any vector width and any number of threads,
+which those of BLAS are not.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.jit import njit
+
+__all__ = ["all_products", "pair_products"]
+
+Rows = NDArray[np.float32]
+Places = NDArray[np.int64]
+
+_PANEL = 128  # rows of the second matrix that are multiplied at a time
+_DEPTH = 128  # columns of these, a multiple of 4: a panel fits into the second cache
+
+
+@njit(cache=True, nogil=True)
+def pair_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
+    """Return first[u[i]] . second[v[i]] for each i, shape (m,); 0 where a place is below 0."""
+    products = np.zeros(u.shape[0], dtype=np.float32)
+    for i in range(u.shape[0]):
+        if u[i] < 0 or v[i] < 0:
+            continue
+        total = np.float32(0.0)
+        for column in range(first.shape[1]):
+            total += first[u[i], column] * second[v[i], column]
+        products[i] = total
+    return products
+
+
+@njit(cache=True, nogil=True)
+def all_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
+    """Return first[u[i]] . second[v[j]] for all i and j, shape (m, n); 0 where a place is below 0."""
+    products = np.zeros((u.shape[0], v.shape[0]), dtype=np.float32)
+    panel = np.zeros((_DEPTH, _PANEL), dtype=np.float32)
+    left = np.zeros(_DEPTH, dtype=np.float32)
+    for begin in range(0, v.shape[0], _PANEL):
+        width = min(_PANEL, v.shape[0] - begin)
+        for low in range(0, first.shape[1], _DEPTH):
+            depth = min(_DEPTH, first.shape[1] - low)
+            panel[:] = np.float32(0.0)
+            left[:] = np.float32(0.0)
+            for j in range(width):
+                if v[begin + j] >= 0:
+                    for column in range(depth):
+                        panel[column, j] = second[v[begin + j], low + column]
+            for i in range(u.shape[0]):
+                if u[i] < 0:
+                    continue
+                for column in range(depth):
+                    left[column] = first[u[i], low + column]
+                _add_products(left, panel, depth, products[i, begin : begin + width])
+    return products
+
+
+@njit(cache=True, nogil=True)
+def _add_products(left: Any, panel: Any, depth: int, total: Any) -> None:
+    """Add left @ panel to the sums of a row, four columns at a time, in their order."""
+    for column in range(0, depth, 4):
+        a, b, c, e = left[column], left[column + 1], left[column + 2], left[column + 3]
+        for j in range(total.shape[0]):
+            total[j] = (
+                ((total[j] + a * panel[column, j]) + b * panel[column + 1, j]) + c * panel[column + 2, j]
+            ) + e * panel[column + 3, j]

@@ -1,0 +1,158 @@
+"""Rows of attributes as link scores compare them: sparse columns as they are, many dense ones in float32.
+
+An embedding vector has a thousand columns that all nodes fill. As a sparse matrix it would take twelve bytes
+for each number, and its products a search for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels.dense import pair_products
+from heat_neo4j._kernels.sparse import dense_products
+from heat_neo4j.embedding.similarity import over_deviation
+from heat_neo4j.linkpred.scorers import DenseProductScorer, DirectedScorer, SparseProductScorer, SumScorer
+
+__all__ = [
+    "DENSE_COLUMNS",
+    "AttributeRows",
+    "attribute_rows",
+    "centred_rows",
+    "placed",
+    "rows_over_deviation",
+    "unit_rows",
+]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Attributes = sparse.csr_array | Array
+
+DENSE_COLUMNS = 32
+"""Columns that many nodes fill are multiplied as a dense matrix if there are so many; fewer are exact."""
+_FILLED = 0.25  # share of nodes from which on a column is dense, and counts from its mean if it is centred
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeRows:
+    """One row for each of N nodes, in two parts: sparse columns, and dense ones, which some nodes have."""
+
+    thin: sparse.csr_array  # (N, K)
+    dense: NDArray[np.float32]  # (M, D)
+    nodes: Rows  # (M,): rising, of the rows of `dense`
+
+    def unit(self) -> AttributeRows:
+        """Return the rows scaled to length 1; rows of zeros stay as they are."""
+        if not self.dense.size:
+            return replace(self, thin=unit_rows(self.thin))
+        squares = np.asarray(self.thin.multiply(self.thin).sum(axis=1), dtype=np.float64).ravel()
+        place = np.arange(len(self.nodes))
+        squares[self.nodes] += pair_products(self.dense, self.dense, place, place)
+        lengths = np.sqrt(squares)
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        dense = self.dense * scale[self.nodes].astype(np.float32)[:, None]
+        return replace(self, thin=sparse.csr_array(sparse.diags_array(scale) @ self.thin), dense=dense)
+
+    def summed(self, weights: sparse.csr_array) -> AttributeRows:
+        """Return sums of rows with the weights of a matrix, shape (N, N); dense ones of the same nodes."""
+        dense = self.dense
+        if dense.size:
+            own = sparse.csr_array(weights[self.nodes][:, self.nodes])
+            dense = dense_products(own.indptr, own.indices, own.data, dense)
+        return replace(self, thin=sparse.csr_array(weights @ self.thin), dense=dense)
+
+    def plus(self, other: AttributeRows) -> AttributeRows:
+        """Return the sum of the rows of the same nodes."""
+        return replace(self, thin=sparse.csr_array(self.thin + other.thin), dense=self.dense + other.dense)
+
+    def product(self, other: AttributeRows) -> DirectedScorer:
+        """Return the inner product of the row of a first node with the row in `other` of a second."""
+        by_column = SparseProductScorer(self.thin, other.thin)
+        if not self.dense.size:
+            return by_column
+        dense = DenseProductScorer(self.dense, other.dense, self._places(), other._places())
+        return SumScorer(by_column, dense) if self.thin.nnz else dense
+
+    def _places(self) -> Rows:
+        """Return the row of each node in `dense`; -1 for none."""
+        places = np.full(self.thin.shape[0], -1, dtype=np.int64)
+        places[self.nodes] = np.arange(len(self.nodes))
+        return places
+
+
+def attribute_rows(attributes: Attributes) -> AttributeRows:
+    """Return the attributes as they are."""
+    thin, dense = _parted(attributes)
+    return AttributeRows(sparse.csr_array(thin), dense.astype(np.float32), np.arange(dense.shape[0]))
+
+
+def rows_over_deviation(attributes: Attributes) -> AttributeRows:
+    """Return the attributes over their column's standard deviation, without constant columns."""
+    thin, dense = _parted(attributes)
+    varies, deviation = _deviation(dense - dense.mean(axis=0), dense)
+    scaled = (dense[:, varies] / deviation[varies]).astype(np.float32)
+    return AttributeRows(over_deviation(sparse.csr_array(thin)), scaled, np.arange(dense.shape[0]))
+
+
+def centred_rows(attributes: Attributes, nodes: Rows, ends: Rows) -> AttributeRows:
+    """Return rows of length 1 of the attributes over their deviation among some nodes; others are empty.
+
+    Columns that many of the nodes fill count from their mean. The dense rows are those of `ends`, of which
+    `nodes` are some; both rise.
+    """
+    n = attributes.shape[0]
+    own, many = _parted(attributes[nodes])
+    filled = np.diff(own.indptr) / max(len(nodes), 1)
+    mean = np.asarray(own.mean(axis=0)).ravel()
+    deviation = np.sqrt(np.maximum(np.asarray(own.multiply(own).mean(axis=0)).ravel() - mean**2, 0.0))
+    varies = deviation > 1e-9 * np.maximum(np.abs(mean), 1e-300)
+    thin, thick = varies & (filled < _FILLED), varies & (filled >= _FILLED)
+    scaled = sparse.hstack(
+        (
+            own[:, thin] @ sparse.diags_array(1.0 / deviation[thin]),
+            sparse.csc_array((own[:, thick].toarray() - mean[thick]) / deviation[thick]),
+        )
+    )
+    centred = many - many.mean(axis=0)
+    varies, deviation = _deviation(centred, many)
+    dense = np.zeros((len(ends), int(varies.sum())), dtype=np.float32)
+    dense[np.searchsorted(ends, nodes)] = centred[:, varies] / deviation[varies]
+    return AttributeRows(placed(sparse.csr_array(scaled), nodes, n), dense, ends).unit()
+
+
+def _deviation(centred: Array, values: Array) -> tuple[NDArray[np.bool_], Array]:
+    """Return which columns vary, and the standard deviation of each."""
+    deviation = np.sqrt(np.mean(np.square(centred), axis=0))
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    return deviation > 1e-9 * np.maximum(largest, 1e-300), deviation
+
+
+def _parted(attributes: Attributes) -> tuple[sparse.csc_array, Array]:
+    """Return columns of attributes as a sparse matrix, and the others, if many are dense, as an array."""
+    if isinstance(attributes, np.ndarray):
+        filled = np.count_nonzero(attributes, axis=0)
+    else:
+        filled = np.bincount(attributes.indices, minlength=attributes.shape[1])
+    is_dense = filled >= _FILLED * attributes.shape[0]
+    if not attributes.shape[0] or is_dense.sum() < DENSE_COLUMNS:
+        return sparse.csc_array(attributes), np.zeros((attributes.shape[0], 0))
+    thin, dense = sparse.csc_array(attributes[:, ~is_dense]), attributes[:, is_dense]
+    return thin, dense if isinstance(dense, np.ndarray) else dense.toarray()
+
+
+def unit_rows(matrix: sparse.csr_array) -> sparse.csr_array:
+    """Return the matrix with each row scaled to length 1; rows of zeros stay as they are."""
+    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return sparse.csr_array(sparse.diags_array(scale) @ matrix)
+
+
+def placed(rows: sparse.csr_array, nodes: Rows, n_nodes: int) -> sparse.csr_array:
+    """Return a matrix of `n_nodes` rows that has `rows` at `nodes`, rising, and nothing elsewhere."""
+    sizes = np.zeros(n_nodes, dtype=np.int64)
+    sizes[nodes] = np.diff(rows.indptr)
+    indptr = np.concatenate(([0], np.cumsum(sizes)))
+    return sparse.csr_array((rows.data, rows.indices, indptr), shape=(n_nodes, rows.shape[1]))

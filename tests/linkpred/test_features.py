@@ -10,6 +10,8 @@ from scipy import sparse
 
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
+from heat_neo4j.linkpred.combined_score import _columns
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
 from heat_neo4j.patterns import Pattern
 
@@ -240,3 +242,27 @@ def test_sparse_attributes_give_the_same_features() -> None:
             PairFeatures(points, each).of(RATED).link[name].pairs(PAIRS) for each in (graph, other)
         )
         np.testing.assert_allclose(same, whole, atol=1e-12)
+
+
+OF_ATTRIBUTES = [name for name in FEATURES if "alike" in name or "like" in name or "attributes" in name]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_many_dense_columns_give_the_same_features_in_float32(kind: str) -> None:
+    points, graph = made()
+    times = DENSE_COLUMNS  # repeated columns change no cosine
+    repeated = np.tile(graph.attributes, times)
+    parts = {name: getattr(graph, name) for name in ("adjacency", "labels", "relationships")}
+    many = Graph(attributes=repeated if kind == "dense" else sparse.csr_array(repeated), **parts)
+    for pattern in (RATED, FOLLOWS):
+        few, same = (PairFeatures(points, each).of(pattern).link for each in (graph, many))
+        for name in OF_ATTRIBUTES:
+            expected = few[name].pairs(PAIRS)
+            np.testing.assert_allclose(same[name].pairs(PAIRS), expected, atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(same[name].rows(3, 20), few[name].rows(3, 20), atol=1e-5)
+            assert np.ptp(expected) > 0.01
+    few, same = (_columns(points, each) for each in (graph, many))
+    for name in ("attributes", "neighbourhood_attributes"):
+        np.testing.assert_allclose(
+            same[name].scorer.pairs(PAIRS), few[name].scorer.pairs(PAIRS), atol=1e-5, err_msg=name
+        )

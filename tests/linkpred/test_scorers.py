@@ -17,7 +17,17 @@ VECTORS, WEIGHTS = RNG.normal(size=(N, 4)), np.array([1.0, -2.0, 0.5, 3.0])
 ROWS = sparse.random_array((N, 9), density=0.3, rng=RNG, format="csr")
 LINKS = sparse.random_array((N, N), density=0.2, rng=RNG, format="csr")
 STEPS = sparse.csr_array(LINKS + LINKS.T)
+WHOLE = np.random.default_rng(6).integers(-3, 4, (N - 1, 150)).astype(np.float32)  # sums are exact
+PLACES = np.append(np.random.default_rng(6).permutation(N - 1), -1)  # the last node has no row
 BY_HAND = {
+    "dense": (
+        scorers.DenseProductScorer(WHOLE, WHOLE, PLACES, PLACES),
+        lambda u, v: WHOLE[PLACES[u]] @ WHOLE[PLACES[v]] if max(u, v) < N - 1 else 0.0,
+    ),
+    "sum of two": (
+        scorers.SumScorer(scorers.NodeScorer(VALUES, np.add), scorers.SparseProductScorer(ROWS, ROWS)),
+        lambda u, v: VALUES[u] + VALUES[v] + (ROWS[[u]] @ ROWS[[v]].T).sum(),
+    ),
     "distance": (scorers.DistanceScorer(POINTS), lambda u, v: -float(distance(POINTS[u], POINTS[v]))),
     "product": (scorers.NodeScorer(VALUES, np.multiply), lambda u, v: VALUES[u] * VALUES[v]),
     "sparse": (scorers.SparseProductScorer(ROWS, ROWS), lambda u, v: (ROWS[[u]] @ ROWS[[v]].T).sum()),
@@ -86,6 +96,7 @@ DIRECTED = {
         sparse.random_array((N, 8), density=0.3, rng=RNG, format="csr"),
     ),
     "vectors": scorers.VectorScorer(VECTORS, WEIGHTS, RNG.normal(size=(7, 4))),
+    "dense": scorers.DenseProductScorer(WHOLE, WHOLE[:5] + 1, PLACES, np.array([4, 0, -1, 1, 2, 3, 3])),
 }  # fmt: skip
 
 

@@ -231,11 +231,13 @@ SETTINGS = (
     _number("links.top", _COUNT, "more", "Keep only so many of each pattern, the likeliest."),
     Setting("links.patterns", _TEXT, "common", flag="--predict", multiple=True, metavar="PATTERN",
             help="What to predict, such as 'User-RATED->Movie'; * is any name; repeat for more.  "
-                 "[default: all patterns of the graph]"),
+                 "[default: the graph's patterns, except rare ones]"),
     _number("links.min_degree", _NATURAL, "more", "Both ends have at least so many neighbours.", 0),
     _number("links.max_degree", _COUNT, "more", "And at most so many."),
     Setting("links.probability", click.BOOL, "more",
-            "Give each link a probability; it takes a second training without a tenth of the edges.", True),
+            "Fit a probability and a direction for each link, by a second training without a tenth of the "
+            "edges. Without it the nearest pairs come first, in the direction that their relationships show.",
+            True),
     Setting("links.score", click.Choice(("distance", "combined")), "more",
             "What ranks the links: distance alone, or together with degrees, paths, attributes, directions. "
             "[default: combined; `heat links`: as the run]"),

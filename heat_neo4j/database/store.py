@@ -867,8 +867,9 @@ class Neo4jStore:
         Raises
         ------
         WriteRefused
-            If something there would be overwritten, two nodes there share a key, a property is named like the
-            key, or weight and time are. Nothing was written.
+            If something there would be overwritten, two nodes there share a key, keys there are texts and
+            those of the graph numbers or the other way round, a property is named like the key, or weight and
+            time are. Nothing was written.
         """
         names = names or LoadNames()
         return load_graph(self._connection, graph, names, overwrite=overwrite, on_progress=on_progress)

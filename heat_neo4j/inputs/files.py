@@ -230,10 +230,25 @@ def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
                 stripped = [cell.strip() for cell in cells]
                 if any(stripped) and not (comments and stripped[0].startswith("#")):
                     yield _Line(path, number, stripped)
-    except (csv.Error, UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except UnicodeDecodeError as error:
+        number, byte = _undecodable(path, opener)
+        advice = "save the file as UTF-8, such as with `iconv -f latin1 -t utf-8`"
+        raise ProjectionError(f"{path}:{number}: byte 0x{byte:02x} is not UTF-8: {advice}") from error
+    except (csv.Error, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ProjectionError(f"{path}:{number + 1}: not text in columns: {error}") from error
     except OSError as error:
         raise ProjectionError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _undecodable(path: Path, opener: Any) -> tuple[int, int]:
+    """Return the number of the first line that is not UTF-8, and its first wrong byte."""
+    with opener(path, "rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number, line[error.start]
+    raise AssertionError("each line is UTF-8")  # it was not a moment ago
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,12 +325,14 @@ def read_graph_files(
     labels: Path | str | None = None,
     *,
     as_columns: bool = False,
+    text_ids: bool = False,
 ) -> FileGraph:
     """Read a graph from an edge list and, optionally, a file of attributes and one of labels.
 
     The files are as the top of this module says; a node is whatever any of them names. With `as_columns`,
     each attribute column is a property of its own (numbers, true/false, dates or text), not all of them one
-    list of numbers. A ProjectionError if a file cannot be read, or a line of it cannot be used.
+    list of numbers. With `text_ids` keys are texts, even if all are whole numbers. A ProjectionError if a
+    file cannot be read, or a line of it cannot be used.
     """
     lines = _read_edges(Path(edges))
     table = None if attributes is None else _read_table(Path(attributes), numeric=not as_columns)
@@ -325,7 +342,8 @@ def read_graph_files(
     if as_columns and table and classes and label_property in table.names:
         what = f"a column is named {label_property!r}, the property for the file of labels"
         raise ProjectionError(f"{table.path}: {what}")
-    keys, rows = _sorted_keys([lines.codes, *(each.row_of for each in (table, classes) if each)])
+    groups = [lines.codes, *(each.row_of for each in (table, classes) if each)]
+    keys, rows = _sorted_keys(groups, text_ids=text_ids)
     code_rows = np.fromiter((rows[key] for key in lines.codes), np.int64, len(lines.codes))
     source, target, weight, time = _merge(
         code_rows[lines.source], code_rows[lines.target], lines.weight, lines.time, len(keys)
@@ -356,10 +374,12 @@ def read_graph_files(
     )
 
 
-def _sorted_keys(groups: Iterable[Iterable[str]]) -> tuple[list[int] | list[str], dict[str, int]]:
+def _sorted_keys(
+    groups: Iterable[Iterable[str]], *, text_ids: bool
+) -> tuple[list[int] | list[str], dict[str, int]]:
     """Sort all keys, as integers if each is one; return them and the row of each key's text."""
     texts = {key for group in groups for key in group}
-    whole = all(map(_is_integer, texts))
+    whole = not text_ids and all(map(_is_integer, texts))
     ordered = sorted(texts, key=int) if whole else sorted(texts)
     rows = {text: row for row, text in enumerate(ordered)}
     return ([int(text) for text in ordered] if whole else ordered), rows

@@ -70,6 +70,55 @@ def test_the_database_holds_what_the_files_say(store, cypher, label, files):
     assert (report.nodes_created, report.relationships_created) == (4, 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (
+            "1\t2\n",
+            "3\tx9\nx9\t4\n",
+            "has the number [12] as 'id', and the ids to be loaded are texts, because of 'x9'",
+        ),
+        ("1\t2\n", "1\t9223372036854775808\n", "because of '9223372036854775808'"),
+        ("7\t8\n", "007\t8\n", "because of '007'"),
+        (
+            "a\t7\n",
+            "7\t8\n",
+            "has the text '[a7]' as 'id', and the ids to be loaded are numbers, such as 7: they",
+        ),
+    ],
+)
+def test_ids_of_another_type_are_refused_before_anything_is_written(
+    store, cypher, label, files, first, second, message
+):
+    store.load_graph(files(first, None, None), LoadNames(label, "TIE"))
+    before = snapshot(cypher)
+    for overwrite in (False, True):
+        with pytest.raises(WriteRefused, match=message):
+            store.load_graph(files(second, None, None), LoadNames(label, "TIE"), overwrite=overwrite)
+    assert snapshot(cypher) == before
+    if first == "a\t7\n":
+        report = store.load_graph(files(second, None, None, text_ids=True), LoadNames(label, "TIE"))
+        assert (report.nodes, report.nodes_created) == (2, 1)
+
+
+def test_the_two_ends_may_have_different_labels(store, cypher, label, files):
+    films = f"{label} Film"
+    names = LoadNames(label, "SAW", target_label=films)
+    with pytest.raises(WriteRefused, match=f"id 1 is both a '{label}' and a '{films}', and its attributes"):
+        store.load_graph(files(), names)
+    report = store.load_graph(files("1\t1\n1\t2\n3\t2\n", ",x\n2,5\n9,1\n", None), names)
+    assert (report.nodes, report.nodes_created, report.relationships_created) == (5, 5, 3)
+    assert nodes_of(cypher, label) == [{"id": 1}, {"id": 3}, {"id": 9, "features": [1.0]}]
+    assert nodes_of(cypher, films) == [{"id": 1}, {"id": 2, "features": [5.0]}]
+    assert [link[::2] for link in links_of(cypher, label)] == [(1, 1), (1, 2), (3, 2)]
+    again = store.load_graph(files("1\t1\n1\t2\n3\t2\n", ",x\n2,5\n9,1\n", None), names)
+    assert (again.nodes_created, again.relationships_created) == (0, 0)
+    cypher(f"MATCH (n:`{films}`) DETACH DELETE n")
+    for row in cypher("SHOW CONSTRAINTS YIELD name, labelsOrTypes"):
+        if row["labelsOrTypes"] == [films]:
+            cypher(f"DROP CONSTRAINT `{row['name']}`")
+
+
 def test_columns_and_text_keys(store, cypher, label, files):
     graph = files("ann,bob\n".replace(",", "\t"), ",age,city\nann,41,Rome\nbob,,\n", None, as_columns=True)
     store.load_graph(graph, LoadNames(label, "KNOWS", key="name", weight="strength"))

@@ -154,7 +154,9 @@ def test_the_shares_that_a_refresh_goes_by_are_those_of_the_code():
 
 
 def test_nothing_is_installed_from_an_index_before_there_is_a_release():
-    released = re.search(r"^## \[?\d+\.\d+\.\d+\]? .*\d{4}-\d\d-\d\d", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    released = re.search(
+        r"^## \[?\d+\.\d+\.\d+\]? .*\d{4}-\d\d-\d\d", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
     notebooks = {path.name: path.read_text() for path in (ROOT / "docs/notebooks").glob("*.ipynb")}
     for name, text in {**PAGES, **notebooks}.items():
         command = re.search(r"""^[\s"]*pip install ["']?heat-neo4j""", text, re.MULTILINE)

@@ -248,6 +248,24 @@ def test_bad_files_are_named_with_their_line(write, tmp_path, files, line):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("zipped", [False, True])
+def test_the_line_that_is_not_utf_8_is_named(tmp_path, zipped):
+    path = tmp_path / ("names.csv.gz" if zipped else "names.csv")
+    lines = [f"node{number},other{number}" for number in range(5000)]
+    lines[3210] = "Renée,Zoë"
+    content = "\n".join(lines).encode("latin-1")
+    path.write_bytes(gzip.compress(content) if zipped else content)
+    with pytest.raises(
+        ProjectionError, match=rf"{path.name}:3211: byte 0xe9 is not UTF-8: save the file as UTF"
+    ):
+        read_graph_files(path)
+
+
+def test_ids_may_be_read_as_texts(write):
+    graph = read_graph_files(write("edges.csv", "10,9\n9,1\n"), text_ids=True)
+    assert graph.keys == ["1", "10", "9"]
+
+
 def test_missing_and_cut_off_files(write, tmp_path):
     with pytest.raises(ProjectionError, match=r"e\.csv: cannot be read: No such file or directory"):
         read_graph_files(tmp_path / "e.csv")

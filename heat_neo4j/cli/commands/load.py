@@ -50,7 +50,15 @@ def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
     "--as-columns", is_flag=True,
     help="Make each attribute column a property of its own, dates and text too, not one list 'features'.",
 )  # fmt: skip
+@option(
+    "--text-ids", is_flag=True,
+    help="Read ids as texts even where all are whole numbers, for a label that has texts as ids.",
+)  # fmt: skip
 @_name_option("--label", "Node", "Label of the nodes.")
+@option(
+    "--target-label", metavar="NAME",
+    help="Label of the nodes at which relationships end, if it is another one.",
+)  # fmt: skip
 @_name_option("--relationship", "LINK", "Type of the relationships.")
 @_name_option("--key", "id", "Node property for a node's name in the files; made unique.")
 @_name_option("--weight", "weight", "Relationship property for the weight; 1 where the file gives none.")
@@ -61,6 +69,7 @@ def load(
     attribute_file: Path | None,
     class_file: Path | None,
     as_columns: bool,
+    text_ids: bool,
     overwrite: bool,
     **options: Any,
 ) -> None:
@@ -73,9 +82,9 @@ def load(
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.inputs.files import read_graph_files
 
-    fields = {field: options[field] for field in ("label", "relationship", "key", "weight")}
+    fields = {field: options[field] for field in ("label", "target_label", "relationship", "key", "weight")}
     names = made(LoadNames, **fields)
-    graph = read_graph_files(edges, attribute_file, class_file, as_columns=as_columns)
+    graph = read_graph_files(edges, attribute_file, class_file, as_columns=as_columns, text_ids=text_ids)
     with open_store(options) as store, Reporter() as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
     if not printed_as_json({**asdict(report), **graph.counts, "names": fields}):
@@ -85,11 +94,15 @@ def load(
 def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[tuple[str, str]]:
     """Yield what was loaded, what was odd about it, and the command that comes next."""
     nodes, links = plural(report.nodes, "node"), plural(report.relationships, "relationship")
-    yield "Loaded", f"{nodes} of label {names.label}, {report.nodes_created:,} of them new"
+    labels = " and ".join(names.labels)
+    yield "Loaded", f"{nodes} of label {labels}, {report.nodes_created:,} of them new"
     yield "", f"{links} of type {names.relationship}, {report.relationships_created:,} of them new"
     yield from counted(graph.counts, ODDITIES)
     columns = ["features"] if graph.features is not None else list(graph.columns)
-    words = ["heat", "embed", "--label", names.label, "--relationship", names.relationship]
-    words += ["--weight", names.weight, "--key", names.key]
+    words = ["heat", "embed", *(word for label in names.labels for word in ("--label", label))]
+    words += ["--relationship", names.relationship, "--weight", names.weight]
+    several = len(names.labels) > 1
+    keys = [f"{label}={names.key}" for label in names.labels] if several else [names.key]
+    words += [word for key in keys for word in ("--key", key)]
     words += [word for column in columns for word in ("--attribute", column)]
     yield "Next", shlex.join(words)

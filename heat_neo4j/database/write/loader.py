@@ -3,6 +3,7 @@
 Loading twice changes nothing: nodes are found again by their key, relationships by their two ends.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -21,6 +22,7 @@ __all__ = ["DatedLoadable", "LoadNames", "LoadReport", "Loadable", "load_graph",
 
 BATCH_ROWS = 10_000
 BATCH_VALUES = 500_000  # numbers and strings in one transaction at most: about 5 MB on the wire
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -68,6 +70,9 @@ class LoadNames:
     ----------
     label : str
         Label of its nodes.
+    target_label : str, optional
+        Label of the nodes at which relationships end, if it is another one. Nodes of the two labels with one
+        key are different nodes then.
     relationship : str
         Type of its relationships.
     key : str
@@ -88,10 +93,16 @@ class LoadNames:
     key: str = "id"
     weight: str = "weight"
     time: str = "time"
+    target_label: str | None = None
 
     def __post_init__(self) -> None:
-        for name in (self.label, self.relationship, self.key, self.weight, self.time):
+        for name in (*self.labels, self.relationship, self.key, self.weight, self.time):
             quote_identifier(name)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the nodes, each once."""
+        return tuple(dict.fromkeys((self.label, self.target_label or self.label)))
 
 
 @dataclass(frozen=True)
@@ -123,13 +134,13 @@ def load_graph(
     if names.weight == names.time and isinstance(graph, DatedLoadable) and graph.time is not None:
         raise WriteRefused(f"weight and time are both named {names.time!r}: name the weight otherwise")
     load = _Load(connection, graph, names, on_progress)
-    made_constraint = load.ensure_constraint()
     try:
+        load.ensure_constraints()
+        load.refuse_other_types()
         if not overwrite:
             load.refuse_conflicts()
     except BaseException:
-        if made_constraint:
-            load.drop_constraint()
+        load.drop_constraints()
         raise
     return load.write()
 
@@ -144,6 +155,16 @@ def make_room(connection: Connection, label: str, *, family: str, origin: str) -
     return _write(connection, load_statement("load/remove_outdated", label=label), parameters).nodes_deleted
 
 
+@dataclass(frozen=True)
+class _Side:
+    """The nodes of one label."""
+
+    label: str
+    rows: Sequence[int]  # of the graph
+    names: Mapping[str, str]  # the label and the key, as statements take them
+    constraint: str
+
+
 class _Load:
     """The steps of one load."""
 
@@ -154,37 +175,72 @@ class _Load:
         self.graph = graph
         self.names = names
         self.on_progress = on_progress
-        self.node = {"label": names.label, "key": names.key}
-        self.link = self.node | {"type": names.relationship}
-        self.constraint = f"heat_load_{names.label}_{names.key}"
+        self.link = {
+            "label": names.label,
+            "target": names.labels[-1],
+            "key": names.key,
+            "type": names.relationship,
+        }
+        self.sides = [
+            _Side(label, rows, {"label": label, "key": names.key}, f"heat_load_{label}_{names.key}")
+            for label, rows in zip(names.labels, _rows_of_sides(graph, names), strict=True)
+        ]
+        self.n_nodes = sum(len(side.rows) for side in self.sides)
+        self.made: list[_Side] = []  # those of which the constraint is new
 
-    def ensure_constraint(self) -> bool:
-        """Make the uniqueness constraint; return False if there is one already."""
-        if self.connection.read(load_statement("load/constraint_exists"), self.node)[0]["exists"]:
-            return False
-        shared = self.connection.read(load_statement("load/shared_key", **self.node))
-        if shared:
-            where = f"two nodes of label {self.names.label!r} have {self.names.key!r} {shared[0]['key']!r}"
-            raise WriteRefused(f"{where}, nothing was loaded: choose another label or key")
-        self._run(load_statement("load/constraint", constraint=self.constraint, **self.node))
-        return True
+    def ensure_constraints(self) -> None:
+        """Make the uniqueness constraints that are not there."""
+        for side in self.sides:
+            if self.connection.read(load_statement("load/constraint_exists"), side.names)[0]["exists"]:
+                continue
+            shared = self.connection.read(load_statement("load/shared_key", **side.names))
+            if shared:
+                where = f"two nodes of label {side.label!r} have {self.names.key!r} {shared[0]['key']!r}"
+                raise WriteRefused(f"{where}, nothing was loaded: choose another label or key")
+            self._run(load_statement("load/constraint", constraint=side.constraint, **side.names))
+            self.made.append(side)
 
-    def drop_constraint(self) -> None:
-        self._run(load_statement("load/drop_constraint", constraint=self.constraint))
+    def drop_constraints(self) -> None:
+        """Drop the constraints that were made."""
+        for side in self.made:
+            self._run(load_statement("load/drop_constraint", constraint=side.constraint))
+
+    def refuse_other_types(self) -> None:
+        """Raise if a label has keys of another type than those to be loaded: they would never meet."""
+        keys = self.graph.keys
+        if not len(keys):
+            return
+        is_text = isinstance(keys[0], str)
+        for side in self.sides:
+            statement = load_statement(f"load/{'number' if is_text else 'text'}_key", **side.names)
+            found = self.connection.read(statement, doing="checking what is there")
+            if not found:
+                continue
+            there = f"label {side.label!r} has the {'number' if is_text else 'text'} {found[0]['key']!r} as"
+            if is_text:
+                odd = next((key for key in keys if not _WHOLE.fullmatch(str(key))), keys[0])
+                here = f"the ids to be loaded are texts, because of {odd!r}"
+                advice = "correct that id, or choose another label or key"
+            else:
+                here = f"the ids to be loaded are numbers, such as {keys[0]!r}"
+                advice = "load them as texts (--text-ids), or choose another label or key"
+            raise WriteRefused(
+                f"{there} {self.names.key!r}, and {here}: they would never meet, nothing was loaded: {advice}"
+            )
 
     def refuse_conflicts(self) -> None:
         """Raise if a value would be overwritten; a label without nodes holds none."""
-        if not self.connection.read(load_statement("load/count", label=self.names.label))[0]["nodes"]:
+        counts = [load_statement("load/count", label=side.label) for side in self.sides]
+        if not any(self.connection.read(count)[0]["nodes"] for count in counts):
             return
-        label, type_ = self.names.label, self.names.relationship
-        statement = load_statement("load/node_conflicts", **self.node)
-        for rows in self._reported("checking nodes", self._node_batches(), len(self.graph.keys)):
-            if conflict := self._conflict(statement, rows):
-                where = f"node {conflict['key']!r} of label {label!r}"
+        type_ = self.names.relationship
+        for side, rows in self._reported("checking nodes", self._node_batches(), self.n_nodes):
+            if conflict := self._conflict(load_statement("load/node_conflicts", **side.names), rows):
+                where = f"node {conflict['key']!r} of label {side.label!r}"
                 what = f"{where} has another {conflict['property']!r} already"
                 raise WriteRefused(f"{what}, nothing was loaded: choose another label, or overwrite")
         statement = load_statement("load/relationship_conflicts", **self.link)
-        for rows in self._reported("checking relationships", self._link_batches(), len(self.graph.source)):
+        for _, rows in self._reported("checking relationships", self._link_batches(), len(self.graph.source)):
             if conflict := self._conflict(statement, rows):
                 where = f"relationship {type_!r} from {conflict['source']!r} to {conflict['target']!r}"
                 what = f"{where} has another {conflict['property']!r} already"
@@ -192,13 +248,12 @@ class _Load:
 
     def write(self) -> LoadReport:
         nodes = relationships = 0
-        statement = load_statement("load/nodes", **self.node)
-        for rows in self._reported("loading nodes", self._node_batches(), len(self.graph.keys)):
-            nodes += self._run(statement, rows).nodes_created
+        for side, rows in self._reported("loading nodes", self._node_batches(), self.n_nodes):
+            nodes += self._run(load_statement("load/nodes", **side.names), rows).nodes_created
         statement = load_statement("load/relationships", **self.link)
-        for rows in self._reported("loading relationships", self._link_batches(), len(self.graph.source)):
+        for _, rows in self._reported("loading relationships", self._link_batches(), len(self.graph.source)):
             relationships += self._run(statement, rows).relationships_created
-        return LoadReport(len(self.graph.keys), len(self.graph.source), nodes, relationships)
+        return LoadReport(self.n_nodes, len(self.graph.source), nodes, relationships)
 
     def _run(self, statement: str, rows: Sequence[Any] = ()) -> SummaryCounters:
         return _write(self.connection, statement, {"rows": rows})
@@ -208,29 +263,35 @@ class _Load:
         records = self.connection.read(statement, {"rows": rows}, doing="checking what is there")
         return records[0] if records else None
 
-    def _reported(self, stage: str, batches: Iterator[list[Any]], total: int) -> Iterator[list[Any]]:
+    def _reported(
+        self, stage: str, batches: Iterator[tuple[_Side, list[Any]]], total: int
+    ) -> Iterator[tuple[_Side, list[Any]]]:
         """Yield each batch, and report the progress once it has been dealt with."""
         done = 0
         self.on_progress(stage, done, total)
-        for batch in batches:
-            yield batch
+        for side, batch in batches:
+            yield side, batch
             done += len(batch)
             self.on_progress(stage, done, total)
 
-    def _node_batches(self) -> Iterator[list[Any]]:
-        batch: list[dict[str, Any]] = []
-        values = 0
-        for row, key in enumerate(self.graph.keys):
-            present = {name: value for name, value in self.graph.properties(row).items() if value is not None}
-            batch.append({"key": key, "properties": present})
-            values += sum(len(value) if isinstance(value, list) else 1 for value in present.values())
-            if len(batch) == BATCH_ROWS or values >= BATCH_VALUES:
-                yield batch
-                batch, values = [], 0
-        if batch:
-            yield batch
+    def _node_batches(self) -> Iterator[tuple[_Side, list[Any]]]:
+        """Yield nodes in batches of one label each."""
+        keys = self.graph.keys
+        for side in self.sides:
+            batch: list[dict[str, Any]] = []
+            values = 0
+            for row in side.rows:
+                properties = self.graph.properties(row).items()
+                present = {name: value for name, value in properties if value is not None}
+                batch.append({"key": keys[row], "properties": present})
+                values += sum(len(value) if isinstance(value, list) else 1 for value in present.values())
+                if len(batch) == BATCH_ROWS or values >= BATCH_VALUES:
+                    yield side, batch
+                    batch, values = [], 0
+            if batch:
+                yield side, batch
 
-    def _link_batches(self) -> Iterator[list[Any]]:
+    def _link_batches(self) -> Iterator[tuple[_Side, list[Any]]]:
         keys, graph = self.graph.keys, self.graph
         for start in range(0, len(graph.source), BATCH_ROWS):
             part = slice(start, start + BATCH_ROWS)
@@ -239,7 +300,8 @@ class _Load:
             for values, time in zip(properties, self._times(part), strict=False):
                 if time is not None:
                     values[self.names.time] = time
-            yield [[keys[a], keys[b], values] for (a, b), values in zip(ends, properties, strict=True)]
+            rows = [[keys[a], keys[b], values] for (a, b), values in zip(ends, properties, strict=True)]
+            yield self.sides[0], rows
 
     def _times(self, part: slice) -> Iterator[datetime | float | None]:
         """Yield the times of some relationships as the database stores them; nothing if there are none."""
@@ -251,6 +313,25 @@ class _Load:
                 yield None
             else:
                 yield _EPOCH + timedelta(seconds=time) if graph.times_are_dates else time
+
+
+def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:
+    """Return the rows of the nodes of each label.
+
+    With two labels, a row at which relationships only end is of the second. One at which they also begin is
+    of both, and must have no properties, as these could be of either.
+    """
+    n = len(graph.keys)
+    if len(names.labels) == 1:
+        return [range(n)]
+    begins, ends = (np.bincount(rows, minlength=n) > 0 for rows in (graph.source, graph.target))
+    for row in np.flatnonzero(begins & ends).tolist():
+        if any(value is not None for value in graph.properties(row).values()):
+            raise WriteRefused(
+                f"id {graph.keys[row]!r} is both a {names.label!r} and a {names.labels[1]!r}, and its "
+                "attributes may be of either, nothing was loaded: use different ids for the two labels"
+            )
+    return [np.flatnonzero(begins | ~ends).tolist(), np.flatnonzero(ends).tolist()]
 
 
 def _write(connection: Connection, statement: str, parameters: Parameters) -> SummaryCounters:

@@ -30,6 +30,7 @@ class Provenance:
     projection: Mapping[str, Any] = field(default_factory=dict)  # labels, types, weight, attributes, filters
     counts: Mapping[str, int] = field(default_factory=dict)  # nodes, relationships read, dropped, and so on
     attribute_recipe: Sequence[Mapping[str, Any]] = ()  # of each property: how its values became columns
+    readings: Sequence[str] = ()  # of files and frames: which column was read as what, and an example
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,11 +185,16 @@ class Graph:
     checked: sparse.csr_array | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        adjacency = self.adjacency if self.adjacency is self.checked else _symmetric(self.adjacency)
+        adjacency = (
+            self.adjacency if self.adjacency is self.checked else _symmetric(self.adjacency, self.keys)
+        )
         object.__setattr__(self, "adjacency", adjacency)
         object.__setattr__(self, "checked", adjacency)
         if self.attributes is not None:
-            object.__setattr__(self, "attributes", _checked_attributes(self.attributes, adjacency.shape[0]))
+            checked = _checked_attributes(
+                self.attributes, adjacency.shape[0], self.keys, self.attribute_names
+            )
+            object.__setattr__(self, "attributes", checked)
         n = adjacency.shape[0]
         if len(self.node_ids) not in (0, n):
             raise ValueError(f"node_ids must have one entry per node: {len(self.node_ids)} for {n} nodes")
@@ -332,17 +338,20 @@ def _is_sparse(values: Any) -> bool:
     return bool(sparse.issparse(values))
 
 
-def _symmetric(matrix: Any) -> sparse.csr_array:
+def _symmetric(matrix: Any, names: Sequence[Any]) -> sparse.csr_array:
     """Check weights; return a symmetric CSR array without zeros and without a diagonal."""
     if not _is_sparse(matrix):
         raise TypeError(f"adjacency must be a scipy sparse matrix, got {type(matrix).__name__}")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"adjacency must be square, got shape {matrix.shape}")
     csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
-    if not np.isfinite(csr.data).all():
-        raise ValueError("adjacency has a weight that is NaN or infinite")
-    if (csr.data < 0).any():
-        raise ValueError("adjacency has a negative weight; HEAT walks need weights of 0 or more")
+    for bad, what in ((~np.isfinite(csr.data), "NaN or infinite"), (csr.data < 0, "negative")):
+        if bad.any():
+            entries = csr.tocoo()
+            first = int(np.argmax(bad))
+            ends = " to ".join(_called(names, int(end[first])) for end in (entries.row, entries.col))
+            count = f"{int(bad.sum()):,} of {csr.nnz:,} are"
+            raise ValueError(f"a {what} weight leads from {ends}, and {count}: weights must be 0 or more")
     csr.sum_duplicates()
     transpose = sparse.csr_array(csr.T)
     transpose.sort_indices()
@@ -366,7 +375,9 @@ def _same(a: sparse.csr_array, b: sparse.csr_array) -> bool:
     )
 
 
-def _checked_attributes(values: Any, n: int) -> sparse.csr_array | NDArray[np.float64]:
+def _checked_attributes(
+    values: Any, n: int, names: Sequence[Any], columns: Sequence[str]
+) -> sparse.csr_array | NDArray[np.float64]:
     """Check shape and finiteness; return a CSR array or a C-ordered float64 array."""
     result: sparse.csr_array | NDArray[np.float64]
     if _is_sparse(values):
@@ -377,9 +388,25 @@ def _checked_attributes(values: Any, n: int) -> sparse.csr_array | NDArray[np.fl
         result = numbers = np.ascontiguousarray(values, dtype=np.float64)
     if result.ndim != 2 or result.shape[0] != n:
         raise ValueError(f"attributes must have shape ({n}, F), got {result.shape}")
-    if not all(np.isfinite(numbers[part]).all() for part in _parts(len(numbers))):
-        raise ValueError("attributes has a value that is NaN or infinite")
+    bad = [~np.isfinite(numbers[part]) for part in _parts(len(numbers))]
+    count = sum(int(part.sum()) for part in bad)
+    if count:
+        where = np.argwhere(np.concatenate(bad))[0]
+        if isinstance(result, np.ndarray):
+            row, column = where.tolist()
+        else:
+            row = int(np.searchsorted(result.indptr, where[0], side="right")) - 1
+            column = int(result.indices[where[0]])
+        attribute = repr(columns[column]) if column < len(columns) else f"column {column}"
+        values_are = "value is" if count == 1 else "values are"
+        what = f"{count:,} attribute {values_are} NaN or infinite"
+        raise ValueError(f"{what}, first {attribute} of {_called(names, row)}: set or remove it")
     return result
+
+
+def _called(names: Sequence[Any], row: int) -> str:
+    """Return the name of a row's node if it has one, else the number of the row."""
+    return f"node {names[row]!r}" if row < len(names) else f"row {row}"
 
 
 def _checked_times(values: Any, n_edges: int) -> NDArray[np.float64]:

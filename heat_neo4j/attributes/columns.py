@@ -19,7 +19,17 @@ from scipy import sparse
 from heat_neo4j._kernels.elementwise import cos, log, sin
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.exact_sums import exact_sums
-from heat_neo4j.attributes.values import Block, Kind, Point, Recipe, RecipeError, Rows, TimeOfDay, finite
+from heat_neo4j.attributes.values import (
+    BadValuesError,
+    Block,
+    Kind,
+    Point,
+    Recipe,
+    RecipeError,
+    Rows,
+    TimeOfDay,
+    finite,
+)
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["HASHED", "Column", "make_column"]
@@ -123,9 +133,10 @@ class _Vectors(_Numbers):
         other = next((len(value) for value in values if len(value) != width), width)
         if other != width:
             fewer, more = sorted((width, other))
-            advice = "give all nodes lists of one length, or leave the attribute out"
-            raise ProjectionError(
-                f"attribute {self.name!r} has lists of {fewer} and of {more} numbers: {advice}"
+            raise BadValuesError(
+                f"attribute {self.name!r} has lists of {fewer} and of {more} numbers",
+                "give all nodes lists of one length, or leave the attribute out",
+                lambda value: value is not None and len(value) != width,
             )
         return finite(self.name, chain.from_iterable(values), len(values) * width).reshape(-1, width)
 

@@ -34,6 +34,7 @@ from scipy import sparse
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
 from heat_neo4j.attributes.columns import Column, make_column
 from heat_neo4j.attributes.values import (
+    BadValuesError,
     Block,
     Date,
     Duration,
@@ -44,13 +45,18 @@ from heat_neo4j.attributes.values import (
     kind_of,
     mixed,
     not_text,
+    parse_date,
+    parse_number,
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Attribute", "AttributeTable", "Attributes", "described", "encode"]
+__all__ = ["Attribute", "AttributeTable", "Attributes", "described", "encode", "odd_category"]
 
 # Below this share of non-zero values CSR is both smaller and faster than a dense array.
 _SPARSE_BELOW = 0.25
+
+_MANY = 20
+"""Fewer categories are never too many."""
 
 Masks = Mapping[str, NDArray[np.bool_]]
 
@@ -73,6 +79,30 @@ def described(entry: Recipe) -> str:
     if kind == Kind.VECTOR:
         return f"means of {len(entry['mean'])} numbers"
     return f"mean {_mean(entry)}"
+
+
+def odd_category(entry: Recipe, n_nodes: int) -> tuple[str, str] | None:
+    """Return why a category, one a node, is probably something else: a "date", "number" or "text".
+
+    None if it is not. `n_nodes` have a value. Texts that are dates, numbers with a decimal point, or nearly
+    all different make poor categories.
+
+    >>> odd_category({"kind": "category", "values": ["1.5", "2.5"], "other": False}, 2)
+    ('holds texts that are written as numbers, each a category of its own', 'number')
+    """
+    values = entry["values"] if entry["kind"] == Kind.CATEGORY else ()
+    if not values:
+        return None
+    if all(parse_date(text) is not None for text in values):
+        return "holds texts that are written as dates, each a category of its own", "date"
+    is_many = len(values) >= _MANY and (entry["other"] or 2 * len(values) > n_nodes)
+    if all(parse_number(text, decimal_comma=True) is not None for text in values):
+        if is_many or any("." in text or "," in text for text in values):
+            return "holds texts that are written as numbers, each a category of its own", "number"
+    elif is_many:
+        count = f"{len(values):,}{' and more' if entry['other'] else ''}"
+        return f"holds {count} different texts on {n_nodes:,} nodes, each a category of its own", "text"
+    return None
 
 
 def _mean(entry: Recipe) -> str:
@@ -129,7 +159,7 @@ class AttributeTable:
 
     The strings of one property have at most `max_categories` columns. `labels`, masks of shape (n_rows,), say
     which nodes carry the labels of attributes; none does if a label is not there. Numbers and dense
-    matrices are made in `scratch`.
+    matrices are made in `scratch`. `names` are those of the rows, for errors.
     """
 
     def __init__(
@@ -140,8 +170,9 @@ class AttributeTable:
         max_categories: int,
         labels: Masks | None = None,
         scratch: Scratch = IN_MEMORY,
+        names: Sequence[Any] = (),
     ) -> None:
-        self._attributes = tuple(attributes)
+        self._attributes, self._names = tuple(attributes), names
         self._n_rows, self._max_categories, self._scratch = n_rows, max_categories, scratch
         everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
         self._masks = {
@@ -164,9 +195,17 @@ class AttributeTable:
             if attribute.label is not None:
                 inside = np.flatnonzero(self._masks[attribute][rows])
                 own_rows, own_values = rows[inside], [own_values[i] for i in inside.tolist()]
-            kind = kind_of(attribute.name, own_values)
-            if kind is not None:
-                self._add(attribute, kind, own_rows, own_values)
+            try:
+                kind = kind_of(attribute.name, own_values)
+                if kind is not None:
+                    self._add(attribute, kind, own_rows, own_values)
+            except BadValuesError as error:
+                bad = [
+                    row
+                    for row, value in zip(own_rows.tolist(), own_values, strict=True)
+                    if error.is_bad(value)
+                ]
+                raise error.on([self._names[row] for row in bad] if self._names else []) from None
 
     def check_present(self) -> None:
         """Raise a ProjectionError if no node has one of the properties."""

@@ -1,9 +1,11 @@
 """What kind of values a property has, and the one place where a bad value is refused."""
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,6 +16,7 @@ from scipy import sparse
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
+    "BadValuesError",
     "Block",
     "Date",
     "Duration",
@@ -29,6 +32,7 @@ __all__ = [
     "mixed",
     "not_text",
     "parse_date",
+    "parse_number",
 ]
 
 Recipe = Mapping[str, Any]
@@ -39,6 +43,11 @@ _DATE = re.compile(r"(\d{4}-\d{2})(-\d{2})?", re.ASCII)
 _DATETIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII
 )
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:0|[1-9][0-9]*)(?:[eE][+-][0-9]+)?|(?:0|[1-9][0-9]*)?\.[0-9]+(?:[eE][+-]?[0-9]+)?"
+    r"|(?:0|[1-9][0-9]*)\.)"
+)
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 # Squares of larger values overflow when attributes are scaled and compared.
 _LARGEST = 1e150
 _EXAMPLE_CHARACTERS = 40
@@ -98,8 +107,41 @@ def parse_date(text: str) -> date | datetime | None:
     return None
 
 
+def parse_number(text: str, *, decimal_comma: bool = False) -> float | None:
+    """Return the number that a text is; None if it is none.
+
+    A number has no leading zeros, and an exponent has a sign or follows a decimal point: codes have others.
+
+    >>> parse_number("1.50"), parse_number("1e-05"), parse_number("0,5", decimal_comma=True)
+    (1.5, 1e-05, 0.5)
+    >>> [parse_number(text) for text in ("01234", "1E5", "0,5", "1_000", "nan", "1e+999")]
+    [None, None, None, None, None, None]
+    """
+    if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
+        text = text.replace(",", ".")
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
 class RecipeError(ProjectionError):
     """The values are not such as the recipe that is to encode them was learnt on."""
+
+
+class BadValuesError(ProjectionError):
+    """Some values of an attribute cannot be read; `is_bad` says of a value whether it is one of them."""
+
+    def __init__(self, what: str, advice: str, is_bad: Callable[[Any], bool]) -> None:
+        super().__init__(f"{what}: {advice}")
+        self.what, self.advice, self.is_bad = what, advice, is_bad
+
+    def on(self, nodes: Sequence[Any]) -> ProjectionError:
+        """Return the same error with how many nodes have such a value, and the first of them."""
+        if not nodes:
+            return self
+        others = f" and {len(nodes) - 1:,} more" if len(nodes) > 1 else ""
+        return ProjectionError(f"{self.what} on node {example(nodes[0])}{others}: {self.advice}")
 
 
 class Kind(StrEnum):
@@ -153,15 +195,19 @@ def kind_of(name: str, values: Sequence[Any]) -> str | None:
         if type_ is list:
             kinds |= _list_kinds(name, [value for value in values if type(value) is list])
             continue
-        first = next(value for value in values if type(value) is type_)
         if type_ not in _KIND_OF:
-            raise _unreadable(name, f"{type_.__name__} values", first)
+            raise _unreadable(name, f"{type_.__name__} values", partial(_is_of, type_), values)
+        first = next(value for value in values if type(value) is type_)
         kinds[_KIND_OF[type_].value] = first
     if set(kinds) & {Kind.VECTOR, Kind.TAGS}:
         kinds.pop(Kind.EMPTY, None)
     if len(kinds) > 1:
         raise mixed(name, kinds)
     return next(iter(kinds), None)
+
+
+def _is_of(type_: type, value: Any) -> bool:
+    return type(value) is type_
 
 
 def mixed(name: str, kinds: dict[str, Any]) -> ProjectionError:
@@ -183,11 +229,17 @@ def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64
     bad = ~(np.abs(numbers) <= _LARGEST)
     if bad.any():
         number = float(numbers[np.argmax(bad)])
-        advice = "set or remove the value, or leave the attribute out"
-        raise ProjectionError(
-            f"attribute {name!r} has a value that is NaN, infinite or too large ({number}): {advice}"
+        raise BadValuesError(
+            f"attribute {name!r} has a value that is NaN, infinite or too large ({number})",
+            "set or remove the value, or leave the attribute out",
+            _is_not_finite,
         )
     return numbers
+
+
+def _is_not_finite(value: Any) -> bool:
+    numbers = value.coordinates if isinstance(value, Point) else value if isinstance(value, list) else [value]
+    return not all(abs(number) <= _LARGEST for number in numbers if number is not None)
 
 
 def example(value: Any) -> str:
@@ -204,14 +256,16 @@ def _list_kinds(name: str, lists: list[list[Any]]) -> dict[str, Any]:
             kinds[kind] = next(value for value in lists if value and type(value[0]) in members)
     other = types - {int, float, str}
     if other:
-        first = next(value for value in lists if value and type(value[0]) in other)
-        raise _unreadable(name, f"lists of {min(kind.__name__ for kind in other)} values", first)
+        bad = min(other, key=lambda each: each.__name__)
+        what = "lists with a missing value" if bad is type(None) else f"lists of {bad.__name__} values"
+        raise _unreadable(name, what, lambda value: type(value) is list and bad in map(type, value), lists)
     return kinds
 
 
-def _unreadable(name: str, what: str, first: Any) -> ProjectionError:
+def _unreadable(name: str, what: str, is_bad: Callable[[Any], bool], values: Iterable[Any]) -> BadValuesError:
+    first = next(value for value in values if is_bad(value))
     readable = (
         "numbers, booleans, strings, dates, times, durations, points, lists of numbers and lists of strings"
     )
     advice = f"only {readable} can be read; convert it, or leave it out"
-    return ProjectionError(f"attribute {name!r} holds {what} ({example(first)}): {advice}")
+    return BadValuesError(f"attribute {name!r} holds {what} ({example(first)})", advice, is_bad)

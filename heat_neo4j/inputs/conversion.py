@@ -23,13 +23,16 @@ def as_graph(
     data: Any,
     attributes: Any = None,
     *,
-    weight: str = "weight",
-    type: str = "type",
-    label: str = "label",
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    type: str | None = None,
+    key: str | None = None,
+    label: str | None = None,
     text: Sequence[str] = (),
     recipe: Sequence[Mapping[str, Any]] | None = None,
 ) -> Graph:
-    """Return a graph from what the field keeps graphs in.
+    """Return a graph from the forms in which Python's libraries hold one.
 
     ================================== ============================================== =====================
     `data`                             rows, and what results call them               directions and types
@@ -40,12 +43,12 @@ def as_graph(
     igraph graph                       by number, by the attribute "name"             of a directed graph
     PyTorch Geometric ``Data``         by number                                      of a directed graph
     PyTorch Geometric ``HeteroData``   type by type, by (type, number)                always
-    data frame of edges                as in the frame of nodes; else sorted by name  always
+    data frame of edges                as in the frame of nodes; else sorted by name  unless it says none
     ================================== ============================================== =====================
 
-    A data frame is one of pandas, polars, PyArrow or another that narwhals knows. Its columns ``source`` and
-    ``target``, or else its first two, name the nodes at the ends of an edge. Both directions of a pair are
-    summed, as in `Graph`.
+    A data frame is one of pandas, polars, PyArrow or another that narwhals supports. The names of its columns
+    decide what they hold, by the rules for files. Both directions of a pair are summed, as in `Graph`.
+    ``Graph.provenance.readings`` says which column was read as what.
 
     Parameters
     ----------
@@ -54,15 +57,21 @@ def as_graph(
     attributes : array or sparse matrix of shape (N, F), data frame, or sequence of str, optional
         Attributes of the nodes: as numbers, a row for each node; as a data frame, whose columns are encoded
         as those of a database are; or, of a NetworkX or igraph graph, names of its node attributes. A data
-        frame beside edges, NetworkX or igraph has the nodes' names in its first column, or, if it is one of
-        pandas, in an index that has a name, or holds more than whole numbers; beside others it has a row for
-        each node. "x" of PyTorch Geometric is taken if nothing else is given.
-    weight, type : str
-        Columns, or attributes, of edges with their weight, 0 or more, and their type. Where there are none,
-        edges weigh 1, and are of the type "EDGE".
-    label : str
+        frame beside edges, NetworkX or igraph has the nodes' names in a column; beside others it has a row
+        for each node. "x" of PyTorch Geometric is taken if nothing else is given.
+    source, target : str, optional
+        Columns with the two ends of an edge; by the rules for files if not given.
+    weight, type : str, optional
+        Columns, or attributes, of edges with their weight, 0 or more, and their type; by the rules for files
+        if not given. Edges without a weight weigh 1; those without a type have the type "EDGE".
+    key : str, optional
+        Column or index of the data frame of nodes with their names. If not given, it is the index of a pandas
+        frame that has a name or holds more than whole numbers; a column "id", "node" or "node_id"; or the
+        first column.
+    label : str, optional
         Attribute of NetworkX or igraph nodes, or column of the data frame of nodes, with a node's label or a
-        list of them, where there is one. It is no attribute then.
+        list of them, which is then no attribute. If not given, "label" holds labels if it has at most half as
+        many different values as nodes; otherwise it holds display names and is left out.
     text : sequence of str
         Names of attributes whose strings are texts, not categories; those of the recipe if one is given.
     recipe : sequence of mappings, optional
@@ -77,18 +86,24 @@ def as_graph(
     TypeError
         If `data` or `attributes` are of another kind.
     ValueError
-        If shapes disagree, a name comes twice, a weight is negative or not finite, or there is no such
-        column.
+        If shapes disagree, a name comes twice, the names of edges and of attributes do not meet, a weight is
+        negative or not finite, the columns are not clear, or there is no such column.
     ProjectionError
         If values of an attribute cannot be encoded, as a `RecipeError` if they do not fit the recipe.
+
+    Warns
+    -----
+    UserWarning
+        If an attribute holds texts that make poor categories: nearly all different, numbers, or dates.
     """
     if isinstance(data, Graph):
         if attributes is not None:
             raise TypeError("a Graph has its attributes in it: leave out attributes")
         return data
-    properties = NodeProperties(attributes, label, tuple(text), recipe)
+    properties = NodeProperties(attributes, label, tuple(text), recipe, key)
+    chosen = {"source": source, "target": target, "weight": weight, "type": type}
     if is_into_dataframe(data):
-        return graph_of_frame(nw.from_native(data, eager_only=True), properties, weight, type)
+        return graph_of_frame(nw.from_native(data, eager_only=True), properties, chosen)
     if sparse.issparse(data) or isinstance(data, list) or hasattr(data, "__array__"):
         matrix = _matrix(data)
         columns, names = properties.of_rows(matrix.shape[0])
@@ -98,18 +113,18 @@ def as_graph(
             (each.__module__.partition(".")[0], each.__name__) == (module, name)
             for each in data.__class__.__mro__
         ):
-            return read(data, properties, weight, type)
+            return read(data, properties, chosen)
     kinds = "a Graph, a SciPy matrix, a NumPy array, a data frame of edges, NetworkX, igraph or PyG data"
     raise TypeError(f"a graph must be {kinds}; got {data.__class__.__name__}")
 
 
-_KINDS: tuple[tuple[str, str, Callable[[Any, NodeProperties, str, str], Graph]], ...] = (
+_KINDS: tuple[tuple[str, str, Callable[[Any, NodeProperties, Mapping[str, str | None]], Graph]], ...] = (
     ("networkx", "Graph", graph_of_networkx),
     ("igraph", "GraphBase", graph_of_igraph),
     ("torch_geometric", "HeteroData", graph_of_hetero_data),
     ("torch_geometric", "Data", graph_of_data),
 )
-"""Told by their names, so that nothing is imported that the user has not."""
+"""Recognised by the names of their classes, since the user may not have these libraries."""
 
 
 def _matrix(data: Any) -> sparse.csr_array:

@@ -3,17 +3,22 @@
 ========== ================================================== =======================================
 file       lines                                              first line
 ========== ================================================== =======================================
-edges      source, target and, if there are any, the weight   an edge, or
-           and the time                                       ``source target [weight] [time]``
+edges      the two ends of an edge, perhaps a weight, a type  a header, or an edge without type and
+           and a time                                         time
 attributes node, then one value per attribute                 any cell, then the attributes' names
 labels     node, label; or node, then one 0 or 1 per label    any cell, then the labels' names
 ========== ================================================== =======================================
 
-Columns are parted by tabs in ``.tsv`` files and by commas in ``.csv`` files; both may be gzipped
-(``.gz``). A column of times is named ``time``; a time is an ISO date, an ISO datetime (UTC
-where it names no zone) or a number, and may be empty. Empty lines, and lines of an edge list that start
-with ``#``, are skipped. A cell that cannot be used is a `ProjectionError` that names file, line and
-value.
+`heat_neo4j.inputs.columns` says which column holds what, `heat_neo4j.inputs.cells` what a cell is. Tabs part
+the columns of ``.tsv`` files; commas, or semicolons with decimal commas, those of ``.csv`` files. Both may be
+gzipped (``.gz``). A time is an ISO date, an ISO datetime (UTC without a zone) or a number, and may be
+empty. Empty lines, and lines of an edge list that start with ``#``, are skipped. A cell that cannot be used
+is a `ProjectionError` with file, line and value.
+
+Without ``header``, the first line of an edge list is one if it has names of columns; or if neither of its two
+cells is a whole number while all others are. If neither comes again in a list of texts, it may be either, and
+is refused. Without a header the third column is a weight, unless it holds whole numbers of 1,000 and more,
+which may be years or times; and directions mean nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +26,12 @@ from __future__ import annotations
 import csv
 import gzip
 import math
+import re
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,23 +39,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j.attributes.values import parse_date
+from heat_neo4j._utils.display import plural
+from heat_neo4j.attributes.values import parse_number
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Provenance, check_weights, earliest_times
+from heat_neo4j.inputs.cells import is_integer, parse_time, typed
+from heat_neo4j.inputs.columns import EdgeColumns, edge_columns, has_edge_header, node_column
+from heat_neo4j.inputs.edges import edge_types, make_matrix, make_relationships
+from heat_neo4j.inputs.names import check_names_meet
 
 __all__ = ["FileGraph", "read_graph_files"]
 
-_HEADERS = frozenset({("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), ("u", "v")})
-_HEADER_HINT = (
-    "; a header begins with source and target, from and to, src and dst, start and end, or u and v, "
-    "and names a column of times time"
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SECOND = timedelta(seconds=1)
+_HEADER_HINT = "; a header names two columns source and target, or has another pair of names for them"
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
+_DECIMAL_COMMA = re.compile(r"[^,]*|[+-]?[0-9]+,[0-9]+")
+_BLANKS = re.compile(r"\S+\s+\S+\s+[+-]?[0-9]+,[0-9]+")
 _ZEROS = frozenset({"0", "0.0"})
-_INT64_LIMIT = 1 << 63
-_TRUTH = {"true": True, "false": False}
+_PERHAPS_A_YEAR = 1000
+_MOST_SHOWN = 12
 
 
 class _Line(NamedTuple):
@@ -58,21 +65,19 @@ class _Line(NamedTuple):
     path: Path
     number: int
     cells: list[str]
+    decimal_comma: bool = False
 
     def error(self, what: str) -> ProjectionError:
         return ProjectionError(f"{self.path}:{self.number}: {what}")
 
     def check_width(self, width: int) -> None:
         if len(self.cells) != width:
-            raise self.error(f"{len(self.cells)} columns where the first line has {width}")
+            raise self.error(f"{plural(len(self.cells), 'column')} where the first line has {width}")
 
     def number_in(self, cell: str, hint: str = "") -> float:
-        try:
-            value = float(cell)
-        except ValueError as error:
-            raise self.error(f"{cell!r} is not a number{hint}") from error
-        if not math.isfinite(value):
-            raise self.error(f"{cell!r} is not a finite number")
+        value = parse_number(cell, decimal_comma=self.decimal_comma)
+        if value is None:
+            raise self.error(f"{cell!r} is not {_lacks(cell)}{hint}")
         return value
 
     def time_in(self, cell: str) -> tuple[float, bool | None]:
@@ -80,18 +85,21 @@ class _Line(NamedTuple):
         if not cell:
             return math.nan, None
         try:
-            value = float(cell)
-        except ValueError:
-            try:
-                moment = datetime.fromisoformat(cell)
-                aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-            except (ValueError, OverflowError) as error:
-                example = "write it like 2024-03-01, 2024-03-01T12:30:00Z or 2024"
-                raise self.error(f"time {cell!r} is no date, datetime or number; {example}") from error
-            return (aware - _EPOCH) / _SECOND, True
-        if not math.isfinite(value):
-            raise self.error(f"time {cell!r} is not a finite number")
-        return value, False
+            return parse_time(cell)
+        except (ValueError, OverflowError) as error:
+            example = "write it like 2024-03-01, 2024-03-01T12:30:00Z or 2024"
+            raise self.error(f"time {cell!r} is no date, datetime or number; {example}") from error
+
+
+def _lacks(cell: str) -> str:
+    """Return what a cell that should be a number is not."""
+    if parse_number(cell, decimal_comma=True) is not None:
+        return "a number: write a decimal point, or part the columns by semicolons"
+    try:
+        value = float(cell)
+    except ValueError:
+        return "a number"
+    return "a number but a code" if math.isfinite(value) else "a finite number"
 
 
 class _EdgeLines(NamedTuple):
@@ -101,8 +109,12 @@ class _EdgeLines(NamedTuple):
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     weight: NDArray[np.float64]
+    type: NDArray[np.int64]
     time: NDArray[np.float64] | None
     times_are_dates: bool
+    types: list[str]  # the names of the types, by their codes; none if there is no such column
+    is_directed: bool
+    reading: str
 
 
 class _Table(NamedTuple):
@@ -114,77 +126,118 @@ class _Table(NamedTuple):
     line_numbers: array[int]
     values: sparse.csr_array
     columns: list[list[str]]
+    decimal_comma: bool
+    key: str  # what the header calls the column of the nodes
 
 
-class _EdgeColumns(NamedTuple):
-    """How many columns an edge list has, and which of them hold weights and times; 0 stands for none."""
-
-    width: int
-    weight: int
-    time: int
-
-
-def _read_edges(path: Path) -> _EdgeLines:
+def _read_edges(path: Path, header: bool | None) -> _EdgeLines:
     codes: dict[str, int] = {}
     source, target, weights, times = array("q"), array("q"), array("d"), array("d")
-    columns: _EdgeColumns | None = None
+    type_of, types = array("q"), dict[str, int]()
     times_are_dates: bool | None = None
-    for line in _lines(path, comments=True):
+    lines = _lines(path, comments=True)
+    first = next(lines, None)
+    held = EdgeColumns((), 0, 1) if first is None else _held(first, header)
+    has_header = first is not None and bool(held.names)
+    for line in lines if has_header or first is None else chain([first], lines):
         cells = line.cells
-        if columns is None:
-            is_header = tuple(cell.lower() for cell in cells[:2]) in _HEADERS
-            columns = _edge_columns(line, is_header=is_header)
-            if is_header:
-                continue
-        line.check_width(columns.width)
-        if not cells[0] or not cells[1]:
+        line.check_width(len(first.cells) if first else 0)
+        ends = cells[held.source], cells[held.target]
+        if not all(ends):
             raise line.error("a node without a name")
-        source.append(codes.setdefault(cells[0], len(codes)))
-        target.append(codes.setdefault(cells[1], len(codes)))
+        source.append(codes.setdefault(ends[0], len(codes)))
+        target.append(codes.setdefault(ends[1], len(codes)))
         weight = 1.0
-        if columns.weight:
-            cell = cells[columns.weight]
-            weight = line.number_in(cell, "" if weights else _HEADER_HINT)
+        if held.weight is not None:
+            cell = cells[held.weight]
+            weight = line.number_in(cell, _HEADER_HINT if line is first else "")
             if weight < 0:
                 raise line.error(f"weight {cell} is negative; it must be 0 or more")
         weights.append(weight)
-        if columns.time:
-            cell = cells[columns.time]
+        if held.type is not None:
+            type_of.append(types.setdefault(cells[held.type], len(types)))
+        if held.time is not None:
+            cell = cells[held.time]
             time, is_date = line.time_in(cell)
             if is_date is not None and times_are_dates not in (None, is_date):
                 own, others = ("a date", "numbers") if is_date else ("a number", "dates")
                 raise line.error(f"time {cell!r} is {own}, those before it are {others}")
             times_are_dates = times_are_dates if is_date is None else is_date
             times.append(time)
-    return _EdgeLines(
+    rank = {types[name]: place for place, name in enumerate(sorted(types))}
+    read = _EdgeLines(
         codes,
         np.array(source, np.int64),
         np.array(target, np.int64),
         np.array(weights, np.float64),
-        np.array(times, np.float64) if columns and columns.time else None,
+        np.array([rank[code] for code in type_of] or np.zeros(len(source)), np.int64),
+        np.array(times, np.float64) if held.time is not None else None,
         bool(times_are_dates),
+        sorted(types),
+        held.is_directed,
+        "",
     )
+    if first is not None and not has_header and _is_header(first, header, read):
+        return _read_edges(path, header=True)
+    names = list(codes)
+    shown = [names[ends[0]] for ends in (source, target) if ends]
+    own_types, says_directed = edge_types(read.types)
+    is_directed = held.is_directed and says_directed
+    if not own_types:
+        read = read._replace(types=[], type=np.zeros(len(source), np.int64))
+    reading = held.reading([] if own_types else ["type"], len(source), shown, is_directed=is_directed)
+    reading = f"{path.name}: {'' if has_header else 'no '}header; {reading}"
+    return read._replace(is_directed=is_directed, reading=reading)
 
 
-def _edge_columns(line: _Line, *, is_header: bool) -> _EdgeColumns:
-    width = len(line.cells)
-    names = [cell.lower() for cell in line.cells[2:]] if is_header else []
-    if width not in (2, 3) and not (width == 4 and "time" in names):
-        advice = "a fourth, or the third, must be named time in the first line"
-        raise line.error(f"an edge list has 2 or 3 columns, found {width}; {advice}")
-    if names.count("time") > 1:
-        raise line.error("two columns are named 'time'")
-    time = names.index("time") + 2 if "time" in names else 0
-    others = [column for column in range(2, width) if column != time]
-    return _EdgeColumns(width, others[0] if others else 0, time)
+def _held(first: _Line, header: bool | None) -> EdgeColumns:
+    """Return what the columns hold; without `names` if the first line is not known to be a header."""
+    if header or (header is None and has_edge_header(first.cells)):
+        try:
+            return edge_columns(first.cells)
+        except ValueError as error:
+            raise first.error(str(error)) from error
+    width = len(first.cells)
+    if width not in (2, 3):
+        advice = "more need a header, which names two of them source and target"
+        raise first.error(f"an edge list has 2 or 3 columns, found {width}; {advice}")
+    return EdgeColumns((), 0, 1, 2 if width == 3 else None, is_directed=False)
 
 
-def _read_table(path: Path, *, numeric: bool) -> _Table:
+def _is_header(first: _Line, header: bool | None, read: _EdgeLines) -> bool:
+    """Return whether a first line that was read as an edge is a header; refuse what may be either."""
+    if len(first.cells) == 3:
+        weights = read.weight
+        if (weights >= _PERHAPS_A_YEAR).all() and (weights % 1 == 0).all():
+            what = f"the third column has no name and holds whole numbers such as {first.cells[2]}"
+            advice = "write a header, such as source,target,weight or source,target,time"
+            raise first.error(f"{what}: weights, years or times? {advice}")
+        return False
+    names = list(read.codes)
+    own = set(first.cells)
+    others = names[len(own) :]
+    comes_again = bool(np.isin(np.stack((read.source[1:], read.target[1:])), range(len(own))).any())
+    if header is False or comes_again or not others or any(map(is_integer, own)):
+        return False
+    if all(map(is_integer, others)):
+        return True
+    line = ",".join(first.cells)
+    what = f"{line!r} may be a header or an edge, as neither name comes again"
+    advice = "write a header, source,target, or say --header or --no-header (header=False in Python)"
+    raise first.error(f"{what}: {advice}")
+
+
+def _read_table(path: Path, *, numeric: bool, of_edges: Mapping[str, int]) -> _Table:
     lines = _lines(path)
     header = next(lines, None)
     if header is None:
         raise ProjectionError(f"{path}: empty; its first line must name the columns")
-    names = tuple(header.cells[1:])
+    key_at = node_column(header.cells) or 0
+    key = header.cells[key_at]
+    names = tuple(name for place, name in enumerate(header.cells) if place != key_at)
+    if key in of_edges or parse_number(key) is not None:
+        what = f"the first line must name the columns, and begins with {key!r}, the name of a node"
+        raise header.error(f"{what}: write a line above it, such as node,{','.join('xyz'[: len(names)])}")
     if not names or not all(names):
         raise header.error("the first line must name every column after the first")
     if len(set(names)) < len(names):
@@ -194,23 +247,34 @@ def _read_table(path: Path, *, numeric: bool) -> _Table:
     data, indices, starts, line_numbers = array("d"), array("q"), array("q", [0]), array("q")
     for line in lines:
         line.check_width(len(names) + 1)
-        key, *cells = line.cells
-        if not key:
+        cells = line.cells
+        key_cell = cells.pop(key_at)
+        if not key_cell:
             raise line.error("a node without a name")
-        if key in row_of:
-            raise line.error(f"node {key!r} has a line already")
-        row_of[key] = len(row_of)
+        if key_cell in row_of:
+            raise line.error(f"node {key_cell!r} has a line already")
+        row_of[key_cell] = len(row_of)
         line_numbers.append(line.number)
         for column, cell in zip(columns, cells, strict=False):
             column.append(cell)
         if numeric:
             for index, cell in enumerate(cells):
-                if cell not in _ZEROS and (value := line.number_in(cell)) != 0:
+                if cell not in _ZEROS and (value := line.number_in(cell, _as_columns(names[index]))) != 0:
                     data.append(value)
                     indices.append(index)
         starts.append(len(data))
     values = sparse.csr_array((data, indices, starts), shape=(len(row_of), len(names)))
-    return _Table(path, names, row_of, line_numbers, values, columns)
+    try:
+        check_names_meet(of_edges, list(row_of), dict(zip(map(repr, names), columns, strict=False)))
+    except ValueError as error:
+        raise ProjectionError(f"{path}: {error}") from error
+    return _Table(
+        path, names, row_of, line_numbers, values, columns, header.decimal_comma, key or "the first column"
+    )
+
+
+def _as_columns(name: str) -> str:
+    return f", in column {name!r}: --as-columns reads other values (as_columns=True in Python)"
 
 
 def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
@@ -224,12 +288,18 @@ def _lines(path: Path, *, comments: bool = False) -> Iterator[_Line]:
     try:
         opener: Any = gzip.open if zipped else open
         with opener(path, "rt", encoding="utf-8-sig", newline="") as text:
-            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            begin = []
+            for line in text:
+                begin.append(line)
+                if line.strip() and not (comments and line.lstrip().startswith("#")):
+                    break
+            delimiter, decimal_comma = _delimiter(path, delimiter, "".join(begin[-1:]).strip(), len(begin))
+            reader = csv.reader(chain(begin, text), delimiter=delimiter, strict=True)
             for cells in reader:
                 number = reader.line_num
                 stripped = [cell.strip() for cell in cells]
                 if any(stripped) and not (comments and stripped[0].startswith("#")):
-                    yield _Line(path, number, stripped)
+                    yield _Line(path, number, stripped, decimal_comma)
     except UnicodeDecodeError as error:
         number, byte = _undecodable(path, opener)
         advice = "save the file as UTF-8, such as with `iconv -f latin1 -t utf-8`"
@@ -251,6 +321,18 @@ def _undecodable(path: Path, opener: Any) -> tuple[int, int]:
     raise AssertionError("each line is UTF-8")  # it was not a moment ago
 
 
+def _delimiter(path: Path, usual: str, first: str, number: int) -> tuple[str, bool]:
+    """Return what parts the columns, and whether numbers have decimal commas, as the first line shows."""
+    if usual != ",":
+        return usual, False
+    if ";" in first and all(_DECIMAL_COMMA.fullmatch(cell.strip()) for cell in first.split(";")):
+        return ";", True
+    if _BLANKS.fullmatch(first):
+        what = f"blanks part the columns of {first!r}"
+        raise ProjectionError(f"{path}:{number}: {what}: use commas or semicolons, or tabs in a .tsv file")
+    return usual, False
+
+
 @dataclass(frozen=True, eq=False)
 class FileGraph:
     """A graph as files describe it: N nodes by key, M weighted relationships, properties."""
@@ -267,6 +349,9 @@ class FileGraph:
     labels: Sequence[tuple[str, ...]] | None  # of each node
     several_labels: bool  # whether a node may carry any number of labels (the label file has 0/1 columns)
     attribute_names: Sequence[str]  # of the attribute file's F columns
+    types: Sequence[str] | None  # of each relationship; None if the edge list has no such column
+    is_directed: bool  # whether the edge list says which end is the source
+    readings: Sequence[str]  # of each file: which column was read as what, and an example
     # ``lines`` of the edge list, ``merged`` lines among them that repeat a (source, target), nodes
     # ``without_attributes`` and ``without_label`` although there is such a file, and, where there is such a
     # column, relationships ``without_time``.
@@ -292,11 +377,12 @@ class FileGraph:
         """Return the same graph without any database, as HEAT takes it.
 
         Weights of both directions are summed, and the earlier time counts, as when a graph is read from a
-        database. A node without a line of attributes has zeros. Columns read one by one are left out: how
-        they become numbers is a projection's decision.
+        database; directions and types are in `Graph.relationships` if the edge list has directions. A node
+        without a line of attributes has zeros. Columns read one by one are left out: a projection decides how
+        they become numbers.
         """
         n = len(self.keys)
-        directed = sparse.csr_array((self.weight, (self.source, self.target)), shape=(n, n))
+        directed = make_matrix(self.source, self.target, self.weight, n)
         node_labels = self.labels or ()
         names = sorted({name for labels in node_labels for name in labels})
         edge_times = None
@@ -313,9 +399,12 @@ class FileGraph:
             keys=self.keys,
             labels={name: np.array([name in labels for labels in node_labels]) for name in names},
             attribute_names=() if self.features is None else self.attribute_names,
-            provenance=Provenance(counts=self.counts),
+            provenance=Provenance(counts=self.counts, readings=self.readings),
             edge_times=edge_times,
             times_are_dates=self.times_are_dates,
+            relationships=make_relationships(self.source, self.target, self.weight, self.types)
+            if self.is_directed
+            else None,
         )
 
 
@@ -325,18 +414,26 @@ def read_graph_files(
     labels: Path | str | None = None,
     *,
     as_columns: bool = False,
+    header: bool | None = None,
     text_ids: bool = False,
 ) -> FileGraph:
     """Read a graph from an edge list and, optionally, a file of attributes and one of labels.
 
     The files are as the top of this module says; a node is whatever any of them names. With `as_columns`,
     each attribute column is a property of its own (numbers, true/false, dates or text), not all of them one
-    list of numbers. With `text_ids` keys are texts, even if all are whole numbers. A ProjectionError if a
-    file cannot be read, or a line of it cannot be used.
+    list of numbers. `header` says whether the first line of the edge list is one. With `text_ids` keys are
+    texts, even if all are whole numbers. A ProjectionError if a file cannot be read, a line of it cannot be
+    used, or the files name nodes differently.
     """
-    lines = _read_edges(Path(edges))
-    table = None if attributes is None else _read_table(Path(attributes), numeric=not as_columns)
-    classes = None if labels is None else _read_table(Path(labels), numeric=False)
+    lines = _read_edges(Path(edges), header)
+    decimal = next((name for name in lines.codes if name.endswith(".0") and name[:-2] in lines.codes), None)
+    if decimal is not None:
+        what = f"nodes are named both {decimal[:-2]!r} and {decimal!r}"
+        raise ProjectionError(f"{edges}: {what}: write the names of one node alike")
+    table = None
+    if attributes is not None:
+        table = _read_table(Path(attributes), numeric=not as_columns, of_edges=lines.codes)
+    classes = None if labels is None else _read_table(Path(labels), numeric=False, of_edges=lines.codes)
     several_labels = classes is not None and len(classes.names) > 1
     label_property = "labels" if several_labels else "label"
     if as_columns and table and classes and label_property in table.names:
@@ -345,31 +442,39 @@ def read_graph_files(
     groups = [lines.codes, *(each.row_of for each in (table, classes) if each)]
     keys, rows = _sorted_keys(groups, text_ids=text_ids)
     code_rows = np.fromiter((rows[key] for key in lines.codes), np.int64, len(lines.codes))
-    source, target, weight, time = _merge(
-        code_rows[lines.source], code_rows[lines.target], lines.weight, lines.time, len(keys)
-    )
+    merged = _merge(code_rows, lines, len(keys))
     has_features = np.zeros(len(keys), dtype=np.bool_)
     has_features[[rows[key] for key in table.row_of] if table else []] = True
     node_labels = None if classes is None else _labels(classes, rows)
+    columns, kinds = _columns(table, rows) if table and as_columns else ({}, {})
+    readings = [lines.reading]
+    if table:
+        readings.append(_described(table, kinds or dict.fromkeys(table.names, "number")))
+    if classes:
+        several = dict.fromkeys(classes.names, "label, 0 or 1")
+        readings.append(_described(classes, several if several_labels else {classes.names[0]: "label"}))
     return FileGraph(
         keys=keys,
-        source=source,
-        target=target,
-        weight=weight,
-        time=time,
+        source=merged.source,
+        target=merged.target,
+        weight=merged.weight,
+        time=merged.time,
         times_are_dates=lines.times_are_dates,
         features=_features(table, rows) if table and not as_columns else None,
         has_features=has_features,
-        columns=_columns(table, rows) if table and as_columns else {},
+        columns=columns,
         labels=node_labels,
         several_labels=several_labels,
         attribute_names=() if table is None else table.names,
+        types=[lines.types[code] for code in merged.type.tolist()] if lines.types else None,
+        is_directed=lines.is_directed,
+        readings=readings,
         counts={
             "lines": len(lines.weight),
-            "merged": len(lines.weight) - len(weight),
+            "merged": len(lines.weight) - len(merged.weight),
             "without_attributes": int((~has_features).sum()) if table else 0,
             "without_label": sum(not names for names in node_labels or ()),
-            **({} if time is None else {"without_time": int(np.isnan(time).sum())}),
+            **({} if merged.time is None else {"without_time": int(np.isnan(merged.time).sum())}),
         },
     )
 
@@ -379,35 +484,36 @@ def _sorted_keys(
 ) -> tuple[list[int] | list[str], dict[str, int]]:
     """Sort all keys, as integers if each is one; return them and the row of each key's text."""
     texts = {key for group in groups for key in group}
-    whole = not text_ids and all(map(_is_integer, texts))
+    whole = not text_ids and all(map(is_integer, texts))
     ordered = sorted(texts, key=int) if whole else sorted(texts)
     rows = {text: row for row, text in enumerate(ordered)}
     return ([int(text) for text in ordered] if whole else ordered), rows
 
 
-def _is_integer(text: str) -> bool:
-    """Whether `text` is how Python writes a 64-bit integer ("007" names a node, not the number 7)."""
-    try:
-        return str(int(text)) == text and -_INT64_LIMIT <= int(text) < _INT64_LIMIT
-    except ValueError:
-        return False
+class _Merged(NamedTuple):
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    type: NDArray[np.int64]
+    time: NDArray[np.float64] | None
 
 
-def _merge(
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    time: NDArray[np.float64] | None,
-    n: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64] | None]:
-    """Sum weights, and take the earliest time, of lines that share source and target; sort by both."""
-    order = np.lexsort((weight, target, source))  # by weight too: the order of lines must not show
-    pairs, starts = np.unique(source[order] * n + target[order], return_index=True)
-    if not len(pairs):
-        return source, target, weight, time
+def _merge(rows: NDArray[np.int64], lines: _EdgeLines, n: int) -> _Merged:
+    """Sum weights, and take the earliest time, of lines with one source, target and type; sort by these.
+
+    `rows` are the rows of the codes of nodes.
+    """
+    source, target, n_types = rows[lines.source], rows[lines.target], max(len(lines.types), 1)
+    if not len(source):
+        return _Merged(source, target, lines.weight, lines.type, lines.time)
+    # By weight too: the order of lines must not show.
+    order = np.lexsort((lines.weight, lines.type, target, source))
+    codes = ((source * n + target) * n_types + lines.type)[order]
+    codes, starts = np.unique(codes, return_index=True)
+    pairs, types = np.divmod(codes, n_types)
     # fmin passes over NaN; adding 0 makes -0.0 the 0.0 that it equals.
-    earliest = None if time is None else np.fmin.reduceat(time[order] + 0.0, starts)
-    return pairs // n, pairs % n, np.add.reduceat(weight[order], starts), earliest
+    earliest = None if lines.time is None else np.fmin.reduceat(lines.time[order] + 0.0, starts)
+    return _Merged(pairs // n, pairs % n, np.add.reduceat(lines.weight[order], starts), types, earliest)
 
 
 def _features(table: _Table, rows: Mapping[str, int]) -> sparse.csr_array:
@@ -417,32 +523,31 @@ def _features(table: _Table, rows: Mapping[str, int]) -> sparse.csr_array:
     return sparse.csr_array((entries.data, (table_rows[entries.row], entries.col)), shape=shape)
 
 
-def _columns(table: _Table, rows: Mapping[str, int]) -> dict[str, list[Any]]:
+def _columns(table: _Table, rows: Mapping[str, int]) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """Return the columns by row, and the type of each."""
     columns: dict[str, list[Any]] = {}
+    kinds: dict[str, str] = {}
     for name, cells in zip(table.names, table.columns, strict=True):
+        try:
+            read, kinds[name] = typed(cells, decimal_comma=table.decimal_comma)
+        except ValueError as error:
+            raise ProjectionError(f"{table.path}: column {name!r}: {error}") from error
         values: list[Any] = [None] * len(rows)
-        for key, value in zip(table.row_of, _typed(cells), strict=True):
+        for key, value in zip(table.row_of, read, strict=True):
             values[rows[key]] = value
         columns[name] = values
-    return columns
+    return columns, kinds
 
 
-def _typed(cells: Sequence[str]) -> list[Any]:
-    """Read all cells of one column as one type, the narrowest that fits; an empty cell is None."""
-    present = [cell for cell in cells if cell]
-    if all(cell.lower() in _TRUTH for cell in present):
-        return [_TRUTH[cell.lower()] if cell else None for cell in cells]
-    if all(map(_is_integer, present)):
-        return [int(cell) if cell else None for cell in cells]
-    dates = {cell: parse_date(cell) for cell in present}
-    if len({type(value) for value in dates.values()}) == 1 and None not in dates.values():
-        return [dates[cell] if cell else None for cell in cells]
-    try:
-        numbers = [float(cell) if cell else None for cell in cells]
-    except ValueError:
-        return [cell or None for cell in cells]
-    finite = all(number is None or np.isfinite(number) for number in numbers)
-    return numbers if finite else [cell or None for cell in cells]
+def _described(table: _Table, kinds: Mapping[str, str]) -> str:
+    """Return which column of a table was read as what, and an example."""
+    shown = [f"{name}: {kind}" for name, kind in list(kinds.items())[:_MOST_SHOWN]]
+    if len(kinds) > _MOST_SHOWN:
+        shown.append(f"and {len(kinds) - _MOST_SHOWN:,} more")
+    first = next(iter(table.row_of), None)
+    example = "" if first is None else f"; first: {first}"
+    nodes = plural(len(table.row_of), "node")
+    return f"{table.path.name}: header; node = {table.key}; {', '.join(shown)}; {nodes}{example}"
 
 
 def _labels(table: _Table, rows: Mapping[str, int]) -> list[tuple[str, ...]]:

@@ -2,68 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.graph import Graph
-from heat_neo4j.inputs.edges import make_matrix, make_relationships
-from heat_neo4j.inputs.properties import NodeProperties, check_names
-from heat_neo4j.inputs.values import plain_column
+from heat_neo4j.inputs.columns import edge_columns
+from heat_neo4j.inputs.edges import edge_types, edge_weights, make_matrix, make_relationships
+from heat_neo4j.inputs.names import check_names
+from heat_neo4j.inputs.properties import NodeProperties, column_names, column_values
+from heat_neo4j.inputs.values import plain_column, plain_name
 
 __all__ = ["graph_of_frame"]
 
+_WHAT = "data frame of edges"
 
-def graph_of_frame(edges: nw.DataFrame[Any], properties: NodeProperties, weight: str, type: str) -> Graph:
+
+def graph_of_frame(
+    edges: nw.DataFrame[Any], properties: NodeProperties, chosen: Mapping[str, str | None]
+) -> Graph:
     """Return the graph of a data frame of edges; see `as_graph`."""
-    sources, targets = (plain_column(edges[name]) for name in _ends(edges.columns))
-    columns, names = properties.by_name()
-    others = {*sources, *targets} - {*names}
-    if None in others:
-        raise ValueError("the data frame of edges has an edge without a source or a target")
-    names += _sorted(others)
+    try:
+        held = edge_columns(column_names(edges), chosen)
+    except ValueError as error:
+        raise ValueError(f"the {_WHAT}: {error}") from error
+    sources, targets = (
+        list(map(plain_name, column_values(edges, place).to_list())) for place in (held.source, held.target)
+    )
+    missing = [row for row, ends in enumerate(zip(sources, targets, strict=True)) if None in ends]
+    if missing:
+        what = f"the {_WHAT} has an edge without a source or a target"
+        raise ValueError(f"{what} in row {missing[0]}, and in {len(missing)} of {len(edges)} rows")
+    columns, names = properties.by_name({*sources, *targets})
+    others = _sorted({*sources, *targets} - {*names})
+    names = [*names, *others]
     row_of = check_names(names)
     source, target = (np.array([row_of[name] for name in ends], np.int64) for ends in (sources, targets))
-    weights = _weights(edges, weight)
+    weights = np.ones(len(edges))
+    if held.weight is not None:
+        values = plain_column(column_values(edges, held.weight))
+        if None in values:
+            where = f"the edge in row {values.index(None)} has no {held.names[held.weight]!r}"
+            raise ValueError(f"{where}, and {values.count(None)} of {len(values)} have none")
+        weights = edge_weights(values, held.names[held.weight])
+    kinds = None if held.type is None else plain_column(column_values(edges, held.type))
+    types, is_directed = edge_types(kinds)
     matrix = make_matrix(source, target, weights, len(names))
-    types = plain_column(edges[type]) if type in edges.columns else None
+    directed = is_directed and held.is_directed
+    without = ["time"] if kinds is None or types is not None else ["time", "type"]
+    first = (sources[0], targets[0]) if sources else ()
     return properties.graph(
         sparse.csr_array(matrix + matrix.T),
         {name: [*values, *[None] * len(others)] for name, values in columns.items()},
         keys=names,
-        relationships=make_relationships(source, target, weights, types),
+        relationships=make_relationships(source, target, weights, types) if directed else None,
+        readings=[f"{_WHAT}: {held.reading(without, len(edges), first, is_directed=directed)}"],
     )
 
 
-def _ends(columns: Sequence[str]) -> Sequence[str]:
-    """Return the names of the columns with the ends of the edges."""
-    for name, other in (("source", "target"), ("target", "source")):
-        if name in columns and other not in columns:
-            hint = did_you_mean(other, columns)
-            raise ValueError(f"the data frame of edges has a column {name!r} and none named {other!r}{hint}")
-    if len(columns) < 2:
-        raise ValueError("a data frame of edges needs two columns: the sources, and the targets")
-    return ("source", "target") if "source" in columns else columns[:2]
-
-
-def _weights(edges: nw.DataFrame[Any], name: str) -> NDArray[np.float64]:
-    if name not in edges.columns:
-        return np.ones(len(edges))
-    values = plain_column(edges[name])
-    if None in values:
-        raise ValueError(f"the edge in row {values.index(None)} has no {name!r}")
-    return np.array(values, dtype=np.float64)
-
-
-def _sorted(names: set[Any]) -> list[Any]:
+def _sorted(names: set[Any]) -> Sequence[Any]:
     try:
         return sorted(names)
     except TypeError as error:
-        raise ValueError(
-            "the names of nodes must be of one kind, such as all texts or all numbers"
-        ) from error
+        kinds = " and ".join(sorted({type(name).__name__ for name in names}))
+        raise ValueError(f"the names of nodes must be of one kind, and are {kinds}") from error

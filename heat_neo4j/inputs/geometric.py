@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.edges import make_matrix, make_relationships
 from heat_neo4j.inputs.properties import NodeProperties
@@ -15,11 +17,11 @@ from heat_neo4j.inputs.properties import NodeProperties
 __all__ = ["graph_of_data", "graph_of_hetero_data"]
 
 
-def graph_of_data(data: Any, properties: NodeProperties, weight: str, type: str) -> Graph:
+def graph_of_data(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
     """Return the graph of a ``Data``: of "edge_index", weights and "x"."""
     n = int(data.num_nodes)
-    source, target = _ends(data)
-    weights = _weights(data, weight, len(source))
+    source, target = _ends(data, "the graph", n, n)
+    weights, reading = _weights(data, chosen, len(source))
     matrix = make_matrix(source, target, weights, n)
     columns, names = properties.of_rows(n)
     is_directed = abs(matrix - matrix.T).nnz > 0
@@ -29,10 +31,11 @@ def graph_of_data(data: Any, properties: NodeProperties, weight: str, type: str)
         keys=names,
         relationships=make_relationships(source, target, weights) if is_directed else None,
         numbers=_features(data),
+        readings=[reading],
     )
 
 
-def graph_of_hetero_data(data: Any, properties: NodeProperties, weight: str, type: str) -> Graph:
+def graph_of_hetero_data(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
     """Return the graph of a ``HeteroData``: types of nodes are labels, types of edges those of relationships.
 
     The columns of "x" of one type of nodes are 0 for those of others.
@@ -41,12 +44,16 @@ def graph_of_hetero_data(data: Any, properties: NodeProperties, weight: str, typ
     starts = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
     n = sum(sizes.values())
     sources, targets, weights, types = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)], []
+    readings = []
     for first, name, second in data.edge_types:
         edges = data[first, name, second]
-        source, target = _ends(edges)
+        pattern = f"({first})-[{name}]->({second})"
+        source, target = _ends(edges, pattern, sizes[first], sizes[second])
         sources.append(source + starts[first])
         targets.append(target + starts[second])
-        weights.append(_weights(edges, weight, len(source)))
+        own, reading = _weights(edges, chosen, len(source))
+        weights.append(own)
+        readings.append(f"{pattern}: {reading}")
         types += [name] * len(source)
     all_ends = np.concatenate(sources), np.concatenate(targets), np.concatenate(weights)
     matrix = make_matrix(*all_ends, n)
@@ -61,21 +68,41 @@ def graph_of_hetero_data(data: Any, properties: NodeProperties, weight: str, typ
             kind: (np.arange(n) >= starts[kind]) & (np.arange(n) < starts[kind] + size)
             for kind, size in sizes.items()
         },
+        readings=readings,
     )
 
 
-def _ends(edges: Any) -> NDArray[np.int64]:
+def _ends(edges: Any, what: str, n_sources: int, n_targets: int) -> NDArray[np.int64]:
+    """Return the rows of the sources and of the targets; a ValueError if there is no such row."""
     index = _numbers(edges.edge_index)
-    return np.empty((2, 0), dtype=np.int64) if index is None else index.astype(np.int64)
+    if index is None:
+        return np.empty((2, 0), dtype=np.int64)
+    ends = index.astype(np.int64).reshape(2, -1)
+    for role, rows, n in (("source", ends[0], n_sources), ("target", ends[1], n_targets)):
+        beyond = np.flatnonzero((rows < 0) | (rows >= n))
+        if len(beyond):
+            where = f"{what}: edge {beyond[0]} has the {role} {rows[beyond[0]]}, and there are {n} such nodes"
+            raise ValueError(f"{where}; so have {len(beyond)} of {len(rows)} edges: correct num_nodes")
+    return ends
 
 
-def _weights(edges: Any, name: str, count: int) -> NDArray[np.float64]:
-    """Return the weights: of the attribute of that name, of "edge_weight", or of "edge_attr" if one each."""
-    for each in (name, "edge_weight", "edge_attr"):
+def _weights(edges: Any, chosen: Mapping[str, str | None], count: int) -> tuple[NDArray[np.float64], str]:
+    """Return the weights, and where they are.
+
+    They are in the attribute that was chosen; or in "weight", "edge_weight" or "edge_attr" if it has a number
+    for each edge. Whole numbers in "edge_attr" are classes of edges.
+    """
+    name = chosen.get("weight")
+    for each in ("weight", "edge_weight", "edge_attr") if name is None else (name,):
         values = _numbers(getattr(edges, each, None))
-        if values is not None and values.size == count:
-            return values.astype(np.float64).ravel()
-    return np.ones(count)
+        if values is None or values.size != count or values.dtype.kind not in "biuf":
+            continue
+        if name is None and each == "edge_attr" and values.dtype.kind != "f":
+            return np.ones(count), f"left out: edge_attr (whole numbers); {plural(count, 'edge')}"
+        return values.astype(np.float64).ravel(), f"weight = {each}; {plural(count, 'edge')}"
+    if name is not None:
+        raise ValueError(f"no attribute {name!r} has a number for each of {count} edges")
+    return np.ones(count), plural(count, "edge")
 
 
 def _features(nodes: Any) -> NDArray[np.float64] | None:

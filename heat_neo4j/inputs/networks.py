@@ -2,47 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
-from heat_neo4j.inputs.edges import make_matrix, make_relationships
-from heat_neo4j.inputs.properties import NodeProperties, check_names
+from heat_neo4j.inputs.columns import find_column
+from heat_neo4j.inputs.edges import edge_types, edge_weights, make_matrix, make_relationships
+from heat_neo4j.inputs.names import check_names
+from heat_neo4j.inputs.properties import NodeProperties
+from heat_neo4j.inputs.values import plain_value
 
 __all__ = ["graph_of_igraph", "graph_of_networkx"]
 
 
-def graph_of_networkx(data: Any, properties: NodeProperties, weight: str, type: str) -> Graph:
+def graph_of_networkx(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
     """Return the graph of a NetworkX graph, directed or not, with parallel edges or not."""
     nodes = list(data.nodes)
+    check_names(nodes)
     row_of = {node: row for row, node in enumerate(nodes)}
     edges = list(data.edges(data=True))
     return _graph(
         nodes,
         [(row_of[source], row_of[target]) for source, target, _ in edges],
         properties,
+        chosen,
         is_directed=data.is_directed(),
-        weights=[values.get(weight) for _, _, values in edges],
-        types=[values.get(type) for _, _, values in edges],
+        of_edges=lambda name: [values.get(name) for _, _, values in edges],
+        known_of_edges=list(dict.fromkeys(name for _, _, values in edges for name in values)),
         own=lambda name: [data.nodes[node].get(name) for node in nodes],
         known=sorted({str(name) for node in nodes for name in data.nodes[node]}),
     )
 
 
-def graph_of_igraph(data: Any, properties: NodeProperties, weight: str, type: str) -> Graph:
+def graph_of_igraph(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
     """Return the graph of an igraph graph, its nodes named by their attribute "name" if they have one."""
-    n_nodes, of_nodes, of_edges = data.vcount(), data.vs.attributes(), data.es.attributes()
-    nothing = [None] * data.ecount()
+    n_nodes, of_nodes = data.vcount(), data.vs.attributes()
+    names = list(data.vs["name"]) if "name" in of_nodes else list(range(n_nodes))
+    check_names(names)
     return _graph(
-        list(data.vs["name"]) if "name" in of_nodes else list(range(n_nodes)),
+        names,
         data.get_edgelist(),
         properties,
+        chosen,
         is_directed=data.is_directed(),
-        weights=data.es[weight] if weight in of_edges else nothing,
-        types=data.es[type] if type in of_edges else nothing,
+        of_edges=data.es.__getitem__,
+        known_of_edges=data.es.attributes(),
         own=data.vs.__getitem__,
         known=sorted(of_nodes),
     )
@@ -52,20 +60,33 @@ def _graph(
     names: list[Any],
     pairs: Sequence[tuple[int, int]],
     properties: NodeProperties,
+    chosen: Mapping[str, str | None],
     *,
     is_directed: bool,
-    weights: Sequence[Any],
-    types: Sequence[Any],
+    of_edges: Callable[[str], Sequence[Any]],
+    known_of_edges: Sequence[Any],
     own: Callable[[str], Sequence[Any]],
     known: Sequence[str],
 ) -> Graph:
-    check_names(names)
     source, target = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    weight = np.array([1.0 if each is None else each for each in weights], dtype=np.float64)
+    texts = [name for name in known_of_edges if isinstance(name, str)]
+    used: dict[str, list[Any]] = {}
+    reading = []
+    for role in ("weight", "type"):
+        place = find_column(texts, role, chosen.get(role))
+        if place is not None:
+            used[role] = list(map(plain_value, of_edges(texts[place])))
+            reading.append(f"{role} = {texts[place]}")
+    weight = np.ones(len(source))
+    if "weight" in used:
+        weight = edge_weights(used["weight"], reading[0].partition(" = ")[2], default=1.0)
     matrix = make_matrix(source, target, weight, len(names))
+    types, _ = edge_types(used.get("type"))
+    parts = [", ".join(reading), plural(len(source), f"{'' if is_directed else 'un'}directed edge")]
     return properties.graph(
         sparse.csr_array(matrix + matrix.T),
         properties.of_nodes(names, own, known),
         keys=names,
         relationships=make_relationships(source, target, weight, types) if is_directed else None,
+        readings=[f"edges: {'; '.join(filter(None, parts))}"],
     )

@@ -1,8 +1,9 @@
-"""`NodeProperties`: what is known of the nodes beside their edges, and the graph of both."""
+"""`NodeProperties`: what a user gives beside the edges, and the graph of both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +13,27 @@ from narwhals.dependencies import is_into_dataframe
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._utils.display import did_you_mean
-from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable
+from heat_neo4j._utils.display import did_you_mean, plural
+from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, odd_category
 from heat_neo4j.attributes.values import Kind
 from heat_neo4j.graph import Graph, Provenance, Relationships
-from heat_neo4j.inputs.values import plain_column, plain_value
+from heat_neo4j.inputs.columns import node_column
+from heat_neo4j.inputs.names import check_names, check_names_meet
+from heat_neo4j.inputs.values import plain_column, plain_name, plain_value
 
-__all__ = ["NodeProperties", "check_names"]
+__all__ = ["NodeProperties", "column_names", "column_values"]
 
 Columns = dict[str, list[Any]]
 
+_LABEL = "label"
+_MOST_LABELS = 1_000
 _MOST_CATEGORIES = 10_000  # as of a projection
+_MOST_SHOWN = 12
+_ADVICE = {
+    "date": "convert it to dates, as pandas.to_datetime does",
+    "number": "convert it to numbers, as astype(float) does, or leave it out if it is an identifier",
+    "text": "name it in text= of as_graph to read its words, or leave it out if it is an identifier",
+}
 
 
 @dataclass(frozen=True)
@@ -30,9 +41,10 @@ class NodeProperties:
     """What a user gave beside a graph: attributes as numbers, by name or in a data frame; see `as_graph`."""
 
     given: Any
-    label: str
+    label: str | None = None
     text: Sequence[str] = ()
     recipe: Sequence[Mapping[str, Any]] | None = None
+    key: str | None = None
 
     def of_rows(self, n_nodes: int) -> tuple[Columns, list[Any]]:
         """Return columns of a data frame with a row for each node, and the nodes' names if it has them."""
@@ -41,38 +53,62 @@ class NodeProperties:
             return {}, []
         if len(frame) != n_nodes:
             raise ValueError(f"the data frame of nodes has {len(frame)} rows for {n_nodes} nodes")
-        return {name: plain_column(frame[name]) for name in frame.columns}, _index(frame) or []
+        index = _Index.of(frame)
+        columns, names = self._parted(frame, index)
+        rows = range(n_nodes)
+        if names is not None and names != list(rows) and {*names} == {*rows}:
+            what = f"the data frame of nodes has the names 0 to {n_nodes - 1} in another order"
+            raise ValueError(f"{what}: sort it by them, since its row i describes node i")
+        if names is None and index.numbers:
+            what = f"the index of the data frame of nodes has {index.numbers[0]!r} for row 0"
+            advice = "name the index if it names the nodes, else use reset_index(drop=True)"
+            raise ValueError(f"{what}: {advice}")
+        return columns, names or []
 
-    def by_name(self) -> tuple[Columns, list[Any]]:
-        """Return columns of a data frame, and the nodes' names: its index, or its first column."""
+    def by_name(self, of_edges: Collection[Any]) -> tuple[Columns, list[Any]]:
+        """Return columns of a data frame, and the nodes' names, some of which the edges must have."""
         frame = self._frame
         if frame is None:
             return {}, []
-        columns = {name: plain_column(frame[name]) for name in frame.columns}
-        names = _index(frame)
-        return columns, columns.pop(frame.columns[0]) if names is None else names
+        index = _Index.of(frame)
+        columns, names = self._parted(frame, index)
+        if names is None:
+            first = next(iter(columns))
+            names = _take(frame, columns, first)
+            if index.numbers and not set(of_edges).isdisjoint(index.numbers):
+                raise ValueError(
+                    f"the nodes may be named by the column {first!r} of the data frame, or by its index: "
+                    f"give key={first!r}, or name the index, as rename_axis('id') does"
+                )
+        check_names(names)
+        others = {f"the column {name!r}": values for name, values in columns.items()}
+        check_names_meet(set(of_edges), names, {"the index": index.names or index.numbers or (), **others})
+        return columns, names
 
     def of_nodes(
         self, names: Sequence[Any], own: Callable[[str], Sequence[Any]], known: Sequence[str]
     ) -> Columns:
         """Return columns of named nodes: from a data frame, or of those of their `own` that were named."""
-        columns, framed = self.by_name()
         if self._frame is not None:
+            plain = [plain_name(name) for name in names]
+            columns, framed = self.by_name(plain)
             row_of = check_names(framed)
-            strangers = [name for name in framed if name not in set(names)]
+            strangers = set(framed).difference(plain)
             if strangers:
-                raise ValueError(f"the data frame of nodes has {strangers[0]!r}, which the graph has not")
-            order = [row_of.get(name) for name in names]
+                what = f"the data frame of nodes has {min(strangers, key=repr)!r}"
+                raise ValueError(f"{what}, which the graph has not; so {plural(len(strangers), 'row')}")
+            order = [row_of.get(name) for name in plain]
             return {
                 name: [None if row is None else values[row] for row in order]
                 for name, values in columns.items()
             }
         wanted = self._names
-        for name in wanted:
+        for name in (*wanted, *([self.label] if self.label else [])):
             if name not in known:
                 raise ValueError(f"no node has an attribute {name!r}{did_you_mean(name, known)}")
-        if self.label in known and self.label not in wanted:
-            wanted = [*wanted, self.label]
+        label = self.label or _LABEL
+        if label in known and label not in wanted:
+            wanted = [*wanted, label]
         return {name: list(map(plain_value, own(name))) for name in wanted}
 
     def graph(
@@ -84,42 +120,115 @@ class NodeProperties:
         relationships: Relationships | None = None,
         numbers: Any = None,
         labels: Mapping[str, NDArray[np.bool_]] | None = None,
+        readings: Sequence[str] = (),
     ) -> Graph:
         """Return the graph of a matrix of weights and of what is known of its nodes.
 
         `numbers`, of shape (N, F), are attributes that the graph brings, taken if the user gave none.
         """
         columns = dict(columns)
-        masks = _masks(columns.get(self.label, []))
-        if masks:
-            del columns[self.label]
+        masks, left_out = self._take_labels(columns)
         attributes = numbers if self._numbers is None else self._numbers
         names: Sequence[str] = ()
         recipe: Sequence[Mapping[str, Any]] = ()
+        self._check_texts(columns)
         if columns:
-            encoded = self._encoded(columns, matrix.shape[0])
+            encoded = self._encoded(columns, keys or range(matrix.shape[0]))
             attributes, names, recipe = encoded.matrix, encoded.names, encoded.recipe
+        given = "data frame of nodes" if self._frame is not None else "attributes of nodes"
+        parts = [
+            ", ".join(f"{entry['property']}: {entry['kind']}" for entry in recipe[:_MOST_SHOWN])
+            + (f", and {len(recipe) - _MOST_SHOWN:,} more" if len(recipe) > _MOST_SHOWN else ""),
+            f"{plural(len(masks), 'label')}" if masks else "",
+            f"left out: {left_out} (display names)" if left_out else "",
+        ]
+        own = [f"{given}: {'; '.join(filter(None, parts))}"] if any(parts) else []
         return Graph(
             matrix,
             attributes,
             keys=keys,
             labels=masks if labels is None else labels,
             attribute_names=names,
-            provenance=Provenance(attribute_recipe=recipe),
+            provenance=Provenance(attribute_recipe=recipe, readings=(*readings, *own)),
             relationships=relationships,
         )
 
-    def _encoded(self, columns: Columns, n: int) -> Attributes:
+    def _parted(self, frame: nw.DataFrame[Any], index: _Index) -> tuple[Columns, list[Any] | None]:
+        """Return the columns with attributes, and the nodes' names; None if nothing says that it has these.
+
+        Names are in the column or index `key`; in an index that has a name or holds more than whole numbers;
+        or in a column that is called as `node_column` says.
+        """
+        columns = {
+            name: plain_column(column_values(frame, place)) for place, name in enumerate(column_names(frame))
+        }
+        key = self.key
+        if key is not None and key not in (*columns, index.name):
+            raise ValueError(f"the data frame of nodes has no column {key!r}{did_you_mean(key, columns)}")
+        if index.names is not None and key in (None, index.name):
+            return columns, index.names
+        place = node_column(list(columns))
+        if key is None and place is not None:
+            key = list(columns)[place]
+        if not columns:
+            raise ValueError("the data frame of nodes has no column")
+        return columns, None if key is None else _take(frame, columns, key)
+
+    def _take_labels(self, columns: Columns) -> tuple[dict[str, NDArray[np.bool_]], str]:
+        """Return which nodes carry each label, and the column that was left out as it holds display names.
+
+        Without `label`, a column "label" holds labels if the nodes that have one have at most half as many
+        different ones. Either is no attribute then.
+        """
+        name = self.label or _LABEL
+        if name not in columns or (self.label is None and name in self._names):
+            if self.label is not None and self._frame is not None:
+                raise ValueError(f"the data frame of nodes has no column {name!r}")
+            return {}, ""
+        of_each = [_label_list(value) for value in columns[name]]
+        if None in of_each:
+            if self.label is None:
+                return {}, ""
+            raise ValueError(f"{name!r} holds values that are no labels: texts or whole numbers")
+        lists = [own or [] for own in of_each]
+        different = sorted({each for own in lists for each in own})
+        del columns[name]
+        if self.label is None and 2 * len(different) > sum(map(bool, lists)):
+            return {}, name
+        if len(different) > _MOST_LABELS:
+            what = f"{name!r} holds {len(different):,} different labels, more than {_MOST_LABELS:,}"
+            raise ValueError(f"{what}: are they display names? Name another attribute with label=")
+        masks = {each: np.zeros(len(lists), dtype=np.bool_) for each in different}
+        for row, own in enumerate(lists):
+            for each in own:
+                masks[each][row] = True
+        return masks, ""
+
+    def _check_texts(self, columns: Columns) -> None:
+        for name in self.text:
+            if name not in columns:
+                raise ValueError(f"no attribute is named {name!r}, as text says{did_you_mean(name, columns)}")
+
+    def _encoded(self, columns: Columns, names: Sequence[Any]) -> Attributes:
         texts = (
             self.text
             if self.recipe is None
             else [entry["property"] for entry in self.recipe if entry["kind"] == Kind.TEXT]
         )
         wanted = [Attribute(name, text=name in texts) for name in columns]
-        rows = np.arange(n)
-        table = AttributeTable(wanted, n, max_categories=_MOST_CATEGORIES)
+        rows = np.arange(len(names))
+        table = AttributeTable(wanted, len(names), max_categories=_MOST_CATEGORIES, names=names)
         table.add(rows, {each.key: columns[each.name] for each in wanted})
-        return table.finish(rows) if self.recipe is None else table.apply(self.recipe, rows)
+        if self.recipe is not None:
+            return table.apply(self.recipe, rows)
+        encoded = table.finish(rows)
+        for entry in encoded.recipe:
+            name = entry["property"]
+            odd = odd_category(entry, sum(value is not None for value in columns[name]))
+            if odd is not None:
+                what, kind = odd
+                warnings.warn(f"attribute {name!r} {what}: {_ADVICE[kind]}", stacklevel=2)
+        return encoded
 
     @property
     def _frame(self) -> nw.DataFrame[Any] | None:
@@ -145,37 +254,43 @@ class NodeProperties:
         return numbers
 
 
-def check_names(names: Sequence[Any]) -> dict[Any, int]:
-    """Return the row of each name; a ValueError if one is missing or comes twice."""
-    row_of: dict[Any, int] = {}
-    for row, name in enumerate(names):
-        if name is None:
-            raise ValueError(f"the node in row {row} has no name")
-        if row_of.setdefault(name, row) != row:
-            raise ValueError(f"two nodes have the name {name!r}")
-    return row_of
+@dataclass(frozen=True)
+class _Index:
+    """The index of a pandas frame; empty for other frames, and where it counts the rows from 0."""
+
+    name: Any = None
+    names: list[Any] | None = None  # it names the nodes: it has a name, or holds more than whole numbers
+    numbers: list[Any] | None = None  # whole numbers without a name: what sorting leaves, or names
+
+    @classmethod
+    def of(cls, frame: nw.DataFrame[Any]) -> _Index:
+        index = nw.maybe_get_index(frame)
+        if index is None:
+            return cls()
+        values = [plain_name(value) for value in index]
+        if index.name is not None or index.dtype.kind not in "iu":
+            return cls(index.name, values)
+        return cls() if values == list(range(len(values))) else cls(None, None, values)
 
 
-def _index(frame: nw.DataFrame[Any]) -> list[Any] | None:
-    """Return the index of a pandas frame if it names the nodes; None for other frames.
-
-    Numbers without a name are what filtering and sorting leave of the numbers of the rows.
-    """
-    index = nw.maybe_get_index(frame)
-    if index is None or (index.name is None and index.dtype.kind in "iu"):
-        return None
-    return [plain_value(value) for value in index]
+def column_names(frame: nw.DataFrame[Any]) -> list[str]:
+    """Return the names of a frame's columns as texts; the levels of a name are joined by dots."""
+    return [".".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
 
 
-def _masks(labels: Sequence[Any]) -> dict[str, NDArray[np.bool_]]:
-    """Return which nodes carry each label; nothing if a value is no label, list of labels or None."""
-    of_each = [each if isinstance(each, list) else [] if each is None else [each] for each in labels]
-    if not all(isinstance(name, str) for own in of_each for name in own):
-        return {}
-    masks = {
-        name: np.zeros(len(of_each), dtype=np.bool_) for name in sorted({n for own in of_each for n in own})
-    }
-    for row, own in enumerate(of_each):
-        for name in own:
-            masks[name][row] = True
-    return masks
+def column_values(frame: nw.DataFrame[Any], place: int) -> nw.Series[Any]:
+    """Return the column at a position; `frame[name]` takes a number for that of a row."""
+    return frame.get_column(frame.columns[place])
+
+
+def _take(frame: nw.DataFrame[Any], columns: Columns, name: str) -> list[Any]:
+    """Take a column out of `columns`; return its values as names."""
+    del columns[name]
+    return list(map(plain_name, column_values(frame, column_names(frame).index(name)).to_list()))
+
+
+def _label_list(value: Any) -> list[str] | None:
+    """Return the labels that a value says; None if it is no label."""
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    labels = [str(each) if type(each) is int else each for each in values]
+    return labels if all(isinstance(each, str) for each in labels) else None

@@ -13,7 +13,7 @@ import numpy as np
 
 from heat_neo4j.attributes.values import Date, Duration, TimeOfDay
 
-__all__ = ["plain_column", "plain_value"]
+__all__ = ["plain_column", "plain_name", "plain_value"]
 
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -25,19 +25,38 @@ def plain_column(column: nw.Series[Any]) -> list[Any]:
     return [plain_value(value) for value in column.to_list()]
 
 
+def plain_name(name: Any) -> Any:
+    """Return the name of a node without NumPy's types; None for NaN and other missing ones."""
+    if isinstance(name, np.generic):
+        name = _of_numpy(name)
+    return None if _is_missing(name) else name
+
+
 def plain_value(value: Any) -> Any:
     """Return a value as a database would give it; None for NaN and other missing ones.
 
-    A datetime that names no zone is one of UTC. What is of no kind that can be encoded stays as it is.
+    A datetime without a zone is in UTC. A value of a type that cannot be encoded stays as it is.
     """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if type(value).__name__ in _MISSING or (isinstance(value, float) and math.isnan(value)):
-        return None
+    value = plain_name(value)
     for kind, plain in _PLAIN:
         if isinstance(value, kind):
             return plain(value)
     return value
+
+
+def _of_numpy(value: np.generic) -> Any:
+    """Return a scalar as a Python object; times finer than microseconds are rounded down to these."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]")
+    elif isinstance(value, np.timedelta64):
+        value = value.astype("timedelta64[us]")
+    return value.item()
+
+
+def _is_missing(value: Any) -> bool:
+    return (
+        value is None or type(value).__name__ in _MISSING or (isinstance(value, float) and math.isnan(value))
+    )
 
 
 def _date(value: date) -> Date:

@@ -69,7 +69,7 @@ def test_what_is_there_stays_unless_told_otherwise(server, cypher, edges):
 def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
     (tmp_path / "bad.csv").write_text("a,b\nb\n")
     result = invoke(str(tmp_path / "bad.csv"), code=4)
-    assert result.stderr == f"heat: {tmp_path}/bad.csv:2: 1 columns where the first line has 2\n"
+    assert result.stderr == f"heat: {tmp_path}/bad.csv:2: 1 column where the first line has 2\n"
     result = invoke(edges, code=2)
     assert result.stderr.startswith("heat: no server given: ")
     assert "does not exist" in invoke(str(tmp_path / "none.csv"), code=2).stderr

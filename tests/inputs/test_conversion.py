@@ -168,7 +168,7 @@ def test_types_labels_and_parallel_edges_are_kept():
     graph.add_edge("u", "m", type="RATED", weight=2.0)
     graph.add_edge("u", "m", type="SAW")
     graph.add_edge("u", "x")
-    read = as_graph(graph)
+    read = as_graph(graph, label="label")
     assert set(read.relationships.types) == {"EDGE", "RATED", "SAW"}
     assert read.adjacency[0, 1] == 3.0
     assert {name: mask.tolist() for name, mask in read.labels.items()} == {
@@ -178,7 +178,7 @@ def test_types_labels_and_parallel_edges_are_kept():
     }
     assert read.n_attributes == 0
     frame = pd.DataFrame({"id": ["u", "m", "x"], "label": ["User", "Movie", None], "year": [1, 2, None]})
-    framed = as_graph(pd.DataFrame({"source": ["u", "u"], "target": ["m", "x"]}), frame)
+    framed = as_graph(pd.DataFrame({"source": ["u", "u"], "target": ["m", "x"]}), frame, label="label")
     assert sorted(framed.labels) == ["Movie", "User"]
     assert tuple(framed.attribute_names) == ("year", "year:missing")
 
@@ -246,7 +246,12 @@ def frame(**columns):
         (matrix(), [["a"], ["b"]], TypeError, "attributes must be numbers, a data frame, or names"),
         (networkx_graph(), ["yaer"], ValueError, "no node has an attribute 'yaer': did you mean 'year'"),
         (igraph_graph(), ["size"], ValueError, "no node has an attribute 'size'"),
-        (networkx_graph(), frame(id=["who"], x=[1]), ValueError, "has 'who', which the graph has not"),
+        (
+            networkx_graph(),
+            frame(id=[NAMES[0], "who"], x=[1, 2]),
+            ValueError,
+            "has 'who', which the graph has not",
+        ),
         (edge_frame(), frame(id=["a", "a"], x=[1, 2]), ValueError, "two nodes have the name 'a'"),
         (edge_frame(), frame(id=["a", None], x=[1, 2]), ValueError, "the node in row 1 has no name"),
         (edge_frame(), node_frame().assign(year=[1j] * N), ProjectionError, "'year' holds complex values"),

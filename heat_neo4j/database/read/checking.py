@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described
+from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described, odd_category
 from heat_neo4j.attributes.values import RecipeError, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
@@ -24,9 +24,6 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.patterns import observed_patterns
 
 __all__ = ["ProjectionReport", "check_projection"]
-
-_MANY = 20
-"""Fewer categories are never too many."""
 
 
 @dataclass(frozen=True)
@@ -194,24 +191,23 @@ class _PropertyCheck:
 
 
 def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Iterator[str]:
-    """Say what to do about a category, one a node, that holds dates or tells nearly all nodes apart."""
-    if entry["kind"] != "category" or not entry["values"]:
+    """Yield what to do about a category that probably is something else."""
+    odd = odd_category(entry, n_nodes)
+    if odd is None:
         return
-    texts = len(entry["values"])
-    dates = [parse_date(text) for text in entry["values"]]
-    if None not in dates:
-        of = f"n.{quote_identifier(attribute.key)}"
-        function = "datetime" if any(isinstance(each, datetime) for each in dates) else "date"
-        yield (
-            f"{attribute.name} holds texts that are written as dates, each a category of its own: "
-            f"make them dates in Cypher with SET {of} = {function}({of})"
-        )
-    elif texts >= _MANY and (entry["other"] or 2 * texts > n_nodes):
-        more = " and more" if entry["other"] else ""
-        yield (
-            f"{attribute.name} holds {texts:,}{more} different texts on {n_nodes:,} nodes, each a category "
-            f"of its own: read their words with `text`, or leave it out if it is an identifier"
-        )
+    what, kind = odd
+    of = f"n.{quote_identifier(attribute.key)}"
+    if kind == "text":
+        advice = "read their words with `text`, or leave it out if it is an identifier"
+    elif kind == "number":
+        has_comma = any("," in text for text in entry["values"])
+        text = f"replace({of}, ',', '.')" if has_comma else of
+        advice = f"make them numbers in Cypher with SET {of} = toFloat({text}), or leave an identifier out"
+    else:
+        has_time = any(isinstance(parse_date(each), datetime) for each in entry["values"])
+        function = "datetime" if has_time else "date"
+        advice = f"make them dates in Cypher with SET {of} = {function}({of})"
+    yield f"{attribute.name} {what}: {advice}"
 
 
 def _patterns(nodes: NodeTable, relationships: RelationshipTable) -> dict[str, int]:

@@ -1,0 +1,69 @@
+"""Text as values: which cells of a file, or texts of a frame, are numbers, dates, codes or missing.
+
+- A number has a decimal point (in files with semicolons, a comma too) and no leading zeros; an exponent has
+  a sign (``1e-05``) or follows a decimal point. ``01234``, ``1E5`` and ``1_000`` are codes.
+- A column is of one type, the first that fits all its cells: true/false, whole numbers, dates, numbers, text.
+- Empty cells are missing; words such as ``NA`` are missing in a column that is not text otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from heat_neo4j.attributes.values import parse_date, parse_number
+
+__all__ = ["is_integer", "parse_time", "typed"]
+
+_MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
+_TRUTH = {"true": True, "false": False}
+_INT64_LIMIT = 1 << 63
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+
+
+def is_integer(text: str) -> bool:
+    """Return whether `text` is how Python writes a 64-bit integer ("007" names a node, not the number 7)."""
+    try:
+        return str(int(text)) == text and -_INT64_LIMIT <= int(text) < _INT64_LIMIT
+    except ValueError:
+        return False
+
+
+def parse_time(text: str) -> tuple[float, bool]:
+    """Return a number as it is, a date as seconds since 1970 UTC; and whether it was a date.
+
+    A ValueError if it is neither.
+    """
+    value = parse_number(text)
+    if value is not None:
+        return value, False
+    moment = datetime.fromisoformat(text)
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (aware - _EPOCH) / _SECOND, True
+
+
+def typed(cells: Sequence[str], *, decimal_comma: bool = False) -> tuple[list[Any], str]:
+    """Return the cells of a column as values of one type, None where one is missing, and the type's name.
+
+    A ValueError if the cells are numbers with decimal commas, where a comma is none.
+    """
+    present = {cell for cell in cells if cell.casefold() not in _MISSING}
+    for name, parse in _TYPES:
+        values = {cell: parse(cell, decimal_comma) for cell in present}
+        if None not in values.values() and len(set(map(type, values.values()))) <= 1:
+            return [values.get(cell) for cell in cells], name if present else "empty"
+    numbers = [cell for cell in present if parse_number(cell, decimal_comma=True) is not None]
+    if len(numbers) == len(present) and not decimal_comma:
+        comma = min(cell for cell in present if "," in cell)
+        raise ValueError(f"{comma!r} has a decimal comma: write a point, or part the columns by semicolons")
+    return [cell or None for cell in cells], "text"
+
+
+_TYPES: tuple[tuple[str, Callable[[str, bool], Any]], ...] = (
+    ("true/false", lambda cell, _: _TRUTH.get(cell.casefold())),
+    ("whole number", lambda cell, _: int(cell) if is_integer(cell) else None),
+    ("date", lambda cell, _: parse_date(cell)),
+    ("number", lambda cell, comma: parse_number(cell, decimal_comma=comma)),
+)

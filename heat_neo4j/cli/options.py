@@ -23,6 +23,7 @@ __all__ = [
     "common_options",
     "database_options",
     "dry_run_option",
+    "header_option",
     "job_options",
     "log_options",
     "model_options",
@@ -150,6 +151,10 @@ log_options: Decorator[Any] = stack(*[
     _option_of(setting, setting.level, is_eager=True, expose_value=False, callback=_into_meta(LOG_JSON))
     for setting in settings_of("log")
 ])  # fmt: skip
+header_option: Decorator[Any] = option(
+    "--header/--no-header", level="more", default=None,
+    help="Whether the first line of the edge list names its columns, where that is not clear.",
+)  # fmt: skip
 database_options: Decorator[Any] = stack(setting_options("connection"), output_options)
 model_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
 overwrite_option: Decorator[Any] = option(

@@ -50,7 +50,7 @@ from heat_neo4j.inputs.names import check_names_meet
 
 __all__ = ["FileGraph", "read_graph_files"]
 
-_HEADER_HINT = "; a header names two columns source and target, or has another pair of names for them"
+_HEADER_HINT = "; if this is a header, name two of its columns source and target"
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _DECIMAL_COMMA = re.compile(r"[^,]*|[+-]?[0-9]+,[0-9]+")
 _BLANKS = re.compile(r"\S+\s+\S+\s+[+-]?[0-9]+,[0-9]+")

@@ -39,6 +39,10 @@ def test_it_says_what_was_loaded_and_what_comes_next(server, cypher, edges, tmp_
     names = ("--label", "LoadedByCli", "--relationship", "CLI_TIE", "--key", "name")
     result = invoke(*files, *names, **server.environment)
     assert result.stdout.splitlines() == [
+        "Read          edges.csv: no header; source = column 1, target = column 2, weight = column 3; "
+        "3 undirected edges; first: a -> b",
+        "              f.csv: header; node = the first column; x: number, y: number; 2 nodes; first: a",
+        "              l.csv: header; node = the first column; class: label; 3 nodes; first: a",
         "Loaded        3 nodes of label LoadedByCli, 3 of them new",
         "              2 relationships of type CLI_TIE, 2 of them new",
         "              1 line repeats a source and target: weights were summed",
@@ -70,6 +74,11 @@ def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):
     (tmp_path / "bad.csv").write_text("a,b\nb\n")
     result = invoke(str(tmp_path / "bad.csv"), code=4)
     assert result.stderr == f"heat: {tmp_path}/bad.csv:2: 1 column where the first line has 2\n"
+    (tmp_path / "types.csv").write_text("source,target,type\na,b,KNOWS\nb,c,KNOWS\n")
+    result = invoke(str(tmp_path / "types.csv"), code=4)
+    assert "has relationships of type 'KNOWS', and 'LINK' would be made: name the one type" in result.stderr
+    result = invoke(str(tmp_path / "types.csv"), "--relationship", "KNOWS", code=2)
+    assert result.stderr.startswith("heat: no server given: ")
     result = invoke(edges, code=2)
     assert result.stderr.startswith("heat: no server given: ")
     assert "does not exist" in invoke(str(tmp_path / "none.csv"), code=2).stderr

@@ -216,7 +216,7 @@ BAD = [
     ({"e.csv": "a,b,1\na,b,heavy\n"}, "e.csv:2: 'heavy' is not a number"),
     (
         {"e.csv": "one,other,kg\na,b,1\n"},
-        "e.csv:1: 'kg' is not a number; a header names two columns source and target,",
+        "e.csv:1: 'kg' is not a number; if this is a header, name two of its columns source and",
     ),
     ({"e.csv": "a,b,nan\n"}, "e.csv:1: 'nan' is not a finite number"),
     ({"e.csv": "a,b,1e999\n"}, "e.csv:1: '1e999' is not a finite number"),

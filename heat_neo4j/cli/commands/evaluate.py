@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +21,12 @@ from heat_neo4j.cli.options import (
     Decorator,
     checked_picture,
     database_options,
+    header_option,
     option,
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import Reporter, as_json
+from heat_neo4j.cli.output import Reporter, as_json, print_line
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.cli.values import Count, Number
 from heat_neo4j.errors import ProjectionError
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
-NO_TYPES = "edges of a file have no directions and types: heat load puts them into Neo4j"
+NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words
 heat evaluate classes --label Paper --relationship CITES --classes field
@@ -83,6 +84,7 @@ options_of_all: Decorator[Any] = stack(
            help="With --edges: the nodes' numbers."),
     option("--class-file", heading=FILES, level="more", type=FILE_IN,
            help="With --edges: the nodes' classes."),
+    header_option,
     setting_options("projection"),
     database_options,
 )  # fmt: skip
@@ -336,12 +338,18 @@ def _opened(options: Mapping[str, Any], progress: Progress) -> Iterator[_Source]
             raise click.UsageError(f"forward and type_balance of heat.toml: {NO_TYPES}")
         from heat_neo4j.inputs.files import read_graph_files
 
-        files = read_graph_files(options["edges"], options["attribute_file"], options["class_file"])
-        yield _Source(files.to_graph(), None)
+        paths = options["edges"], options["attribute_file"], options["class_file"]
+        files = read_graph_files(*paths, header=options["header"])
+        if not as_json():
+            for reading in files.readings:
+                print_line(f"read {reading}", err=True)
+        yield _Source(replace(files.to_graph(), relationships=None), None)
         return
     for _, _, flag in FILES_IN_PLACE:
         if options[flag[2:].replace("-", "_")] is not None:
             raise click.UsageError(f"{flag} goes with --edges only")
+    if options["header"] is not None:
+        raise click.UsageError("--header and --no-header go with --edges only")
     with open_store(options) as store:
         yield _Source(store.read_graph(projection_from(options), on_progress=progress), store)
 

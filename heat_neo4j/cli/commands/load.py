@@ -13,9 +13,10 @@ import click
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import FILE_IN, Decorator, database_options, option
-from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
+from heat_neo4j.cli.options import FILE_IN, Decorator, database_options, header_option, option
+from heat_neo4j.cli.output import Reporter, facts, headed, plural, printed_as_json
 from heat_neo4j.cli.report import Counted, counted
+from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.write.loader import LoadNames, LoadReport
@@ -54,6 +55,7 @@ def _name_option(flag: str, default: str, text: str) -> Decorator[Any]:
     "--text-ids", is_flag=True,
     help="Read ids as texts even where all are whole numbers, for a label that has texts as ids.",
 )  # fmt: skip
+@header_option
 @_name_option("--label", "Node", "Label of the nodes.")
 @option(
     "--target-label", metavar="NAME",
@@ -70,25 +72,41 @@ def load(
     class_file: Path | None,
     as_columns: bool,
     text_ids: bool,
+    header: bool | None,
     overwrite: bool,
     **options: Any,
 ) -> None:
     """Load an edge list with attributes and labels into Neo4j.
 
-    EDGES has a line for each relationship: source, target and, if you like, weight; a column named time
-    in the first line holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv (commas), or
-    in .tsv.gz or .csv.gz. Loading the same files twice changes nothing.
+    EDGES has a line for each relationship, with a source, a target and perhaps a weight. A first line may
+    name the columns; one named time holds ISO dates, datetimes or numbers. Files end in .tsv (tabs) or .csv
+    (commas, or semicolons with decimal commas), or in .tsv.gz or .csv.gz. Lines "Read" show which column was
+    read as what. Loading the same files twice changes nothing.
     """
     from heat_neo4j.database.write.loader import LoadNames
     from heat_neo4j.inputs.files import read_graph_files
 
     fields = {field: options[field] for field in ("label", "target_label", "relationship", "key", "weight")}
     names = made(LoadNames, **fields)
-    graph = read_graph_files(edges, attribute_file, class_file, as_columns=as_columns, text_ids=text_ids)
+    graph = read_graph_files(
+        edges, attribute_file, class_file, as_columns=as_columns, header=header, text_ids=text_ids
+    )
+    _check_one_type(graph, edges, names.relationship)
     with open_store(options) as store, Reporter() as progress:
         report = store.load_graph(graph, names, overwrite=overwrite, on_progress=progress)
-    if not printed_as_json({**asdict(report), **graph.counts, "names": fields}):
+    document = {**asdict(report), **graph.counts, "names": fields, "read": list(graph.readings)}
+    if not printed_as_json(document):
+        facts(headed("Read", graph.readings))
         facts(_lines(report, graph, names))
+
+
+def _check_one_type(graph: FileGraph, edges: Path, relationship: str) -> None:
+    """Refuse a column of types that says anything but the type of the relationships to be made."""
+    others = sorted({*(graph.types or ())} - {relationship})
+    if others:
+        advice = "name the one type with --relationship, or load a file for each type"
+        what = f"{edges}: has relationships of type {others[0]!r}, and {relationship!r} would be made"
+        raise ProjectionError(f"{what}: {advice}")
 
 
 def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[tuple[str, str]]:

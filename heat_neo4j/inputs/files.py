@@ -232,7 +232,7 @@ def _read_table(path: Path, *, numeric: bool, of_edges: Mapping[str, int]) -> _T
     header = next(lines, None)
     if header is None:
         raise ProjectionError(f"{path}: empty; its first line must name the columns")
-    key_at = node_column(header.cells) or 0
+    key_at = (node_column(header.cells) or 0) if header.cells[0] else 0
     key = header.cells[key_at]
     names = tuple(name for place, name in enumerate(header.cells) if place != key_at)
     if key in of_edges or parse_number(key) is not None:
@@ -265,7 +265,11 @@ def _read_table(path: Path, *, numeric: bool, of_edges: Mapping[str, int]) -> _T
         starts.append(len(data))
     values = sparse.csr_array((data, indices, starts), shape=(len(row_of), len(names)))
     try:
-        check_names_meet(of_edges, list(row_of), dict(zip(map(repr, names), columns, strict=False)))
+        check_names_meet(
+            of_edges,
+            list(row_of),
+            {f"the column {name!r}": values for name, values in zip(names, columns, strict=False)},
+        )
     except ValueError as error:
         raise ProjectionError(f"{path}: {error}") from error
     return _Table(

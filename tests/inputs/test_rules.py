@@ -103,6 +103,15 @@ def test_names_of_nodes_are_found_by_the_name_of_their_column_or_by_key():
         as_graph(edges(), renamed, key="persom")
 
 
+def test_files_of_nodes_are_named_by_a_column_too(write):
+    edge_list = write("e.csv", "source,target\n10,11\n11,12\n")
+    table = read_graph_files(edge_list, write("t.csv", "height,id\n5,11\n7,10\n"))
+    assert (table.keys, table.features.toarray().tolist()) == ([10, 11, 12], [[7.0], [5.0], [0.0]])
+    unnamed = write("t.csv", ",id,x\n0,10,5\n1,11,6\n")
+    with pytest.raises(ProjectionError, match=r"the attributes '0'; the column 'id' has such names"):
+        read_graph_files(edge_list, unnamed, as_columns=True)
+
+
 def test_an_index_without_a_name_that_may_hold_the_names_is_refused():
     nodes = pd.DataFrame({"height": [12, 11, 10], "x": [1, 2, 3]}, index=[10, 11, 12])
     with pytest.raises(ValueError, match="give key='height', or name the index"):

@@ -203,7 +203,7 @@ def trained_slowly(start, walks, negatives, occurrences, schedule, keys, n_parts
                     pairs, here, by_bucket.MOST_CONTEXTS, by_bucket._TIMES, order_key
                 )
                 law = Law(negatives, weights, met, hubs, n_parts, [row for row in rows if row[0] in both])
-                step = schedule.learning_rate * bucket_tasks._RATE
+                step = schedule.learning_rate * bucket_tasks.BUCKET_RATE
                 at_turn = number * n_parts + turn
                 rates = [step * (1 - share / n_turns) for share in (at_turn, at_turn + 1)]
                 segments, in_segment = batch_shape(schedule.batch_size, len(here), len(here))

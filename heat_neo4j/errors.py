@@ -21,6 +21,8 @@ Exit code 0 is success, 2 is also click's usage error, 130 an interrupt (Ctrl-C)
 A message is one line that says what is wrong, where, and what to do about it.
 """
 
+from heat_neo4j.redaction import redacted
+
 __all__ = [
     "ConfigError",
     "ConnectionFailed",
@@ -41,9 +43,15 @@ __all__ = [
 
 
 class HeatError(Exception):
-    """Base of every error this package raises for causes outside the code."""
+    """Base of every error this package raises for causes outside the code.
+
+    Passwords in the message are masked.
+    """
 
     exit_code = 1
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(redacted(each) if isinstance(each, str) else each for each in args))
 
 
 class ConfigError(HeatError):

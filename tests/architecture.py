@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "heat_neo4j"
 FLOORS = (
-    {"errors", "_kernels"},
+    {"redaction", "_kernels"},
+    {"errors"},
     {"_utils", "graph"},
     {"patterns", "geometry", "attributes", "local_server"},
     {"embedding", "database", "inputs"},

@@ -43,7 +43,7 @@ def read_config(path: Path | None = None) -> dict[str, Any]:
         if section not in SECTIONS:
             raise ConfigError(f"{source}: unknown section [{section}]; {_suggestion(section, SECTIONS)}")
         if not isinstance(entries, dict):
-            raise ConfigError(f"{source}: [{section}] must be a section, got {entries!r}")
+            raise ConfigError(f"{source}: [{section}] must be a section{_got(section, entries)}")
         for key, value in entries.items():
             values[f"{section}.{key}"] = _checked(source, section, key, value)
     return values
@@ -75,8 +75,13 @@ def _checked(source: Path, section: str, key: str, value: Any) -> Any:
         raise ConfigError(f"{source}: unknown key {key!r} in [{section}]; {suggestion}")
     kind = SECTIONS[section][key]
     if not _is_kind(value, kind):
-        raise ConfigError(f"{source}: [{section}] {key} must be {kind}, got {value!r}")
+        raise ConfigError(f"{source}: [{section}] {key} must be {kind}{_got(section, value)}")
     return value
+
+
+def _got(section: str, value: Any) -> str:
+    """Return the end of a message that repeats a value, unless it may hold a password."""
+    return "" if section == "connection" else f", got {value!r}"
 
 
 def _is_kind(value: Any, kind: str) -> bool:

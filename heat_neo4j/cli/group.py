@@ -20,6 +20,7 @@ from heat_neo4j.cli.output import (
 )
 from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
+from heat_neo4j.redaction import redacted
 
 __all__ = ["Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "Option"]
 
@@ -97,7 +98,7 @@ class HeatCommand(click.Command):
 
     def get_help(self, ctx: click.Context) -> str:
         """Return the help, in which defaults come from heat.toml."""
-        return "\n".join(map(printable, super().get_help(ctx).split("\n")))
+        return "\n".join(map(printable, redacted(super().get_help(ctx)).split("\n")))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; an option that only heat.toml can set is named."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from heat_neo4j._utils.display import printable_json
 from heat_neo4j._utils.log_line import LogLine
+from heat_neo4j.redaction import redacted_data
 
 __all__ = ["json_line"]
 
@@ -22,4 +23,4 @@ def json_line(line: str, **fields: Any) -> str:
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     document = {"time": now, **known, **fields, "message": str(line)}
     document = {name: value for name, value in document.items() if value is not None}
-    return printable_json(json.dumps(document, ensure_ascii=False, allow_nan=False, default=str))
+    return printable_json(json.dumps(redacted_data(document), ensure_ascii=False, allow_nan=False))

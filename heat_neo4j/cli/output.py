@@ -21,6 +21,7 @@ from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.cli.log_json import json_line
 from heat_neo4j.errors import OutputFailed
+from heat_neo4j.redaction import redacted, redacted_data
 
 __all__ = [
     "AS_JSON",
@@ -121,23 +122,23 @@ class Reporter:
 
 
 def print_line(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
-    """Print one line, on stdout unless told otherwise, of which a terminal takes nothing for a command.
+    """Print one line, on stdout unless told otherwise, without passwords and without control sequences.
 
-    All that the command line says goes through here or `print_json`: names and values come out of
-    databases and files that others write.
+    Everything that the command line prints passes through this function, `print_json` or a `Log`: names and
+    values come from databases and files that others write.
     """
-    _echo(printable(text), err=err, file=file)
+    _echo(printable(redacted(text)), err=err, file=file)
 
 
 def print_lines(text: str, *, err: bool = False) -> None:
     """Print a text of several lines, each as `print_line` does."""
-    for line in text.removesuffix("\n").split("\n"):
+    for line in redacted(text).removesuffix("\n").split("\n"):
         print_line(line, err=err)
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON document on stdout; numbers that are not finite become null."""
-    text = json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False, default=str)
+    text = json.dumps(redacted_data(_finite(document)), indent=2, ensure_ascii=False, allow_nan=False)
     _echo(printable_json(text))
 
 

@@ -4,15 +4,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from neo4j import exceptions as driver_errors
 
 from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
+from heat_neo4j.redaction import server_address
 
 __all__ = ["ServerLimit", "checked_address", "is_deleted_meanwhile", "one_line", "server_limit", "translated"]
 
-_SCHEMES = ("neo4j", "neo4j+s", "neo4j+ssc", "bolt", "bolt+s", "bolt+ssc")
 _MESSAGE_CHARACTERS = 300
 _POSITION = re.compile(r"\s*\(line \d+, column \d+.*\)\s*$")
 _REASON = re.compile(r"\(reason (?:\[Errno [^]]*\] )?(.*?)\)*$", re.DOTALL)
@@ -60,19 +59,18 @@ def server_limit(error: BaseException | None) -> ServerLimit | None:
     return None
 
 
-def checked_address(uri: str) -> str:
-    """Return `uri` if it is an address that the driver understands and that holds no password."""
+def checked_address(uri: object) -> str:
+    """Return how messages name the server at `uri`; a ConnectionFailed without it if it is malformed."""
+    address = server_address(uri)
+    if address is not None:
+        return address
+    fault = "is malformed"
+    if isinstance(uri, str) and "@" in uri:
+        fault = "must not hold a user name or password, which are given separately"
+    elif isinstance(uri, str) and uri.lower().startswith(("http:", "https:")):
+        fault = "is one for a browser"
     advice = "give one such as neo4j://localhost:7687 (bolt:// for a single server, neo4j+s:// for Aura)"
-    try:
-        parts = urlsplit(uri)
-        host, scheme, _ = parts.hostname, parts.scheme, parts.port
-    except (TypeError, ValueError, AttributeError) as error:
-        raise ConnectionFailed(f"the server address is malformed: {advice}") from error
-    if parts.username is not None or parts.password is not None:
-        raise ConnectionFailed("the server address must not hold a user name or password: give them apart")
-    if scheme not in _SCHEMES or not host:
-        raise ConnectionFailed(f"{uri!r} is not the address of a Neo4j server: {advice}")
-    return uri
+    raise ConnectionFailed(f"the server address {fault}: {advice}")
 
 
 @contextmanager

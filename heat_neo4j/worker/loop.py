@@ -31,6 +31,7 @@ from heat_neo4j.errors import (
 from heat_neo4j.pipeline.embed import refresh
 from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import MODES
+from heat_neo4j.redaction import redacted
 from heat_neo4j.worker.schedule import Schedule
 
 __all__ = ["ACTIONS", "Answer", "HealthFile", "Observer", "Worker", "perform"]
@@ -117,7 +118,7 @@ def perform(
         # A defect of ours must not end the worker, nor go unseen.
         for line in traceback.format_exc().splitlines():
             log(LogLine(line, event="traceback", level="error"))
-        message = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
+        message = redacted(f"internal error: {type(error).__name__}: {' '.join(str(error).split())}")
         return Answer(FAILED, FAILED, message, error=error)
 
 

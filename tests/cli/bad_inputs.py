@@ -55,13 +55,13 @@ CASES = [
         "not a Neo4j address",
         (*EMBED, "--uri", "http://127.0.0.1:7474"),
         3,
-        "'http://127.0.0.1:7474' is not the address of a Neo4j server: give one such as neo4j://localhost:7687 (bolt:// for a single server, neo4j+s:// for Aura)",
+        "the server address is one for a browser: give one such as neo4j://localhost:7687 (bolt:// for a single server, neo4j+s:// for Aura)",
     ),
     Case(
         "password in the address",
         (*EMBED, "--uri", "bolt://neo4j:hunter2@127.0.0.1"),
         3,
-        "the server address must not hold a user name or password: give them apart",
+        "the server address must not hold a user name or password, which are given separately: give one such as neo4j://localhost:7687 (bolt:// for a single server, neo4j+s:// for Aura)",
     ),
     Case(
         "unknown database",

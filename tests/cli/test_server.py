@@ -98,7 +98,7 @@ def test_stop_ends_it_and_a_process_that_is_gone_is_said(pretended):
 
 
 def test_with_neo4j_uri_none_is_started(heat_home_folder, monkeypatch):
-    monkeypatch.setenv("NEO4J_URI", "neo4j+s://somebody:secret@db.example.org:7687")
+    monkeypatch.setenv("NEO4J_URI", "neo4j+s://db.example.org:7687?policy=near")
     told = "heat uses the server at neo4j+s://db.example.org:7687; unset it to start a local one"
     assert run("start").output == f"NEO4J_URI is set: {told}\n"
     assert json.loads(run("start", "--json").output) == {
@@ -106,6 +106,8 @@ def test_with_neo4j_uri_none_is_started(heat_home_folder, monkeypatch):
         "neo4j_uri": "neo4j+s://db.example.org:7687",
     }
     assert "db.example.org" in run("status").output
+    monkeypatch.setenv("NEO4J_URI", "neo4j+s://somebody:secret@db.example.org:7687")
+    assert "uses the server at a malformed address" in run("start").output
     assert "secret" not in run("status").output
     assert not (heat_home_folder / "servers").exists()
 

@@ -2,7 +2,6 @@
 
 import os
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -14,9 +13,11 @@ from heat_neo4j.cli.output import Reporter, facts, print_line, printed_as_json, 
 from heat_neo4j.cli.values import PORT
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
+from heat_neo4j.redaction import server_address
 
 __all__ = ["server"]
 
+MALFORMED = "a malformed address"
 OUTCOMES = {
     "stopped": "stopped",
     "killed": "did not stop in time and was killed; no committed data is lost, the next start takes longer",
@@ -64,9 +65,10 @@ def start(**options: Any) -> None:
     that it names, and none is started.
     """
     if (chosen := os.environ.get("NEO4J_URI")) is not None:
-        address = _without_login(chosen)
+        address = server_address(chosen)
         if not printed_as_json({"running": False, "neo4j_uri": address}):
-            print_line(f"NEO4J_URI is set: heat uses the server at {address}; unset it to start a local one")
+            at = address or MALFORMED
+            print_line(f"NEO4J_URI is set: heat uses the server at {at}; unset it to start a local one")
         return
     with Reporter() as progress:
         status = made(LocalServer, on_progress=progress, **options).start()
@@ -104,7 +106,8 @@ def status(name: str, version: str | None) -> None:
             print_line()
         _show(status)
     if (chosen := os.environ.get("NEO4J_URI")) is not None:
-        print_line(f"NEO4J_URI is set: the other commands use the server at {_without_login(chosen)}")
+        at = server_address(chosen) or MALFORMED
+        print_line(f"NEO4J_URI is set: the other commands use the server at {at}")
 
 
 @server.command("list", cls=HeatCommand, example="heat server list\nheat server list --json")
@@ -144,9 +147,3 @@ def _show(status: ServerStatus) -> None:
     facts((name, text) for name, text in rows if text)
     for line in status.environment():
         print_line(line)
-
-
-def _without_login(uri: str) -> str:
-    """Return an address without the user and password that somebody may have put into it."""
-    scheme, slashes, rest = uri.partition("://")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}" if "@" in urlsplit(uri).netloc else uri

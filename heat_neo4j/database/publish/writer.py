@@ -55,6 +55,7 @@ from heat_neo4j.database.write.refusals import (
 )
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
 from heat_neo4j.graph import Graph
+from heat_neo4j.redaction import redacted
 
 __all__ = ["Run", "WriteOptions", "model_facts", "software_versions"]
 
@@ -262,7 +263,7 @@ class Run:
                 return
             with suppress(HeatError):
                 reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-                params = {"run": self._record.run_id, "error": reason[:500]}
+                params = {"run": self._record.run_id, "error": redacted(reason)[:500]}
                 self._note("write/run_error", params, doing="noting an error")
 
     def _note(self, name: str, params: Mapping[str, Any], *, doing: str) -> None:

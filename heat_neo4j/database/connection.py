@@ -16,7 +16,8 @@ from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 from heat_neo4j import __version__
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, server_limit, translated
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.errors import ConnectionFailed, HeatError, ProjectionError, WriteFailed
+from heat_neo4j.errors import ConfigError, ConnectionFailed, HeatError, ProjectionError, WriteFailed
+from heat_neo4j.redaction import keep_secret
 
 __all__ = [
     "CONNECT_SECONDS",
@@ -77,9 +78,10 @@ class Patience:
         self._address, self._seconds = address, seconds
         self._clock, self._sleep = clock, sleep
         self._lost_since: float | None = None
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._watched: dict[object, _Watched] = {}
-        self._watching = False
+        self._watcher: threading.Thread | None = None
+        self._closed = False
 
     def repeated(self, attempt: Callable[[], T], doing: str, *, divisible: bool = False) -> T:
         """Return what `attempt` returns; repeat it while its errors are such that this may help.
@@ -117,34 +119,44 @@ class Patience:
     def watched(self, doing: str) -> Iterator[None]:
         """Log every ten seconds that the block has not ended."""
         block, began = object(), time.monotonic()
-        with self._lock:
+        with self._changed:
             self._watched[block] = _Watched(doing, began, began + _LOG_SECONDS)
             # One thread for all: to start one for each block can take longer than a short statement.
-            if not self._watching:
-                self._watching = True
-                threading.Thread(target=self._watch, name="heat waiting", daemon=True).start()
+            if self._watcher is None and not self._closed:
+                self._watcher = threading.Thread(target=self._watch, name="heat waiting", daemon=True)
+                self._watcher.start()
         try:
             yield
         finally:
-            with self._lock:
+            with self._changed:
                 del self._watched[block]
 
+    def close(self) -> None:
+        """End the thread that logs; blocks that still run are not logged any more."""
+        with self._changed:
+            self._closed, watcher = True, self._watcher
+            self._changed.notify()
+        if watcher is not None:
+            watcher.join()
+
     def _watch(self) -> None:
-        """Log what is due, until nothing is watched any more."""
+        """Log what is due, until the end, or until nothing has been watched for a while."""
         while True:
-            with self._lock:
+            with self._changed:
                 now = time.monotonic()
                 late = [block for block in self._watched.values() if block.due <= now]
                 for block in late:
                     block.due += _LOG_SECONDS
                 next_due = min((block.due for block in self._watched.values()), default=None)
-                if next_due is None:
-                    self._watching = False
+                if next_due is None or self._closed:
+                    self._watcher = None
                     return
             for block in late:
                 waited = now - block.began
                 _log.info("waiting for Neo4j at %s: %s, %.0f s", self._address, block.doing, waited)
-            threading.Event().wait(next_due - now)  # what comes meanwhile is due later
+            with self._changed:
+                # A block that begins meanwhile is due later.
+                self._changed.wait_for(lambda: self._closed, next_due - now)
 
 
 @dataclass
@@ -239,9 +251,10 @@ class Connection:
     @classmethod
     def open(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
         """Open a driver on `uri` and see that the server and the database answer."""
+        _keep_secrets(auth)
         address = checked_address(uri)
         driver = neo4j.GraphDatabase.driver(
-            address,
+            uri,
             auth=auth,
             user_agent=f"heat_neo4j/{__version__}",
             connection_timeout=CONNECT_SECONDS,
@@ -255,12 +268,13 @@ class Connection:
                 driver.verify_connectivity()
             _ = connection.server
         except BaseException:
-            driver.close()
+            connection.close()
             raise
         return connection
 
     def close(self) -> None:
-        """Close the driver if this connection opened it."""
+        """Close the driver if this connection opened it, and end the thread that logs."""
+        self._patience.close()
         if self._owns_driver:
             self._driver.close()
 
@@ -407,6 +421,16 @@ class _LimitReached(Exception):  # noqa: N818
     def __init__(self, error: Neo4jError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def _keep_secrets(auth: object) -> None:
+    """Have what a login holds masked in messages; a ConfigError if it is no login that the driver takes."""
+    if isinstance(auth, neo4j.Auth):
+        keep_secret(getattr(auth, "credentials", None))
+    elif isinstance(auth, tuple) and len(auth) == 2 and all(isinstance(part, str) for part in auth):
+        keep_secret(auth[1])
+    elif auth is not None:
+        raise ConfigError("auth must be (user name, password), both texts, a neo4j.Auth or None")
 
 
 def _metadata(doing: str) -> dict[str, str]:

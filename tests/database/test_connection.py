@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import threading
+
 import neo4j
 import pytest
 from neo4j import exceptions as driver_errors
@@ -17,10 +20,13 @@ from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
             "no Neo4j answers at bolt://127.0.0.1:1 .*Connection refused.*heat server start",
         ),
         ("neo4j://127.0.0.1:1", "no Neo4j answers at neo4j://127.0.0.1:1"),
-        ("http://127.0.0.1:7474", "'http://127.0.0.1:7474' is not the address of a Neo4j server"),
-        ("localhost:7687", "'localhost:7687' is not the address of a Neo4j server"),
-        ("bolt://", "'bolt://' is not the address of a Neo4j server"),
-        ("", "'' is not the address of a Neo4j server"),
+        (
+            "http://127.0.0.1:7474",
+            "the server address is one for a browser: give one such as neo4j://localhost",
+        ),
+        ("localhost:7687", "the server address is malformed: give one such as neo4j://localhost:7687"),
+        ("bolt://", "the server address is malformed"),
+        ("", "the server address is malformed"),
         ("bolt://localhost:port", "the server address is malformed: give one such as neo4j://localhost:7687"),
         ("bolt://me:secret@localhost", "the server address must not hold a user name or password"),
     ],
@@ -142,3 +148,16 @@ def test_a_statement_that_was_lost_is_sent_again_and_one_that_is_refused_is_not(
     with pytest.raises(ProjectionError, match="refused a statement"):
         store._connection.read("RETURN nothing")
     assert len(sent) == 1
+
+
+@pytest.mark.live
+def test_neither_a_connection_nor_a_failed_attempt_leaves_a_thread(connection_settings):
+    uri, user, password = connection_settings
+    before, tasks = set(threading.enumerate()), len(os.listdir("/proc/self/task"))
+    for _ in range(3):
+        Neo4jStore.connect(uri, auth=(user, password)).close()
+        for address in (uri, "bolt://127.0.0.1:1"):
+            with pytest.raises(ConnectionFailed):
+                Neo4jStore.connect(address, auth=("nobody", "wrong"))
+    assert not set(threading.enumerate()) - before
+    assert len(os.listdir("/proc/self/task")) <= tasks

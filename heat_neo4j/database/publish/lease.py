@@ -1,5 +1,6 @@
 """The lease of a model: one process at a time works on it, until it is done or its lease expires."""
 
+import hashlib
 import logging
 import os
 import secrets
@@ -7,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,6 +32,7 @@ _ROWS, _BATCHES = 10_000, 50  # rows in a transaction, and transactions of a sta
 _RENEWALS = 3  # in the time that a lease lasts
 _TAKING = "taking the lease"
 _log = logging.getLogger(__name__)
+_NONCE = secrets.token_hex(8)
 _ours: set[str] = set()  # holders of this process whose leases are held now
 
 
@@ -67,10 +70,11 @@ class Lease:
     """The right to write versions of a model, held while the context lasts and renewed by a thread.
 
     Times are the server's. A process that dies stops renewing: the next one takes over when the time is up,
-    or at once if both are of one machine. The holder's name is a fencing token: each statement that starts a
-    run, publishes or removes looks whose the lease is while it locks the model's node, and each batch holds a
-    write lock, a relationship from that node to itself. Who takes over deletes the write locks, which waits
-    for batches under way: so a late write of an older holder is refused by the database.
+    or at once if it is certain that the holder ran on this machine and is no more. The holder's name is a
+    fencing token: each statement that starts a run, publishes or removes looks whose the lease is while it
+    locks the model's node, and each batch holds a write lock, a relationship from that node to itself. Who
+    takes over deletes the write locks, which waits for batches under way: so a late write of an older holder
+    is refused by the database.
 
     On entering, the model's node is made if there is none, and there is a LeaseHeld if another process holds
     the lease, or a WriteFailed if others removed the node, again and again.
@@ -80,7 +84,7 @@ class Lease:
         self.connection, self.model, self._seconds = connection, model, seconds
         self.staging: str | None = None  # the run whose publication was under way when the lease was taken
         self._node = ""
-        self.holder = f"{socket.gethostname()}:{os.getpid()}:{_processes_seen()}{secrets.token_hex(4)}"
+        self.holder = f"{_this_process()}:{secrets.token_hex(4)}"
         self._renewal = Renewal(self._hold, seconds / _RENEWALS)
 
     def __enter__(self) -> Self:
@@ -186,8 +190,9 @@ class Lease:
                 return
             if not _is_dead(row["holder"]):
                 until = f"{row['until'].to_native():%Y-%m-%d %H:%M:%S %Z}"
+                who = ":".join(str(row["holder"]).split(":")[:2])  # host and process
                 raise LeaseHeld(
-                    f"model {self.model!r} is being written by {row['holder']}, whose lease lasts until "
+                    f"model {self.model!r} is being written by {who}, whose lease lasts until "
                     f"{until} unless it is renewed: nothing was done"
                 )
             params["dead"] = row["holder"]
@@ -212,28 +217,54 @@ def _fragment(name: str) -> Fragment:
 
 
 def _is_dead(holder: object) -> bool:
-    """Return whether a holder was a process of this machine, or a lease of this process, that is no more."""
-    rest, _, token = str(holder).rpartition(":")
-    host, _, process = rest.rpartition(":")
-    here = host == socket.gethostname() and token.startswith(_processes_seen())
-    if not here or not process.isdecimal():
-        return False
-    if int(process) == os.getpid():
+    """Return whether it is certain that a holder is no more, be it of this process or of one beside it."""
+    process, _, _ = str(holder).rpartition(":")
+    if process == _this_process():
         return holder not in _ours
+    rest, _, started = process.rpartition(":")
+    here, _, machine = rest.rpartition(":")
+    _, _, pid = here.rpartition(":")
+    # On a machine without a name of its own, nothing is certain.
+    if not machine or machine != _machine() or not pid.isdecimal():
+        return False
     try:
-        os.kill(int(process), 0)
+        os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
         pass
-    return False
+    now = _started(int(pid))
+    return bool(started and now) and started != now  # another process has the number by now
 
 
-def _processes_seen() -> str:
-    """Return which processes this one can see: containers may share a host's name, but not its processes."""
+def _this_process() -> str:
+    """Return what no other process is called: host, process id, machine, start."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_machine()}:{_started(os.getpid()) or _NONCE}"
+
+
+def _machine() -> str:
+    """Return what tells apart the sets of processes that see each other, nothing if that is not known.
+
+    It is of the running kernel, which no two hosts share whatever their names, and of the namespaces in which
+    process ids and times of start are counted: containers may share a host's name and kernel.
+    """
     try:
-        return os.readlink("/proc/self/ns/pid").removeprefix("pid:[").removesuffix("]") + "-"
-    except OSError:  # not Linux
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+        spaces = [os.readlink(f"/proc/self/ns/{kind}") for kind in ("pid", "time")]
+    except (OSError, UnicodeDecodeError):  # not Linux
+        return ""
+    return hashlib.blake2b(" ".join([boot, *spaces]).encode(), digest_size=8).hexdigest()
+
+
+def _started(pid: int) -> str:
+    """Return when a process started, in ticks since the boot; nothing if that is not known."""
+    try:
+        # A /proc of other namespaces would tell of another process.
+        if os.readlink("/proc/self") != str(os.getpid()):
+            return ""
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return str(int(fields[19]))
+    except (OSError, ValueError, IndexError):
         return ""
 
 

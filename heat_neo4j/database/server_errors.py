@@ -10,7 +10,15 @@ from neo4j import exceptions as driver_errors
 from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
 from heat_neo4j.redaction import server_address
 
-__all__ = ["ServerLimit", "checked_address", "is_deleted_meanwhile", "one_line", "server_limit", "translated"]
+__all__ = [
+    "ServerLimit",
+    "checked_address",
+    "is_deleted_meanwhile",
+    "one_line",
+    "server_limit",
+    "translated",
+    "violates_constraint",
+]
 
 _MESSAGE_CHARACTERS = 300
 _POSITION = re.compile(r"\s*\(line \d+, column \d+.*\)\s*$")
@@ -98,6 +106,15 @@ def translated(
         raise refusal(f"{where} reached a limit while {doing}: {advice} ({one_line(error)})") from error
     except driver_errors.DriverError as error:
         raise ConnectionFailed(f"{where} failed while {doing}: {one_line(error)}") from error
+
+
+def violates_constraint(error: BaseException | None) -> bool:
+    """Return whether an error comes from a constraint of the database that a write would violate."""
+    while error is not None:
+        if str(getattr(error, "code", "")).endswith(".ConstraintValidationFailed"):
+            return True
+        error = error.__cause__
+    return False
 
 
 def is_deleted_meanwhile(error: HeatError) -> bool:

@@ -12,11 +12,15 @@ from heat_neo4j.database.connection import PATIENCE_SECONDS, Connection, Paramet
 from heat_neo4j.database.server_errors import is_deleted_meanwhile
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
-__all__ = ["stopping", "write", "write_batches"]
+__all__ = ["Withdrawn", "stopping", "write", "write_batches"]
 
 T = TypeVar("T")
 _ATTEMPTS = 4
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")
+
+
+class Withdrawn(WriteRefused):
+    """A constraint of the database prevented a publication; the version before is published again."""
 
 
 def write(
@@ -70,7 +74,7 @@ def stopping(run_id: str, *, publishing: bool = False, settling: bool = False) -
     """
     try:
         yield
-    except LeaseHeld:
+    except (LeaseHeld, Withdrawn):
         raise
     except HeatError as error:
         if publishing and isinstance(error, ConnectionFailed):

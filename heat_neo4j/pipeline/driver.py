@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -239,6 +239,7 @@ def _check_target(work: Work) -> None:
         except ValueError as error:
             raise ProjectionError(str(error)) from error
     run = _start_run(work, {}, {})
+    run.refuse_schema()
     # A model that is published under its names will find them free again.
     if published is None or published.names != work.job.names:
         run.plan()
@@ -357,8 +358,8 @@ def _judge(work: Work) -> Work:
     session.clock.lap("check")
     for line in gate.judgement_lines(quality, drift):
         session.log(LogLine(line, event="quality"))
-    # Limits on drift are for versions of the same settings: others may well lie elsewhere.
-    limited = drift if mode != FULL or same else None
+    # Limits on drift are for versions that were trained alike: others may well lie elsewhere.
+    limited = drift if mode != FULL or state.same_training(model) else None
     problems = "; ".join(work.job.gate.problems(quality, limited, local=mode == LOCAL))
     return replace(work, quality=quality, drift=drift, problems=problems)
 
@@ -429,7 +430,7 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
     if quality is not None:
         facts |= {
             "changes": {} if state.diff is None else state.diff.recorded(plan.mode),
-            "quality": quality.to_dict(),
+            "quality": {**quality.to_dict(), "gate": asdict(job.gate)},
             "drift": {} if drift is None else drift.to_dict(),
             "auroc": quality.auroc,
             "overlap": None if drift is None else drift.overlap,

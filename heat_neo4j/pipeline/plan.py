@@ -1,5 +1,6 @@
 """What a job will do: the graph beside the published version, what differs, and the `Plan` that follows."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import plural
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
 from heat_neo4j.embedding.warm_start import short_schedule
 from heat_neo4j.errors import ProjectionError, QualityRejected
 from heat_neo4j.geometry.hyperboloid import check_points
@@ -182,16 +184,35 @@ class GraphState:
             return "no links are published"
         return difference({"links": {name: self.links.get(name) for name in now}}, {"links": now})
 
-    @property
-    def was_rejected(self) -> bool:
-        """Whether the gate rejected a full run of this very graph and these settings."""
+    def was_rejected(self, job: Job) -> bool:
+        """Return whether the same gate rejected a full run of this graph, these settings and this seed."""
         run = self.rejected
         return (
             run is not None
             and run.decision == FULL
             and run.settings == self.settings
+            and run.quality.get("gate") == asdict(job.gate)
+            and run.parameters.get("random_state") == job.model.get_params()["random_state"]
             and run.fingerprint == self.fingerprint.to_dict()
         )
+
+    def same_training(self, model: Embedder) -> bool:
+        """Return whether a model was trained as the published run was: how far nodes moved is comparable.
+
+        Beside the settings, the seed that was asked for and the chosen parameters are the same, and neither
+        training ended at a time limit.
+        """
+        run = self.run
+        if run is None or not self.same_settings:
+            return False
+        ours = json.loads(json.dumps(model.get_params(), default=np.generic.item))
+        is_same = all(
+            run.parameters.get(name) == value
+            for name, value in ours.items()
+            if name not in (*OF_THE_MACHINE, "time_limit")
+        )
+        shares = (each.get("trained_share", 1.0) for each in (run.training, model.training_))
+        return is_same and all(share == 1.0 for share in shares)
 
     @property
     def published_rows(self) -> NDArray[np.bool_]:
@@ -221,10 +242,10 @@ def make_plan(job: Job, mode: str, state: GraphState) -> Plan:
 
     `mode` is "embed" for all from scratch, "links" for links only, or one of `MODES` for a refresh. What the
     graph and the published version do not allow is a ProjectionError. "auto" where a full run of this very
-    graph and these settings was rejected is a `QualityRejected`.
+    graph was rejected by the same limits is a `QualityRejected`.
     """
     refresh = mode in MODES
-    chosen, reason = _refresh_mode(job.limits, mode, state) if refresh else (mode, "asked for")
+    chosen, reason = _refresh_mode(job, mode, state) if refresh else (mode, "asked for")
     chosen = FULL if chosen == EMBED else chosen
     return Plan(chosen, reason, dict(_stages(job, chosen, state, refresh=refresh)))
 
@@ -235,13 +256,14 @@ def plan_in_full(job: Job, plan: Plan, state: GraphState, fault: str) -> Plan:
     return Plan(FULL, reason, dict(_stages(job, FULL, state, refresh=True)))
 
 
-def _refresh_mode(limits: Limits, mode: str, state: GraphState) -> tuple[str, str]:
+def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
     """Return the mode of a refresh, and why: by what has changed, or what the user asked for."""
-    chosen, reason = _mode_by_changes(limits, state)
-    if mode == AUTO and chosen == FULL and state.rejected is not None and state.was_rejected:
+    chosen, reason = _mode_by_changes(job.limits, state)
+    if mode == AUTO and chosen == FULL and state.rejected is not None and state.was_rejected(job):
         raise QualityRejected(
             f"run {state.rejected.run_id} of this graph was rejected ({state.rejected.error}), and the "
-            "graph has not changed since: nothing was computed; --mode full tries again"
+            "graph has not changed since: nothing was computed; see what was loaded, then loosen that limit "
+            "under [refresh] in heat.toml, or publish without a gate with `heat embed`"
         )
     if mode in (AUTO, chosen):
         return chosen, reason

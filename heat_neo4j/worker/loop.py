@@ -38,6 +38,8 @@ __all__ = ["ACTIONS", "Answer", "HealthFile", "Observer", "Worker", "perform"]
 
 ACTIONS = ("refresh", "rollback", "prune")
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
+NOT_REJECTED = ("published", "nothing")
+"""Outcomes of a refresh that end a row of rejections."""
 _LEVELS = {DONE: "info", REJECTED: "warning", FAILED: "error"}
 
 _LONGEST_WAIT = 300.0  # seconds between two attempts to reach a server
@@ -201,6 +203,7 @@ class Worker:
         self._on_progress, self._log = on_progress, log
         self._store: Neo4jStore | None = None
         self._due: datetime | None = None
+        self._rejections = 0  # since the last refresh that was not rejected
         self.stopping = False
         self._wake: SimpleQueue[None] = SimpleQueue()
 
@@ -337,7 +340,11 @@ class Worker:
         told = f"{answer.status}: {result if answer.status == DONE else answer.message}"
         fields = {"outcome": answer.outcome, "run": answer.run}
         self._log(LogLine(told, event="finished", level=_LEVELS[answer.status], **fields))
-        self._health.now(last=answer.outcome, message=answer.message)
+        if answer.outcome == REJECTED:
+            self._rejections += 1
+        elif answer.outcome in NOT_REJECTED:
+            self._rejections = 0
+        self._health.now(last=answer.outcome, message=answer.message, rejections=self._rejections)
         self._observer.finished(answer)
         self._show_waiting()
 

@@ -20,7 +20,7 @@ from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import runs_of
 from heat_neo4j.errors import ConfigError, HeatError
-from heat_neo4j.worker.loop import Answer, Observer
+from heat_neo4j.worker.loop import NOT_REJECTED, Answer, Observer
 
 __all__ = ["ADDRESS", "FAMILIES", "OUTCOMES", "STATES", "Family", "Metrics"]
 
@@ -51,6 +51,7 @@ FAMILIES = (
     Family("heat_worker_alive_timestamp_seconds", "gauge", "Time of the worker's last sign of life."),
     Family("heat_worker_due_timestamp_seconds", "gauge", "Time when the next refresh is due."),
     Family("heat_tasks", "counter", "Tasks of this worker, by what came of them.", ("outcome",)),
+    Family("heat_rejections_in_a_row", "gauge", "Refreshes rejected since the last one that was not."),
     Family("heat_failures", "counter", "Failures, by error and exit code.", ("kind", "code")),
     Family("heat_last_failure_timestamp_seconds", "gauge", "Time of the last failure."),
     Family("heat_published_timestamp_seconds", "gauge", "Time when the published version was published."),
@@ -86,6 +87,7 @@ class Metrics(Observer):
         self._state = STATES[0]
         self._times: dict[str, float] = {}
         self._tasks = Counter(dict.fromkeys(OUTCOMES, 0))
+        self._rejections = 0
         self._failures: Counter[tuple[str, str]] = Counter()
         self._numbers: dict[str, float] = {}
         self._runs: dict[str, RunRecord] = {}
@@ -127,6 +129,10 @@ class Metrics(Observer):
         """Count a task; keep what was measured of a rejected run until another is published."""
         with self._lock:
             self._tasks[answer.outcome] += 1
+            if answer.outcome == _REJECTED:
+                self._rejections += 1
+            elif answer.outcome in NOT_REJECTED:
+                self._rejections = 0
             if answer.outcome == _REJECTED and answer.record is not None:
                 self._runs[_REJECTED] = answer.record
             elif answer.outcome == _PUBLISHED:
@@ -209,6 +215,7 @@ class Metrics(Observer):
                 "heat_build": [((), {"version": __version__, "python": platform.python_version()})],
                 "heat_worker_state": [((), {state: state == self._state for state in STATES})],
                 "heat_tasks": [((outcome,), count) for outcome, count in self._tasks.items()],
+                "heat_rejections_in_a_row": [((), self._rejections)],
                 "heat_failures": list(self._failures.items()),
             }
             samples |= {name: [((), value)] for name, value in {**self._times, **self._numbers}.items()}

@@ -6,7 +6,7 @@ import pytest
 
 from heat_neo4j.database.connection import ServerInfo
 from heat_neo4j.database.publish.inspection import OLDEST, ModelState, inspect_server
-from heat_neo4j.database.read.rights import Rights, privileged
+from heat_neo4j.database.read.rights import Rights, privileged, sees_all_transactions
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
@@ -124,6 +124,33 @@ def privileges(*actions, access="GRANTED", graph="films"):
 )
 def test_privileges_amount_to_rights(rows, expected):
     assert privileged(rows, "films") == Rights(*expected)
+
+
+def seen(action="show_transaction", segment="USER(*)", **options):
+    return [{**row, "segment": segment} for row in privileges(action, **options)]
+
+
+@pytest.mark.parametrize(
+    ("edition", "servers", "rows", "expected"),
+    [
+        ("community", 1, [], True),
+        ("enterprise", 1, [], False),
+        ("enterprise", 1, seen(), True),
+        ("enterprise", 1, seen("transaction_management", graph="*"), True),
+        ("enterprise", 1, seen(segment="USER(alice)"), False),
+        ("enterprise", 1, seen(graph="books"), False),
+        ("enterprise", 1, seen() + seen(segment="USER(bob)", access="DENIED"), False),
+        ("enterprise", 3, seen(), False),
+    ],
+)
+def test_all_transactions_are_listed_to_whoever_may_see_them_on_one_server(edition, servers, rows, expected):
+    answers = {"'system'": [{"servers": servers}], "PRIVILEGES": rows}
+
+    def read(statement, parameters=None, *, doing):
+        return next(answer for words, answer in answers.items() if words in statement)
+
+    server = SimpleNamespace(edition=edition, database="films")
+    assert sees_all_transactions(SimpleNamespace(server=server, read=read)) is expected
 
 
 def test_what_is_denied_is_told():

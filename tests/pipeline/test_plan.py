@@ -1,7 +1,7 @@
 """What a job plans to do: what a refresh decides, row by row of its table, and the lines of every plan."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,9 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph, Projection
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.errors import QualityRejected
 from heat_neo4j.pipeline.fingerprint import fingerprint
+from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 from heat_neo4j.pipeline.plan import GraphState, make_plan, plan_in_full
 
@@ -226,6 +228,54 @@ def test_after_a_rejection_comes_a_full_run():
     _, decision = decided(before, now, rejected=failed)
     assert (decision.mode, decision.reason) == ("full", "run run 2 (warm) was rejected")
     assert decided(before, before, rejected=failed)[1].mode == "nothing"
+
+
+def rejected_of(graph, **changed):
+    """Return the record of a full run of a graph that the gate of `job()` rejected."""
+    quality = {"gate": asdict(Gate())}
+    known = {"settings": SETTINGS, "fingerprint": fingerprint(graph).to_dict(), "quality": quality}
+    known = {**known, "parameters": {"random_state": None}, "error": "few stayed", **changed}
+    return RunRecord("run 2", "heat", ("embedding",), "rejected", decision="full", **known)
+
+
+def test_a_full_run_that_was_rejected_is_not_repeated_and_says_what_to_do():
+    before = some_graph()
+    now = part_of(before, np.arange(N), extra=[(0, 20)])
+    with pytest.raises(QualityRejected, match=r"few stayed.*under \[refresh\] in heat\.toml, .*`heat embed`"):
+        decided(before, now, rejected=rejected_of(now))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [job(alpha=0.5), job(random_state=7), replace(job(), gate=Gate(min_overlap=0.01))],
+    ids=["settings", "seed", "limits"],
+)
+def test_a_rejection_does_not_block_a_refresh_that_is_another(asked):
+    before = some_graph()
+    now = part_of(before, np.arange(N), extra=[(0, 20)])
+    assert decided(before, now, rejected=rejected_of(now), asked=asked)[1].mode == "full"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "training", "is_same"),
+    [
+        ({}, {}, True),
+        ({}, {"trained_share": 1.0}, True),
+        ({}, {"trained_share": 0.02}, False),
+        ({"random_state": 1}, {}, False),
+        ({"alpha": 0.3}, {}, False),
+        ({"time_limit": 60.0, "n_threads": 7}, {}, True),
+    ],
+)
+def test_drift_counts_only_between_versions_that_were_trained_alike(parameters, training, is_same):
+    """A version cut short by a time limit is far from a whole one, and so is one of another seed."""
+    model, graph = HEAT(), some_graph()
+    model.training_ = {"trained_share": 1.0}
+    run = record_of(graph, parameters={**model.get_params(), **parameters}, training=training)
+    state = GraphState(graph, SETTINGS, 0.2, run, stored_for(graph, graph))
+    assert state.same_training(model) is is_same
+    model.training_ = {"trained_share": 0.5}
+    assert not state.same_training(model)
 
 
 def test_a_graph_of_which_no_node_is_known_is_a_full_run():

@@ -102,6 +102,18 @@ def test_what_came_of_tasks_is_counted():
     assert abs(last - datetime.now(UTC).timestamp()) < 60
 
 
+@pytest.mark.parametrize(
+    ("outcome", "in_a_row"), [("published", 0), ("nothing", 0), ("pruned", 2), ("failed", 2)]
+)
+def test_rejections_are_counted_until_a_refresh_is_not_rejected(outcome, in_a_row):
+    told = Metrics(MODEL)
+    for _ in range(2):
+        told.finished(Answer("rejected", "rejected", "run r2 of this graph was rejected"))
+    assert read(told)["heat_rejections_in_a_row",] == 2
+    told.finished(Answer("done", outcome, ""))
+    assert read(told)["heat_rejections_in_a_row",] == in_a_row
+
+
 def test_the_worker_says_what_it_is_at_and_which_build_it_is():
     told = Metrics(MODEL)
     told.state("working", None)

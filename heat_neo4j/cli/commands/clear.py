@@ -54,6 +54,8 @@ def clear(
         return
     if report.runs or report.models:
         print_line(f"{'would remove' if report.dry_run else 'removed'} {_summary(report)}")
+        for line in report.left:
+            print_line(line)
     else:
         print_line("nothing to remove")
 

@@ -14,6 +14,8 @@ from heat_neo4j.cli.report import describe
 from heat_neo4j.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heat_neo4j.database.runs import RunRecord
 
 __all__ = ["runs"]
@@ -41,6 +43,11 @@ def runs(of_model: str | None, **options: Any) -> None:
         return
     if records:
         table(HEADER, [_row(run) for run in records])
+        for run in _rejected_last(records):
+            print_line(
+                f"model {run.model!r} stays as it was: run {run.run_id} was rejected ({run.error}); see what "
+                "was loaded, then loosen that limit under [refresh] in heat.toml, or run `heat embed`"
+            )
     else:
         print_line("no runs in this database" if of_model is None else f"no runs of model {of_model!r}")
 
@@ -62,6 +69,15 @@ def show(run_id: str, **options: Any) -> None:
         values = getattr(run, title)
         lines = (f"{name} = {value}" for name, value in values.items() if value not in (None, [], {}))
         facts(headed(title.capitalize(), lines))
+
+
+def _rejected_last(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """Return the last run of each model if the gate rejected it; `records` are latest first."""
+    last: dict[str, RunRecord] = {}
+    for run in records:
+        if run.status in ("complete", "rejected"):
+            last.setdefault(run.model, run)
+    return [run for run in last.values() if run.status == "rejected"]
 
 
 def _row(run: RunRecord) -> tuple[str, ...]:

@@ -113,7 +113,8 @@ def refuse_foreign_indexes(
     `labels` are those of the nodes, as far as they are known.
     """
     planned = [name(label) for name in (names.index_of, names.staged_index_of) for label in labels]
-    indexes = show_indexes(connection, _indexed(names), planned)
+    properties = [*_indexed(names), names.previous.embedding, names.previous.vector]
+    indexes = show_indexes(connection, properties, planned)
     for index in indexes:
         if not _is_own(index, names):
             raise _foreign(index, names.model)

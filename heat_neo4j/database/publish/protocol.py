@@ -8,7 +8,7 @@ one. A test explores all interleavings of the steps.
 
 from enum import Enum
 
-__all__ = ["PUBLICATION", "UNDO", "Step", "remaining"]
+__all__ = ["PUBLICATION", "UNDO", "WITHDRAWAL", "Step", "remaining"]
 
 
 class Step(Enum):
@@ -21,6 +21,8 @@ class Step(Enum):
     SETTLE = "copy plain to previous and staged to plain, node by node and link by link"
     INDEX_PLAIN = "make the plain vector indexes, where the published ones do not serve"
     SWITCH_TO_PLAIN = "switch readers by version to the plain copy"
+    RESTORE = "move what was settled back: previous to plain, node by node and link by link"
+    SWITCH_BACK = "switch readers by version to the version before, under its plain names"
     UNSTAGE = "remove the staged copy, which empties its indexes, and drop indexes of other labels"
 
 
@@ -40,6 +42,11 @@ PUBLICATION = (
 UNDO = (Step.AWAIT_READERS, Step.UNSTAGE)
 """What the next holder of the lease does where a publication was interrupted before its first switch or after
 its last: readers may still go by the staged copy."""
+
+
+WITHDRAWAL = (Step.RESTORE, Step.SWITCH_BACK, Step.AWAIT_READERS, Step.UNSTAGE)
+"""Replaces the steps after the first switch if a constraint of the database prevents one of them: the version
+before is published again. The one before that is not kept."""
 
 
 def remaining(*, is_switched: bool) -> tuple[Step, ...]:

@@ -25,16 +25,28 @@ from heat_neo4j.database.index.vector_indexes import (
 )
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
-from heat_neo4j.database.publish.protocol import PUBLICATION, Step, remaining
+from heat_neo4j.database.publish.protocol import PUBLICATION, WITHDRAWAL, Step, remaining
+from heat_neo4j.database.read.rights import sees_all_transactions
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
+from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import Version, at_rest, being_published, previous_of, rolled_back, runs_of
-from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
+from heat_neo4j.database.transactions import Withdrawn
+from heat_neo4j.database.versions import (
+    Version,
+    at_rest,
+    being_published,
+    previous_of,
+    rolled_back,
+    runs_of,
+    without_previous,
+)
+from heat_neo4j.errors import HeatError, ProjectionError, WriteFailed, WriteRefused
 
 __all__ = [
     "GRACE_SECONDS",
     "Publication",
     "await_readers",
+    "finish",
     "index_plan",
     "most_general",
     "read_core",
@@ -87,6 +99,7 @@ class Publication:
         self.stamps = ["publishedAt"]
         self._plain_indexes: Mapping[str, Any] = NO_INDEX
         self._cover: Cover | None = None  # of all nodes, once it is read
+        self._is_withdrawn = False
 
     def run(self, steps: Iterable[Step]) -> None:
         """Take the steps, in their order.
@@ -95,6 +108,20 @@ class Publication:
         """
         for step in steps:
             getattr(self, f"_{step.name.lower()}")()
+
+    def finish(self, steps: Iterable[Step]) -> None:
+        """Take steps after the first switch; publish the version before if a constraint prevents one.
+
+        Then there is a `Withdrawn`. After the second switch nothing is taken back: all is published.
+        """
+        try:
+            self.run(steps)
+        except HeatError as error:
+            if not (violates_constraint(error) and being_published(self._version)):
+                raise
+            self.run(WITHDRAWAL)
+            advice = "drop the constraint (SHOW CONSTRAINTS lists them), then repeat"
+            raise Withdrawn(f"{error}; the version before is published again: {advice}") from error
 
     def _stage(self) -> None:
         """Stage what the last publication replaced; a new run has staged its own."""
@@ -122,7 +149,9 @@ class Publication:
         self._switch(self._version, run=self._run, outcome=self.outcome, stamps=self.stamps)
 
     def _await_readers(self) -> None:
-        if any(runs_of(self._before)):
+        # While a version lies staged its readers are safe: those of the version before are awaited.
+        read = self._before if being_published(self._version) else self._version
+        if self._is_withdrawn or any(runs_of(read)):
             await_readers(self._lease.connection)
 
     def _settle(self) -> None:
@@ -158,8 +187,40 @@ class Publication:
             self._plain_indexes = {"indexes": indexes, "core": core}
 
     def _switch_to_plain(self) -> None:
-        self._version = at_rest(self._version, self._plain_indexes if EMBEDDING in self._parts else {})
-        self.run_properties = self._switch(self._version, run=self._run, outcome=self.outcome)
+        version = at_rest(self._version, self._plain_indexes if EMBEDDING in self._parts else {})
+        self.run_properties = self._switch(version, run=self._run, outcome=self.outcome)
+        self._version = version
+
+    def _restore(self) -> None:
+        plain, before = self._names.plain, self._before
+        if EMBEDDING in self._parts:
+            if "run" in before:
+                copies, space = self._names.placeholders("plain", "previous"), before["space"]
+                self._write_all("write/coordinates_restore", copies, before=before["run"], space=space)
+            else:
+                spaces = [self._version["space"]]
+                self._write_all("write/coordinates_remove", plain._asdict(), spaces=spaces)
+            self._write_all("write/coordinates_remove", self._names.previous._asdict(), spaces=None)
+        if LINKS in self._parts:
+            types = self._names.links
+            if "linkRun" in self._version:
+                # First, as a constraint may allow each rank once.
+                runs = [self._version["linkRun"]]
+                parameters = {"runs": runs, "kept": None, "run_id": RUN_ID}
+                self._write_all("write/links_remove", {"type": types.plain}, **parameters)
+            if "linkRun" in before:
+                copies = {"plain": types.previous, "previous": types.plain}
+                self._write_all("write/links_keep", copies, run=before["linkRun"])
+            self._remove_links(types.previous)
+
+    def _switch_back(self) -> None:
+        self._version = dict(without_previous(self._before))
+        if self._version.get("indexes"):  # of another dimension they may have been made anew
+            indexes = self._build("plain", "build index")
+            self._version |= {"indexes": indexes, "core": self._version.get("core") if indexes else None}
+        # Nobody reads the version before any more: its node may go, as a constraint could refuse a second.
+        switch_version(self._lease, without_previous(self._version), doing="publishing", kept=1)
+        self._is_withdrawn = True
 
     def _unstage(self) -> None:
         parts = self._parts or (EMBEDDING, LINKS)  # of a run that died it is not known what it had staged
@@ -255,15 +316,16 @@ def switch_version(
     run: str | None = None,
     outcome: Mapping[str, Any] = _NOTHING,
     stamps: Sequence[str] = (),
+    kept: int = 2,
 ) -> Mapping[str, Any]:
     """Switch readers of the lease's model to another version; return the properties of the node of `run`.
 
     The version's node is made in a transaction before, as readers who see its number must find it. With the
     switch `run` becomes complete and its node gets the properties `outcome`; the properties `stamps` of the
-    model's node get the time. A LeaseHeld if the lease is another's by now.
+    model's node get the time. The nodes of the last `kept` versions stay. A LeaseHeld if the lease was lost.
     """
     token = uuid4().hex
-    lease.write("write/version_create", doing=doing, token=token, properties=dict(version))
+    lease.write("write/version_create", doing=doing, token=token, kept=kept, properties=dict(version))
     changes = {"run": run, "outcome": dict(outcome), "stamps": list(stamps)}
     switched = lease.write("write/version_switch", doing=doing, token=token, **changes)
     return switched["run"] or _NOTHING
@@ -275,8 +337,8 @@ def await_readers(connection: Connection) -> None:
     while waited_for and time.monotonic() - began < GRACE_SECONDS:
         time.sleep(_POLL_SECONDS)
         waited_for &= _transactions(connection)
-    if connection.server.edition != "community":
-        # Those of other users and servers are not told: time has to do.
+    if not sees_all_transactions(connection):
+        # Other users or servers may have transactions that the server does not list: wait the full time.
         time.sleep(max(0.0, GRACE_SECONDS - (time.monotonic() - began)))
 
 
@@ -292,12 +354,15 @@ def write_lease(connection: Connection, model: str, seconds: float = LEASE_SECON
     """Hold the lease of a model; finish or undo first what a publication before left half done."""
     with Lease(connection, model, seconds) as lease:
         if lease.staging is not None:
-            _finish(lease)
+            finish(lease)
         yield lease
 
 
-def _finish(lease: Lease) -> None:
-    """Finish a publication that was interrupted after its first switch, or undo it."""
+def finish(lease: Lease) -> None:
+    """Finish the publication that was interrupted after its first switch, or undo it.
+
+    Where a constraint of the database prevents that, the publication is withdrawn, or its remains stay.
+    """
     book = read_bookkeeping(lease.connection, history=True)
     version = book.published(lease.model)
     is_switched = bool(being_published(version))
@@ -305,7 +370,15 @@ def _finish(lease: Lease) -> None:
     names = book.names(lease.model) if is_switched or run is None else run.names
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
-    Publication(lease, names, version, labels=labels).run(remaining(is_switched=is_switched))
+    publication = Publication(lease, names, version, labels=labels)
+    try:
+        publication.finish(remaining(is_switched=is_switched))
+    except Withdrawn as refusal:
+        _log.warning("run %s is withdrawn: %s", lease.staging, refusal)
+    except HeatError as error:
+        if is_switched or not violates_constraint(error):
+            raise
+        _log.warning("what run %s staged cannot be removed: %s", lease.staging, error)
 
 
 def version_before(version: Version, model: str) -> Version:
@@ -326,5 +399,7 @@ def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | 
     lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
     publication = Publication(lease, names, coming, labels=labels, on_progress=on_progress)
     publication.stamps.append("rolledBackAt")
-    publication.run(PUBLICATION)
+    switch = PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1
+    publication.run(PUBLICATION[:switch])
+    publication.finish(PUBLICATION[switch:])
     return runs_of(target)

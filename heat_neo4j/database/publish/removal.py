@@ -1,5 +1,6 @@
 """Removing what runs wrote: published and kept copies, indexes, and the nodes of runs."""
 
+import logging
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -9,14 +10,16 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.index.vector_indexes import drop_indexes, own_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
-from heat_neo4j.database.publish.publication import await_readers, switch_version, write_lease
+from heat_neo4j.database.publish.publication import await_readers, finish, switch_version
 from heat_neo4j.database.runs import RUN_ID, Bookkeeping, RunRecord, read_bookkeeping
+from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
-from heat_neo4j.errors import WriteRefused
+from heat_neo4j.errors import HeatError, WriteRefused
 
 __all__ = ["RECORDS", "ClearReport", "clear", "count_needless", "prune"]
 
+_log = logging.getLogger(__name__)
 RECORDS = 100
 """Nodes of earlier runs that a model keeps."""
 
@@ -32,6 +35,7 @@ class ClearReport:
     dry_run: bool  # whether nothing was removed
     # Other runs whose version goes too, published or kept for a rollback: it shares what is cleared.
     others: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()  # what a constraint of the database keeps from being removed, a line each
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -64,7 +68,7 @@ def clear(
     else:
         removed = []
         for name in sorted(names):
-            with write_lease(connection, name) as lease:
+            with Lease(connection, name) as lease:
                 removed.append(_clear_model(lease, chosen, on_progress))
         # With its lease went the node of a model of which no run is left.
         remaining = {node["name"] for node in read_bookkeeping(connection).models}
@@ -75,6 +79,7 @@ def clear(
         links=sum(each.links for each in removed),
         dry_run=dry_run,
         others=tuple(run for each in removed for run in each.others),
+        left=tuple(line for each in removed for line in each.left),
     )
 
 
@@ -84,27 +89,65 @@ class _Removed(NamedTuple):
     nodes: int
     links: int
     others: tuple[str, ...]
+    left: tuple[str, ...] = ()
 
 
 def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -> _Removed:
     """Remove what the chosen runs of the lease's model wrote."""
-    book = read_bookkeeping(lease.connection, history=True)
     runs = [run.run_id for run in chosen if run.model == lease.model]
+    is_finished = lease.staging is None or _finish(lease, runs)
+    book = read_bookkeeping(lease.connection, history=True)
     version = book.published(lease.model)
     after = without_runs(version, runs)
     on_progress("remove", 0, 1)
     if runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version):
-        switch_version(lease, after, doing="clearing")
+        _switch(lease, after)
         await_readers(lease.connection)
     if "run" not in after:
         indexes = own_indexes(lease.connection, _names(book, lease.model))
         drop_indexes(lease.connection, [index.name for index in indexes], lease.check)
-    removed = {"coordinates": 0, "links": 0}
-    for copy in _unread_copies(book, lease.model, after):
-        removed[copy.kind] += _remove(lease, copy)
-    lease.write("write/runs_delete", doing="clearing", runs=runs)
+    removed, left = {"coordinates": 0, "links": 0}, []
+    copies = _unread_copies(book, lease.model, after)
+    for copy in copies if is_finished else [*_staged_copies(book, lease.model), *copies]:
+        try:
+            removed[copy.kind] += _remove(lease, copy)
+        except HeatError as error:
+            if not violates_constraint(error):
+                raise
+            left.append(f"{copy.kind} of model {lease.model!r} stay: {error}")
+    if not (is_finished or left):
+        lease.write("write/staging_end", doing="clearing")
+    if not left:
+        lease.write("write/runs_delete", doing="clearing", runs=runs)
     on_progress("remove", 1, 1)
-    return _Removed(removed["coordinates"], removed["links"], _others_lost(version, after, runs))
+    others = _others_lost(version, after, runs)
+    return _Removed(removed["coordinates"], removed["links"], others, tuple(left))
+
+
+def _finish(lease: Lease, runs: Collection[str]) -> bool:
+    """Finish or undo an interrupted publication; return False if a constraint prevents even that.
+
+    That matters only if some of the model's runs are not among `runs`, which are to be removed.
+    """
+    try:
+        finish(lease)
+    except HeatError as error:
+        book = read_bookkeeping(lease.connection, history=True)
+        if not violates_constraint(error) or {run.run_id for run in book.runs_of(lease.model)} - set(runs):
+            raise
+        _log.warning("run %s of model %r is removed unfinished: %s", lease.staging, lease.model, error)
+        return False
+    return True
+
+
+def _switch(lease: Lease, after: Version) -> None:
+    """Switch readers to what is left of a version, if need be without a node for it."""
+    try:
+        switch_version(lease, after, doing="clearing")
+    except HeatError as error:
+        if any(runs_of(after)) or not violates_constraint(error):
+            raise
+        lease.write("write/version_drop", doing="clearing")
 
 
 def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
@@ -135,7 +178,12 @@ def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) 
         if previous_of(version):
             switch_version(lease, after, doing="pruning")
         for copy in _unread_copies(book, lease.model, after):
-            _remove(lease, copy)
+            try:
+                _remove(lease, copy)
+            except HeatError as error:
+                if not violates_constraint(error):
+                    raise
+                _log.warning("%s of model %r stay: %s", copy.kind, lease.model, error)
         on_progress("remove old version", 1, 1)
     return int(lease.write("write/runs_forget", doing="pruning", records=records)["forgotten"])
 
@@ -163,6 +211,16 @@ def _unread_copies(book: Bookkeeping, model: str, version: Version) -> list[_Cop
     if "linkRun" not in before:
         copies.append(_Copy("links", {"type": names.links.previous}, params))
     return copies
+
+
+def _staged_copies(book: Bookkeeping, model: str) -> list[_Copy]:
+    """Return the staged copies of a model."""
+    names = _names(book, model)
+    links = {"runs": None, "kept": None, "run_id": RUN_ID}
+    return [
+        _Copy("coordinates", names.staged._asdict(), {"spaces": None}),
+        _Copy("links", {"type": names.links.staged}, links),
+    ]
 
 
 def _remove(lease: Lease, copy: _Copy) -> int:

@@ -35,7 +35,7 @@ from heat_neo4j.database.runs import (
     read_version,
 )
 from heat_neo4j.database.statements import Fragment, load_statement
-from heat_neo4j.database.transactions import stopping, write
+from heat_neo4j.database.transactions import Withdrawn, stopping, write
 from heat_neo4j.database.versions import Version, published
 from heat_neo4j.database.write.batches import (
     Columns,
@@ -48,6 +48,7 @@ from heat_neo4j.database.write.batches import (
 )
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns, Links, check_coordinates, check_links
 from heat_neo4j.database.write.refusals import (
+    refuse_constraints,
     refuse_foreign_values,
     refuse_input_names,
     refuse_renaming,
@@ -280,13 +281,20 @@ class Run:
         """See that nothing of others is in the way; return the bookkeeping."""
         book = read_bookkeeping(self._connection)
         self._refuse_names(book)
+        self.refuse_schema()
         if not self._overwrite:
             refuse_foreign_values(self._connection, book, self._names, self._parts)
-        if EMBEDDING in self._parts:
-            self._existing_indexes = refuse_foreign_indexes(
-                self._connection, self._names, self._record.labels
-            )
         return book
+
+    def refuse_schema(self) -> None:
+        """Raise a WriteRefused if a constraint or index of others is on what the run writes.
+
+        It could stop the run half-way.
+        """
+        refuse_constraints(self._connection, self._names, self._parts, self._graph.labels)
+        if EMBEDDING in self._parts:
+            labels = self._record.labels
+            self._existing_indexes = refuse_foreign_indexes(self._connection, self._names, labels)
 
     def _refuse_names(self, book: Bookkeeping) -> None:
         refuse_taken_names(book, self._names, self._parts)
@@ -442,6 +450,9 @@ class Run:
             except LeaseHeld:
                 _log.warning("run %s is published; another process settles it", run_id)
                 return self._record
+            except Withdrawn:
+                self._is_published = False
+                raise
         return RunRecord.from_node(publication.run_properties)
 
     def _settle(self, publication: Publication) -> None:
@@ -449,11 +460,11 @@ class Run:
         steps = remaining(is_switched=True)
         index, switch = steps.index(Step.INDEX_PLAIN), steps.index(Step.SWITCH_TO_PLAIN)
         with self._timed("settle"):
-            publication.run(steps[:index])
+            publication.finish(steps[:index])
         with self._timed("build index"):
-            publication.run(steps[index:switch])
+            publication.finish(steps[index:switch])
         publication.outcome = {"stageSeconds": self._record.to_node()["stageSeconds"]}
-        publication.run(steps[switch:])
+        publication.finish(steps[switch:])
 
     def _send(
         self,

@@ -8,7 +8,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Rights", "privileged", "read_rights"]
+__all__ = ["Rights", "privileged", "read_rights", "sees_all_transactions"]
 
 _ACTIONS = {
     "read": {"match", "read", "graph_actions"},
@@ -16,6 +16,8 @@ _ACTIONS = {
     "index": {"index", "create_index", "database_actions"},
 }
 """By which actions, as the server calls them, each right is granted."""
+_TRANSACTIONS = {"show_transaction", "transaction_management"}
+"""By which actions the right to see the transactions of other users is granted."""
 _HERE = ("*", "HOME", "DEFAULT")
 """What the server calls all databases, and the user's own."""
 
@@ -62,3 +64,25 @@ def privileged(rows: Sequence[Mapping[str, Any]], database: str) -> Rights:
     granted = {right: any_of("GRANTED", actions) for right, actions in _ACTIONS.items()}
     denied = tuple(right for right, actions in _ACTIONS.items() if any_of("DENIED", actions))
     return Rights(**granted, denied=denied)
+
+
+def sees_all_transactions(connection: Connection) -> bool:
+    """Return whether the server lists every transaction of the database; False if that is not known.
+
+    It lists those of other users only to users with that right, and of other servers none.
+    """
+    if connection.server.edition == "community":
+        return True
+    doing = "asking which transactions are listed"
+    try:
+        (row,) = connection.read(load_statement("read/server_count"), doing=doing)
+        rows = connection.read(load_statement("read/privileges"), doing=doing)
+    except ProjectionError:
+        return False
+    here = [
+        each
+        for each in rows
+        if each["graph"] in (connection.server.database, *_HERE) and each["action"] in _TRANSACTIONS
+    ]
+    is_granted = any(each["access"] == "GRANTED" and each["segment"] == "USER(*)" for each in here)
+    return row["servers"] == 1 and is_granted and all(each["access"] == "GRANTED" for each in here)

@@ -1,16 +1,22 @@
 """What writing must not touch: a `WriteRefused` before the first value is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, Bookkeeping
-from heat_neo4j.database.statements import load_statement
-from heat_neo4j.errors import WriteRefused
+from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RUN_ID, TYPES, Bookkeeping
+from heat_neo4j.database.statements import load_statement, quote_identifier
+from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.graph import Graph
 
-__all__ = ["refuse_foreign_values", "refuse_input_names", "refuse_renaming", "refuse_taken_names"]
+__all__ = [
+    "refuse_constraints",
+    "refuse_foreign_values",
+    "refuse_input_names",
+    "refuse_renaming",
+    "refuse_taken_names",
+]
 
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
@@ -59,6 +65,34 @@ def refuse_renaming(book: Bookkeeping, names: WriteNames, parts: Sequence[str]) 
                 f"model {names.model!r} is published under {there!r}, not {wanted!r}: keep the name, or run "
                 f"`heat clear --model {names.model}` first"
             )
+
+
+def refuse_constraints(
+    connection: Connection, names: WriteNames, parts: Sequence[str], labels: Collection[str]
+) -> None:
+    """Refuse constraints on our labels and types, and on our properties of nodes with some labels.
+
+    Without `labels`, those of the nodes are not known. A constraint that was there before the first value was
+    written could stop a publication half-way, whatever its kind.
+    """
+    ours = {
+        "labels": list(LABELS),
+        "types": [*TYPES, *(names.links if LINKS in parts else ())],
+        "properties": list(names.properties) if EMBEDDING in parts else [],
+    }
+    try:
+        rows = connection.read(load_statement("read/constraints"), ours, doing="reading constraints")
+    except ProjectionError:  # the user may not see them
+        return
+    for row in rows:
+        on, kind = row["labels"][0], str(row["type"]).replace("_", " ").lower()
+        if row["entity"] == "NODE" and on not in LABELS and labels and on not in labels:
+            continue
+        raise WriteRefused(
+            f"constraint {row['name']!r} ({kind} of {', '.join(row['properties'])} on {on}) is on what model "
+            f"{names.model!r} writes: drop it (DROP CONSTRAINT {quote_identifier(row['name'])}), or write "
+            "under other names"
+        )
 
 
 def refuse_foreign_values(

@@ -1,0 +1,14 @@
+// Take the published version of a model away without making another, where a constraint refuses the node of one.
+// No row if the lease is not ours any more. Parameters: node (the model's), holder.
+@lease
+REMOVE m.version
+WITH m
+CALL (m) {
+  MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j'})
+  DELETE v
+}
+CALL (m) {
+  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name}) WHERE r.status IN ['complete', 'superseded']
+  SET r.status = 'superseded', r.stored = []
+}
+RETURN m.name AS model

@@ -286,7 +286,8 @@ class Connection:
             answer = transaction.run(load_statement("read/server"))
             record, summary = answer.records[0], answer.summary
             host, port = summary.server.address[:2]
-            database = str(self._database or summary.database)
+            # As the server calls it, which lists transactions by that name: ours may be an alias or in capitals.
+            database = str(summary.database or self._database)
             return ServerInfo(record["version"], record["edition"], f"{host}:{port}", database)
 
         return self._transact(ask, neo4j.READ_ACCESS, self._database, "connecting")

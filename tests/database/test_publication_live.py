@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
 from tests.support.live_graph import (
     assert_at_rest,
@@ -55,6 +56,16 @@ def stop_at(store, count):
 
     def trace(statement, parameters):
         if next(sent) >= count:
+            raise Killed
+
+    store.tracer(trace)
+
+
+def stop_at_words(store, words):
+    """Let the process end before the first statement that holds some words."""
+
+    def trace(statement, parameters):
+        if words in statement:
             raise Killed
 
     store.tracer(trace)
@@ -173,3 +184,45 @@ def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, 
     store.roll_back(NAMES.model)
     assert plain(cypher) == before
     assert at_rest(cypher)["run"] == old["run"]
+
+
+BY_VERSION = """
+MATCH (model:HeatModel {name: 'publication'})
+WITH model.version AS version
+MATCH (m:HeatVersion {model: 'publication', number: version})
+MATCH (a)-[p:$(coalesce(m.stagedLinkType, m.linkType))]->(b) WHERE p.run = m.linkRun
+RETURN m.linkRun AS run, a.key AS a, b.key AS b, p.rank AS rank
+"""
+
+
+def test_links_by_version_are_whole_at_each_statement_of_a_takeover(cypher, store, ring):
+    """Of a writer that died after its first switch plain links are still those of the version before."""
+    for seed in range(2):
+        publish(store, ring, seed)
+    old = plain(cypher)
+    stop_at_words(store, "$left")
+    with pytest.raises(Killed):
+        publish(store, ring, 2)
+    store.tracer(None)
+    (dead,) = [run.run_id for run in store.runs(NAMES.model)[:1]]
+    links = random_links(N, 2)
+    expected = {(dead, a, b) for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True)}
+    assert plain(cypher) == old
+    seen = []
+
+    def read(statement, parameters):
+        seen.append({(row["run"], row["a"], row["b"]) for row in cypher(BY_VERSION)})
+
+    store.tracer(read)
+    with store.lease(NAMES.model):
+        pass
+    store.tracer(None)
+    assert len(seen) > 10
+    assert all(each == expected for each in seen)
+
+
+def test_the_database_has_the_name_that_lists_of_transactions_give_it(server, store):
+    """Otherwise readers would not be awaited where the name was given in capitals."""
+    auth, name = (server.user, server.password), store.server.database
+    with Neo4jStore.connect(server.uri, auth=auth, database=name.upper()) as shouted:
+        assert shouted.server.database == name

@@ -5,7 +5,7 @@ one change of the state, as a transaction is. Two writers take the lease and pub
 goes by the version, node by node, and asks links and indexes. What a plain reader can see is checked in every
 state. At any moment a lease can be taken over as if its time were up (its holder is held up, and goes on
 later), a client can die, the server can restart, and the answer to a commit can be lost, so that the
-statement is sent again.
+statement is sent again. If the scene says so, a constraint refuses one statement after the first switch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from heat_neo4j.database.publish.protocol import PUBLICATION, UNDO, Step
+from heat_neo4j.database.publish.protocol import PUBLICATION, UNDO, WITHDRAWAL, Step
 
 __all__ = ["Mistake", "Version", "ViolationError", "explore", "initial"]
 
@@ -25,7 +25,7 @@ Copy = tuple[str, str | None]
 """The space of a node's coordinates, and the run that wrote them."""
 
 NODES = range(2)
-PAIRS = {"r0": (0, 1), "r1": (0, 2), "w0": (0, 1, 3), "w1": (0, 2, 4)}
+PAIRS = {"none": (), "r0": (0, 1), "r1": (0, 2), "w0": (0, 1, 3), "w1": (0, 2, 4)}
 """The pairs of nodes that each run predicts links between: some of them as the runs before it do."""
 GONE: Copy = ("", None)
 """What is staged for a node that has left."""
@@ -43,6 +43,10 @@ class Version(NamedTuple):
 
     def at_rest(self) -> Version:
         return self._replace(is_staged=False, indexes=("plain",), before=None)
+
+
+NOTHING = Version("none", "none", (None, None), indexes=())
+"""What is published before the first version."""
 
 
 class Copies(NamedTuple):
@@ -88,6 +92,7 @@ class Scene(NamedTuple):
     indexes: frozenset[str] = frozenset({"plain"})
     holder: int | None = None
     staging: str | None = None
+    constraint: str = ""  # "possible", or "met": a publication is being withdrawn
     writers: tuple[Writer, ...] = ()
 
 
@@ -124,6 +129,7 @@ class Mistake:
     is_fenced: bool = True
     is_one_pointer: bool = True
     keeps_changed_links: bool = True
+    awaits_readers_of_a_first_version: bool = True
 
 
 class ViolationError(AssertionError):
@@ -136,16 +142,21 @@ def links_of(run: str) -> frozenset[tuple[str, int]]:
     return frozenset((run, pair) for pair in PAIRS[run])
 
 
-def initial(jobs: Sequence[str]) -> Scene:
+def initial(jobs: Sequence[str], *, constraint: bool = False, is_empty: bool = False) -> Scene:
     """Return a database with a version and the one before it, and writers who want something each.
 
-    A job is "full", "local", "leaving" (local; the second node leaves) or "rollback".
+    A job is "full", "local", "leaving" (local; the second node leaves) or "rollback". With `constraint` one
+    can be met; with `is_empty` nothing is published yet.
     """
+    writers, possible = tuple(Writer(job) for job in jobs), "possible" if constraint else ""
+    if is_empty:
+        nodes = tuple(Copies(None) for _ in NODES)
+        return Scene(nodes, Links(frozenset()), NOTHING, frozenset(), constraint=possible, writers=writers)
     before = Version("r0", "r0", ("r0", None))
     now = Version("r1", "r1", ("r1", "r1"), before=before)
     nodes = (Copies(("r1", "r1"), None, ("r0", ("r0", "r0"))), Copies(("r1", "r1"), None, ("r0", None)))
     links = Links(links_of("r1"), previous=links_of("r0"))
-    return Scene(nodes, links, now, writers=tuple(Writer(job) for job in jobs))
+    return Scene(nodes, links, now, constraint=possible, writers=writers)
 
 
 @contextmanager
@@ -237,12 +248,17 @@ def events(scene: Scene, mistake: Mistake) -> Iterator[Event]:
         after = applied(scene, number, mistake)
         next_writer = after.writers[number]
         mishaps = int(name == "take" and is_held(scene, number))
-        awaited = scene.published if name == "await" and not next_writer.is_loser else None
+        is_first = scene.published.before is None and not mistake.awaits_readers_of_a_first_version
+        waits = name == "await" and not next_writer.is_loser and not is_first
+        awaited = scene.published if waits else None
         yield Event(f"{number}: {name}", after, mishaps, awaited)
         if next_writer.todo != writer.todo and not next_writer.is_loser:
             # The answer is lost: the statement has taken effect, and is sent again.
             again = put(after, number, next_writer._replace(todo=writer.todo))
             yield Event(f"{number}: {name}, answer lost", again, mishaps + 1, awaited)
+        if scene.constraint == "possible" and scene.published.is_staged and scene.holder == number:
+            withdrawn = writer._replace(todo=(*statements(mistake, WITHDRAWAL), ("release", 0)))
+            yield Event(f"{number}: constraint", put(scene._replace(constraint="met"), number, withdrawn), 1)
         yield Event(f"{number} dies", put(scene, number, writer._replace(is_dead=True)), 1)
 
 
@@ -261,6 +277,8 @@ def read_on(scene: Scene, reader: Reader) -> tuple[str, Reader]:
             raise ViolationError(f"a reader of {reader.version.run} saw {seen} on node {reader.read}")
         return f"reader: node {reader.read}", Reader(reader.version, reader.read + 1)
     see_links(scene, reader.version, f"a reader of {reader.version.run}")
+    if not reader.version.indexes:  # as of the first version, until it is settled
+        return "reader: done", Reader()
     if not set(reader.version.indexes) <= scene.indexes:
         raise ViolationError(f"a reader of {reader.version.run} asked an index that is not there")
     found = {
@@ -306,6 +324,7 @@ def statements(mistake: Mistake, steps: tuple[Step, ...]) -> tuple[tuple[str, in
         Step.AWAIT_READERS: ["await"],
         Step.INDEX_PLAIN: ["index plain"],
         Step.SWITCH_TO_PLAIN: ["make plain", *switch],
+        Step.SWITCH_BACK: ["make back", *switch],
     }
     of = {step: [(name, 0) for name in listed] for step, listed in names.items()}
     links = [
@@ -317,6 +336,13 @@ def statements(mistake: Mistake, steps: tuple[Step, ...]) -> tuple[tuple[str, in
     ]
     of[Step.STAGE] = [*(("stage", node) for node in NODES), ("stage links", 0)]
     of[Step.SETTLE] = [*(("settle", node) for node in NODES), *links]
+    back = [
+        ("remove new links", 0),
+        ("move links back", 0),
+        ("move links back", 1),
+        ("remove previous links", 0),
+    ]
+    of[Step.RESTORE] = [*((name, node) for name in ("restore", "forget") for node in NODES), *back]
     of[Step.UNSTAGE] = [*(("unstage", node) for node in NODES), ("unstage links", 0), ("end", 0)]
     return tuple(statement for step in steps for statement in of[step])
 
@@ -360,6 +386,8 @@ def coming_version(published: Version, job: str, run: str) -> Version | None:
     if job == "rollback":
         return published.before and published.before._replace(before=published.at_rest())
     first, second = run, published.expected[1]
+    if published == NOTHING:
+        return Version(run, run, (run, run))
     if job == "full":
         return Version(run, run, (run, run), before=published.at_rest())
     return Version(
@@ -384,7 +412,8 @@ def staged_copy(here: Copies, coming: Version, job: str, node: int) -> Copy | No
 def settled(here: Copies, coming: Version) -> Copies:
     """Return a node after it was settled, as cypher/write/coordinates_settle.cypher does."""
     before = coming.before
-    assert before is not None
+    if before is None:
+        return here if here.staged is None else here._replace(plain=here.staged, previous=None)
     left = before.space if before.space != coming.space else None
     if here.staged is None and (here.plain is None or here.plain[0] != left):
         return here
@@ -392,6 +421,15 @@ def settled(here: Copies, coming: Version) -> Copies:
         return here
     plain = None if here.staged in (None, GONE) else here.staged
     return here._replace(plain=plain, previous=(before.run, here.plain))
+
+
+def restored(here: Copies, coming: Version) -> Copies:
+    """Return a node after a withdrawal moved it back, as cypher/write/coordinates_restore.cypher does."""
+    if coming.before is None:
+        return here._replace(plain=None)
+    if here.previous is None or here.previous[0] != coming.before.run:
+        return here
+    return here._replace(plain=here.previous[1], previous=None)
 
 
 def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake) -> tuple[Scene, Writer]:
@@ -408,6 +446,8 @@ def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake
         case "stage":
             here = here._replace(staged=staged_copy(here, coming, writer.job, node))
         case "index staged":
+            if coming.before is None:
+                return scene, writer._replace(coming=coming._replace(indexes=()))
             is_same_space = coming.before is not None and coming.space == coming.before.space
             indexes = ("staged", "plain") if is_same_space else ("staged",)
             scene = scene._replace(indexes=scene.indexes | {"staged"})
@@ -416,6 +456,8 @@ def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake
             writer = writer._replace(made=coming._replace(is_staged=True))
         case "make plain":
             writer = writer._replace(made=coming._replace(is_staged=False, indexes=("plain",)))
+        case "make back":
+            writer = writer._replace(made=NOTHING if coming.before is None else coming.before.at_rest())
         case "half":
             assert writer.made is not None
             scene = scene._replace(published=writer.made._replace(indexes=scene.published.indexes))
@@ -425,12 +467,18 @@ def changed(scene: Scene, writer: Writer, name: str, node: int, mistake: Mistake
             writer = writer._replace(coming=writer.made)
         case "settle":
             here = settled(here, coming)
+        case "restore":
+            here = restored(here, coming)
+        case "forget":
+            here = here._replace(previous=None)
         case "index plain":
             scene = scene._replace(indexes=scene.indexes | {"plain"})
         case "unstage":
             here = here._replace(staged=None)
         case "end":
-            scene = scene._replace(staging=None)
+            scene = scene._replace(
+                staging=None, constraint="" if scene.constraint == "met" else scene.constraint
+            )
     nodes = tuple(here if other == node else copies for other, copies in enumerate(scene.nodes))
     return scene._replace(nodes=nodes), writer
 
@@ -451,6 +499,13 @@ def changed_links(links: Links, coming: Version, job: str, name: str, batch: int
                     link for link in previous if link[1] not in {pair for _, pair in replaced}
                 } | replaced
             return links._replace(plain=plain - replaced | coming_links, previous=frozenset(previous))
+        case "remove new links":
+            return links._replace(plain=plain - run)
+        case "move links back":
+            back = {link for link in previous & before if link[1] % 2 == batch}
+            return links._replace(plain=plain | back, previous=previous - back)
+        case "remove previous links":
+            return links._replace(previous=frozenset())
         case "forget links":
             return links._replace(previous=previous & before)
         case "keep links":
@@ -477,8 +532,8 @@ def check(scene: Scene) -> None:
         if seen != published.expected[node]:
             raise ViolationError(f"node {node} of the published version {published.run} is lost: {seen}")
         known = {published.expected[node]}
-        if published.is_staged and published.before is not None:
-            known.add(published.before.expected[node])
+        if published.is_staged:
+            known.add(published.before.expected[node] if published.before is not None else None)
         if plain not in known:
             raise ViolationError(f"a plain reader saw {plain} on node {node} of {published.run}")
     see_links(scene, published, "a reader now")
@@ -492,7 +547,8 @@ def check(scene: Scene) -> None:
 def check_plain_links(scene: Scene) -> None:
     """See that a plain reader reads the links of the published version.
 
-    While it lies staged they are of that or of the one before, and of a pair of both there always is one.
+    While it lies staged they are of that or of the one before, and of a pair of both there always is one,
+    unless it is being withdrawn.
     """
     published, plain = scene.published, scene.links.plain
     links = links_of(published.run)
@@ -504,6 +560,8 @@ def check_plain_links(scene: Scene) -> None:
     pairs = [pair for _, pair in plain]
     if not plain <= links | before or len(pairs) > len(set(pairs)):
         raise ViolationError(f"a plain reader saw the links {set(plain)}")
+    if scene.constraint == "met":
+        return
     if missing := {pair for _, pair in links} & {pair for _, pair in before} - set(pairs):
         raise ViolationError(f"a plain reader saw no link between the pairs {missing}")
 
@@ -514,7 +572,7 @@ def check_rest(scene: Scene) -> None:
     staged = (scene.links.staged, *(here.staged for here in scene.nodes))
     if published.is_staged or any(staged):
         raise ViolationError("something is staged at rest")
-    if "plain" not in scene.indexes:
+    if published != NOTHING and "plain" not in scene.indexes:
         raise ViolationError("the plain index is missing at rest")
     before = published.before
     if before is None:

@@ -286,7 +286,7 @@ class Connection:
             answer = transaction.run(load_statement("read/server"))
             record, summary = answer.records[0], answer.summary
             host, port = summary.server.address[:2]
-            # As the server calls it, which lists transactions by that name: ours may be an alias or in capitals.
+            # The name by which the server lists transactions: the given one may be an alias or in capitals.
             database = str(summary.database or self._database)
             return ServerInfo(record["version"], record["edition"], f"{host}:{port}", database)
 

@@ -1,3 +1,3 @@
 // Element ids of the nodes with coordinates of a space. Parameters: space.
 MATCH (n) WHERE n.@run = $space
-RETURN collect(elementId(n)) AS ids
+RETURN elementId(n) AS id

@@ -1,18 +1,28 @@
 """`BatchSize`: how many rows a transaction takes, fewer where the limits of the server demand it."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
 
 from heat_neo4j.database.connection import PATIENCE_SECONDS
 from heat_neo4j.database.server_errors import server_limit
 from heat_neo4j.errors import HeatError
 
-__all__ = ["BatchSize"]
+__all__ = ["BatchSize", "Rows"]
 
-Rows = TypeVar("Rows", bound=Sequence[Any])
 T = TypeVar("T")
 _PAUSE = 1.0
+
+
+class Sliceable(Protocol):
+    """Rows that can be divided: a sequence or an array."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Any: ...
+
+
+Rows = TypeVar("Rows", bound=Sliceable)
 
 
 class BatchSize:
@@ -53,16 +63,28 @@ class BatchSize:
         if is_smallest:  # others hold the memory
             self._sleep(_PAUSE)
 
+    def until_done(self, attempt: Callable[[int], bool]) -> None:
+        """Call `attempt` with the number of rows, again and again, until it returns that nothing is left."""
+        is_done = False
+        while not is_done:
+            tried = self.rows
+            try:
+                is_done = attempt(tried)
+            except HeatError as error:
+                self.shrink(error, tried)
+            else:
+                self.succeeded()
+
     def parts(self, attempt: Callable[[Rows], T], rows: Rows) -> Iterator[tuple[Rows, T]]:
         """Yield consecutive parts of `rows` with what `attempt` returns for each."""
         begin = 0
         while begin < len(rows):
             part = rows[begin : begin + self.rows]
             try:
-                result = attempt(part)  # type: ignore[arg-type]
+                result = attempt(part)
             except HeatError as error:
                 self.shrink(error, len(part))
             else:
                 self.succeeded()
-                yield part, result  # type: ignore[misc]
+                yield part, result
                 begin += len(part)

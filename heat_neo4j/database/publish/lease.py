@@ -155,24 +155,23 @@ class Lease:
         The statement finds only what it has not changed yet, and takes ``most`` nodes or links, ``rows`` of
         them in a transaction: it is sent until nothing is left. A LeaseHeld if the lease is lost.
         """
-        statement, size, total = self.batch(name, **identifiers), BatchSize(rows), 0
-        while True:
-            tried = size.rows
-            params = {**self.locks, "lock": 0, "rows": tried, "most": tried * _BATCHES, **parameters}
-            try:
-                batches = write_batches(self.connection, statement, params, doing=doing)
-            except HeatError as error:
-                size.shrink(error, tried)
-                continue
-            size.succeeded()
+        statement, total = self.batch(name, **identifiers), 0
+
+        def attempt(rows: int) -> bool:
+            nonlocal total
+            params = {**self.locks, "lock": 0, "rows": rows, "most": rows * _BATCHES, **parameters}
+            batches = write_batches(self.connection, statement, params, doing=doing)
             found, written = (sum(int(batch[column]) for batch in batches) for column in ("found", "written"))
             total += written
             if any(batch["written"] == 0 for batch in batches):  # it was repeated, or the lock was lost
                 self.check()
-            if found < params["most"]:
-                return total
-            if not written:
+            is_done: bool = found < params["most"]
+            if not (is_done or written):
                 raise WriteFailed(f"no progress while {doing}: {found} nodes or links stay as they are")
+            return is_done
+
+        BatchSize(rows).until_done(attempt)
+        return total
 
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""

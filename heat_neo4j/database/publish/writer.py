@@ -367,8 +367,8 @@ class Run:
     def _stage_leavers(self, space: str) -> None:
         """Stage the published nodes that have left the projection as nodes without coordinates."""
         find = load_statement("read/coordinates_of_space", run=self._names.run)
-        (row,) = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
-        leavers = sorted(set(row["ids"]).difference(self._graph.node_ids))
+        rows = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
+        leavers = sorted({row["id"] for row in rows}.difference(self._graph.node_ids))
 
         def columns(begin: int, end: int) -> Mapping[str, Any]:
             return {"ids": leavers[begin:end]}

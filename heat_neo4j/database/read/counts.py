@@ -3,10 +3,13 @@
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+import neo4j
 import numpy as np
 
 from heat_neo4j.attributes.table import Attributes, AttributeTable
+from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.nodes import id_prefix
@@ -104,11 +107,18 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
     parameters = scope.parameters(prefix=len(id_prefix(connection, scope)), stride=stride)
     sample = connection.read(load_statement("read/sample", **scope.nodes()), parameters, doing=doing)[0]
     keys = list(dict.fromkeys(attribute.key for attribute in attributes))
-    parameters = {"heat_ids": sample["ids"], "heat_keys": keys}
     statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
-    record = connection.read(statement, parameters, doing=doing)[0]
-    values = dict(zip(keys, map(plain_values, record["columns"]), strict=True))
-    labels = [sample["labels"][position] for position in record["positions"]]
+
+    def read(rows: range) -> neo4j.Record:
+        parameters = {"heat_ids": sample["ids"][rows.start : rows.stop], "heat_keys": keys}
+        return connection.read(statement, parameters, doing=doing, divisible=True)[0]
+
+    values: dict[str, list[Any]] = {key: [] for key in keys}
+    labels: list[list[str]] = []
+    for part, record in BatchSize(_SAMPLE_NODES).parts(read, range(len(sample["ids"]))):
+        for key, column in zip(keys, record["columns"], strict=True):
+            values[key] += plain_values(column)
+        labels += [sample["labels"][part.start + position] for position in record["positions"]]
     masks = {
         label: np.array([label in carried for carried in labels], dtype=np.bool_)
         for label in scope.projection.label_attributes

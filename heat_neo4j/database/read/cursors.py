@@ -1,11 +1,14 @@
 """Several cursors on the server: threads fetch answers, each in its own transaction, to be taken in order."""
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["CURSORS", "prefetch"]
+from heat_neo4j.database.batch_size import BatchSize, Rows
+
+__all__ = ["CURSORS", "prefetch", "prefetch_parts"]
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
@@ -34,3 +37,15 @@ def prefetch(
             yield first, answer.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def prefetch_parts(
+    fetch: Callable[[Rows], Answer], requests: Iterable[Rows]
+) -> Iterator[tuple[Rows, Answer]]:
+    """Do as `prefetch`, but divide requests, which are rows, where they reach a limit of the server.
+
+    Yield each part with its answer.
+    """
+    size = BatchSize(sys.maxsize)
+    for _, answers in prefetch(lambda rows: list(size.parts(fetch, rows)), requests):
+        yield from answers

@@ -14,7 +14,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import NodeKeys
-from heat_neo4j.database.read.cursors import prefetch
+from heat_neo4j.database.read.cursors import prefetch_parts
 from heat_neo4j.database.read.element_ids import ElementIds, StoredKeys
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
@@ -59,15 +59,16 @@ class NodeTable:
         name, step = _way(there["nodes"], there["last"] - there["first"] + 1)
         statement = load_statement(name, bound=scope.bound(), **scope.nodes())
 
-        def fetch(first: int) -> list[neo4j.Record]:
-            last = min(first + step - 1, there["last"])
-            parameters = scope.parameters(first=first, last=last, **ours)
-            return connection.read(statement, parameters, doing="reading nodes")
+        def fetch(numbers: range) -> list[neo4j.Record]:
+            parameters = scope.parameters(first=numbers[0], last=numbers[-1], **ours)
+            return connection.read(statement, parameters, doing="reading nodes", divisible=True)
 
         codes: dict[tuple[str, ...], int] = {}
         columns = [scratch.growing(dtype) for dtype in (np.int64, np.int64, np.int32)]
         on_progress("reading nodes", 0, there["nodes"])
-        for _, records in prefetch(fetch, range(there["first"], there["last"] + 1, step)):
+        end = there["last"] + 1
+        ranges = (range(first, min(first + step, end)) for first in range(there["first"], end, step))
+        for _, records in prefetch_parts(fetch, ranges):
             blocks = []
             for record in records:
                 code = codes.setdefault(tuple(record["labels"]), len(codes))

@@ -1,13 +1,15 @@
 """Published coordinates and predicted links, read back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+import neo4j
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.read.node_identity import NodeIdentity
@@ -152,22 +154,18 @@ def _read_rows(
     values = np.zeros((n, version["dimension"]))
     radii = np.zeros(n)
     found = np.zeros(n, dtype=np.bool_)
-    for batch in _batches(n):
-        columns = connection.read(
-            statement, {**parameters, **identity.parameters(batch)}, doing="reading coordinates"
-        )[0]
+
+    def read(batch: NDArray[np.int64]) -> neo4j.Record:
+        batch_parameters = {**parameters, **identity.parameters(batch)}
+        return connection.read(statement, batch_parameters, doing="reading coordinates", divisible=True)[0]
+
+    for batch, columns in BatchSize(_BATCH).parts(read, np.arange(n)):
         rows = batch[np.asarray(columns["positions"], dtype=np.int64)]
         if rows.size:
             values[rows] = _matrix(columns["coordinates"], version)
             radii[rows] = columns["radii"]
             found[rows] = True
     return StoredCoordinates(version["run"], version["coordinates"], values, radii, found)
-
-
-def _batches(n: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the rows of each batch of `n`."""
-    for begin in range(0, n, _BATCH):
-        yield np.arange(begin, min(begin + _BATCH, n))
 
 
 def _matrix(lists: list[list[float]], version: Version) -> NDArray[np.float64]:
@@ -221,9 +219,12 @@ def _read_links_of(
     statement = load_statement("read/links", same=identity.predicate, type=link_type)
     graph, links, there = identity.graph, list[tuple[int, int, int, str, float, float | None]](), set[int]()
     row_of = {element_id: row for row, element_id in enumerate(graph.node_ids)}
-    for batch in _batches(graph.n_nodes):
+
+    def read(batch: NDArray[np.int64]) -> neo4j.Record:
         parameters = {**identity.parameters(batch), "run": version["linkRun"]}
-        positions, *columns = connection.read(statement, parameters, doing="reading predicted links")[0]
+        return connection.read(statement, parameters, doing="reading predicted links", divisible=True)[0]
+
+    for batch, (positions, *columns) in BatchSize(_BATCH).parts(read, np.arange(graph.n_nodes)):
         there.update(batch[np.asarray(positions, dtype=np.int64)].tolist())
         for rank, place, target, *rest in zip(*columns, strict=True):
             if target in row_of:

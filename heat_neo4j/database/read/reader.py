@@ -17,9 +17,10 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch
 from heat_neo4j.attributes.table import AttributeTable
 from heat_neo4j.attributes.values import Date, Duration, Point, TimeOfDay
+from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.read.cursors import prefetch
+from heat_neo4j.database.read.cursors import prefetch_parts
 from heat_neo4j.database.read.element_ids import StoredKeys
 from heat_neo4j.database.read.nodes import NodeTable, Positions, rows_by_key
 from heat_neo4j.database.read.relationships import RelationshipTable
@@ -202,9 +203,9 @@ def read_relationships(
 
     def fetch(positions: Positions) -> list[neo4j.Record]:
         parameters = scope.parameters(ids=list(nodes.element_ids(positions)), **ours)
-        return connection.read(statement, parameters, doing="reading relationships")
+        return connection.read(statement, parameters, doing="reading relationships", divisible=True)
 
-    for positions, records in prefetch(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
+    for positions, records in prefetch_parts(fetch, nodes.chunks(_NODES_PER_CHUNK, _RELATIONSHIPS_PER_CHUNK)):
         for record in records:
             table.add(
                 record["type"],
@@ -249,7 +250,7 @@ def read_properties(
 
     def fetch(chunk: Positions) -> neo4j.Record:
         parameters = {"heat_ids": list(nodes.element_ids(chunk)), "heat_keys": names}
-        return connection.read(statement, parameters, doing="reading attributes")[0]
+        return connection.read(statement, parameters, doing="reading attributes", divisible=True)[0]
 
     def chunks() -> Iterator[Positions]:
         start = 0
@@ -259,7 +260,7 @@ def read_properties(
             start += chunk.size
 
     on_progress("reading attributes", 0, nodes.size)
-    for chunk, record in prefetch(fetch, chunks()):
+    for chunk, record in prefetch_parts(fetch, chunks()):
         columns = list(map(plain_values, record["columns"]))
         yield chunk[np.array(record["positions"], dtype=np.int64)], dict(zip(names, columns, strict=True))
         most = _VALUES_PER_CHUNK * chunk.size // max(sum(map(_length, columns)), 1)
@@ -272,11 +273,14 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
     if len(graph.node_ids) != graph.n_nodes:
         raise ValueError("the graph has no element ids: it was not read from a database")
     statement, values = load_statement("read/properties"), list[Any]()
-    for start in range(0, graph.n_nodes, _NODES_PER_CHUNK):
-        ids = list(graph.node_ids[start : start + _NODES_PER_CHUNK])
-        parameters = {"heat_ids": ids, "heat_keys": [name]}
-        record = connection.read(statement, parameters, doing=f"reading property {name!r}")[0]
-        values.extend(record["columns"][0])
+
+    def read(ids: Sequence[str]) -> list[Any]:
+        parameters, doing = {"heat_ids": list(ids), "heat_keys": [name]}, f"reading property {name!r}"
+        (record,) = connection.read(statement, parameters, doing=doing, divisible=True)
+        return list(record["columns"][0])
+
+    for _, column in BatchSize(_NODES_PER_CHUNK).parts(read, graph.node_ids):
+        values.extend(column)
     if len(values) != graph.n_nodes:
         gone = graph.n_nodes - len(values)
         raise ProjectionError(
@@ -290,10 +294,13 @@ def read_property(connection: Connection, graph: Graph, name: str) -> list[Any]:
 
 def read_properties_of(connection: Connection, nodes: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return all properties of some nodes; see `Neo4jStore.properties_of`."""
-    records = connection.read(
-        load_statement("read/properties_of"), {"nodes": list(nodes)}, doing="reading properties"
-    )
-    return {record["id"]: dict(sorted(record["properties"])) for record in records}
+    statement, doing = load_statement("read/properties_of"), "reading properties"
+
+    def read(ids: Sequence[str]) -> list[neo4j.Record]:
+        return connection.read(statement, {"nodes": list(ids)}, doing=doing, divisible=True)
+
+    parts = BatchSize(_NODES_PER_CHUNK).parts(read, nodes)
+    return {record["id"]: dict(sorted(record["properties"])) for _, records in parts for record in records}
 
 
 def _length(column: Sequence[Any]) -> int:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -14,6 +15,7 @@ from neo4j import SummaryCounters
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
 from heat_neo4j.errors import WriteRefused
@@ -151,8 +153,18 @@ def make_room(connection: Connection, label: str, *, family: str, origin: str) -
     if foreign[0]["nodes"]:
         what = f"{foreign[0]['nodes']} nodes of label {label!r} are not of {family!r}"
         raise WriteRefused(f"{what}, nothing was loaded: use another database (--database) or server (--uri)")
-    parameters = {"family": family, "origin": origin}
-    return _write(connection, load_statement("load/remove_outdated", label=label), parameters).nodes_deleted
+    statement, removed = load_statement("load/remove_outdated", label=label), 0
+
+    def remove(rows: int) -> bool:
+        nonlocal removed
+        deleted = _write(
+            connection, statement, {"family": family, "origin": origin, "rows": rows}
+        ).nodes_deleted
+        removed += deleted
+        return deleted < rows
+
+    BatchSize(BATCH_ROWS).until_done(remove)
+    return removed
 
 
 @dataclass(frozen=True)
@@ -175,6 +187,7 @@ class _Load:
         self.graph = graph
         self.names = names
         self.on_progress = on_progress
+        self.size = BatchSize(BATCH_ROWS)
         self.link = {
             "label": names.label,
             "target": names.labels[-1],
@@ -235,13 +248,13 @@ class _Load:
             return
         type_ = self.names.relationship
         for side, rows in self._reported("checking nodes", self._node_batches(), self.n_nodes):
-            if conflict := self._conflict(load_statement("load/node_conflicts", **side.names), rows):
+            for conflict in self._conflicts(load_statement("load/node_conflicts", **side.names), rows):
                 where = f"node {conflict['key']!r} of label {side.label!r}"
                 what = f"{where} has another {conflict['property']!r} already"
                 raise WriteRefused(f"{what}, nothing was loaded: choose another label, or overwrite")
         statement = load_statement("load/relationship_conflicts", **self.link)
         for _, rows in self._reported("checking relationships", self._link_batches(), len(self.graph.source)):
-            if conflict := self._conflict(statement, rows):
+            for conflict in self._conflicts(statement, rows):
                 where = f"relationship {type_!r} from {conflict['source']!r} to {conflict['target']!r}"
                 what = f"{where} has another {conflict['property']!r} already"
                 raise WriteRefused(f"{what}, nothing was loaded: choose another type, or overwrite")
@@ -249,19 +262,33 @@ class _Load:
     def write(self) -> LoadReport:
         nodes = relationships = 0
         for side, rows in self._reported("loading nodes", self._node_batches(), self.n_nodes):
-            nodes += self._run(load_statement("load/nodes", **side.names), rows).nodes_created
+            counters = self._write(load_statement("load/nodes", **side.names), rows)
+            nodes += sum(each.nodes_created for each in counters)
         statement = load_statement("load/relationships", **self.link)
         for _, rows in self._reported("loading relationships", self._link_batches(), len(self.graph.source)):
-            relationships += self._run(statement, rows).relationships_created
+            counters = self._write(statement, rows)
+            relationships += sum(each.relationships_created for each in counters)
         return LoadReport(self.n_nodes, len(self.graph.source), nodes, relationships)
 
-    def _run(self, statement: str, rows: Sequence[Any] = ()) -> SummaryCounters:
-        return _write(self.connection, statement, {"rows": rows})
+    def _run(self, statement: str) -> None:
+        _write(self.connection, statement, {}, divisible=False)
 
-    def _conflict(self, statement: str, rows: Sequence[Any]) -> Mapping[str, Any] | None:
-        """Return one value that would be overwritten, or None."""
-        records = self.connection.read(statement, {"rows": rows}, doing="checking what is there")
-        return records[0] if records else None
+    def _write(self, statement: str, rows: Sequence[Any]) -> Iterator[SummaryCounters]:
+        """Write rows, in as many transactions as the limits of the server demand."""
+
+        def write(part: Sequence[Any]) -> SummaryCounters:
+            return _write(self.connection, statement, {"rows": part})
+
+        return (counters for _, counters in self.size.parts(write, rows))
+
+    def _conflicts(self, statement: str, rows: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
+        """Yield values that would be overwritten."""
+
+        def read(part: Sequence[Any]) -> Sequence[Mapping[str, Any]]:
+            doing = "checking what is there"
+            return self.connection.read(statement, {"rows": part}, doing=doing, divisible=True)
+
+        return chain.from_iterable(records for _, records in self.size.parts(read, rows))
 
     def _reported(
         self, stage: str, batches: Iterator[tuple[_Side, list[Any]]], total: int
@@ -334,8 +361,10 @@ def _rows_of_sides(graph: Loadable, names: LoadNames) -> list[Sequence[int]]:
     return [np.flatnonzero(begins | ~ends).tolist(), np.flatnonzero(ends).tolist()]
 
 
-def _write(connection: Connection, statement: str, parameters: Parameters) -> SummaryCounters:
+def _write(
+    connection: Connection, statement: str, parameters: Parameters, *, divisible: bool = True
+) -> SummaryCounters:
     def work(transaction: Transaction) -> SummaryCounters:
         return transaction.run(statement, parameters).summary.counters
 
-    return connection.write_transaction(work, doing="loading")
+    return connection.write_transaction(work, doing="loading", divisible=divisible)

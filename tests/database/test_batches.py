@@ -4,27 +4,11 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from neo4j.exceptions import Neo4jError
 
 from heat_neo4j.database.server_errors import translated
 from heat_neo4j.database.write import batches
 from heat_neo4j.errors import ConnectionFailed, LeaseHeld, WriteFailed
-
-OUT_OF_MEMORY = "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
-
-
-class RefusalError(Neo4jError):
-    """What the driver raises, with a code of ours."""
-
-    message = "the allocation would use more than 2 MiB. db.memory.transaction.max threshold reached"
-
-    def __init__(self, code):
-        super().__init__(self.message)
-        self._given = code
-
-    @property
-    def code(self):
-        return self._given
+from tests.support.refusals import OUT_OF_MEMORY, RefusalError
 
 
 class Server:
@@ -105,7 +89,7 @@ def test_where_the_lease_is_held_a_batch_without_rows_is_of_nodes_that_are_gone(
 
 def test_a_server_that_takes_not_even_one_row_is_given_up(monkeypatch):
     server = Server(most=0)
-    with pytest.raises(WriteFailed, match=r"raise db.memory.transaction.max of the server \(.*2 MiB"):
+    with pytest.raises(WriteFailed, match=r"raise db.memory.transaction.max of the server \(.*2.0 MiB"):
         send(monkeypatch, server)
     assert server.rows == []
 

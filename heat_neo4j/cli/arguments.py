@@ -124,7 +124,7 @@ def run_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def memory_limit(options: Mapping[str, Any]) -> int:
     """Return the bytes that a run may use: all that is free, if nobody has set a limit."""
-    from heat_neo4j.cli.output import free_memory
+    from heat_neo4j._utils.memory import free_memory
 
     limit: int | None = options["memory_limit"]
     return free_memory() if limit is None else limit

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from heat_neo4j import __version__
+from heat_neo4j._utils.memory import free_memory, machine_memory
 from heat_neo4j._utils.threads import available_processors
-from heat_neo4j.cli.output import free_memory
 from heat_neo4j.embedding.compiling import CompiledCode, compiled_code
 
 __all__ = ["DISTRIBUTION", "Installation", "installation"]
@@ -64,8 +64,6 @@ class Installation:
 
 def installation() -> Installation:
     """Look at the process, the machine and the installed distributions."""
-    import psutil
-
     processors, why = available_processors()
     return Installation(
         version=__version__,
@@ -75,7 +73,7 @@ def installation() -> Installation:
         libraries={name: _version(name) for name in _LIBRARIES},
         processors=processors,
         processors_why=why,
-        memory=psutil.virtual_memory().total,
+        memory=machine_memory(),
         free_memory=free_memory(),
         compiled=compiled_code(),
         extras=_extras(),

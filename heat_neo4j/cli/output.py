@@ -34,7 +34,6 @@ __all__ = [
     "check_interrupt",
     "facts",
     "format_seconds",
-    "free_memory",
     "headed",
     "log_lines",
     "log_of_machines",
@@ -204,14 +203,6 @@ def format_seconds(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-def free_memory() -> int:
-    """Return the bytes of memory that a program could get now."""
-    import psutil
-
-    free: int = psutil.virtual_memory().available
-    return free
 
 
 def _finite(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """`BatchSize`: how many rows a transaction takes, fewer where the limits of the server demand it."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
@@ -12,9 +13,10 @@ __all__ = ["BatchSize", "Rows"]
 
 T = TypeVar("T")
 _PAUSE = 1.0
+_log = logging.getLogger(__name__)
 
 
-class Sliceable(Protocol):
+class _Sliceable(Protocol):
     """Rows that can be divided: a sequence or an array."""
 
     def __len__(self) -> int: ...
@@ -22,7 +24,7 @@ class Sliceable(Protocol):
     def __getitem__(self, rows: slice, /) -> Any: ...
 
 
-Rows = TypeVar("Rows", bound=Sliceable)
+Rows = TypeVar("Rows", bound=_Sliceable)
 
 
 class BatchSize:
@@ -59,7 +61,9 @@ class BatchSize:
         is_smallest = tried <= 1
         if is_over or (is_smallest and not limit.is_shared):
             raise error
-        self.rows = min(self.rows, max(tried // 2, 1))
+        if tried // 2 < self.rows:
+            self.rows = max(tried // 2, 1)
+            _log.info("the server's %s is reached: %d rows in a batch now", limit.setting, self.rows)
         if is_smallest:  # others hold the memory
             self._sleep(_PAUSE)
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
+from heat_neo4j._utils.memory import machine_memory
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import NAME, ServerFolder, heat_home, hold_lock
 from heat_neo4j.local_server.jars import install_jars
 from heat_neo4j.local_server.launch import end_process, find_process, launch
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
-from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java, machine_memory
+from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java
 
 __all__ = ["LocalServer", "ServerStatus", "StopOutcome", "local_servers", "running_server"]
 

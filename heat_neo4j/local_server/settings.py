@@ -6,11 +6,8 @@ import re
 import socket
 import subprocess
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
 
 from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, private_file
@@ -24,7 +21,6 @@ __all__ = [
     "choose_ports",
     "find_java",
     "java_options",
-    "machine_memory",
     "server_environment",
     "set_initial_password",
     "write_settings",
@@ -32,7 +28,6 @@ __all__ = [
 
 ADDRESS = "127.0.0.1"  # the only address that local servers listen on
 MIB = 1 << 20
-CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 LASTING_PORTS = range(20_000, 32_000)
 """Systems give outgoing connections ports above these, so each is still free when its server starts again."""
 PORT_ATTEMPTS = 50
@@ -54,15 +49,6 @@ class Memory:
         for name, value in (("heap", self.heap), ("page_cache", self.page_cache)):
             if not SIZE.fullmatch(value):
                 raise ValueError(f"{name} must be a size such as '512m' or '2g', got {value!r}")
-
-
-def machine_memory() -> int:
-    """Return the memory of this machine in bytes, or of the container if that is less."""
-    total = int(psutil.virtual_memory().total)
-    for file in CGROUP_LIMITS:
-        with suppress(OSError, ValueError):  # no such limit, or "max"
-            return min(total, int(file.read_text(encoding="ascii")))
-    return total
 
 
 def choose_memory(total: int) -> Memory:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from heat_neo4j.errors import LocalServerError
@@ -162,15 +161,6 @@ def test_one_folder_under_two_paths_is_one_server(tmp_path, monkeypatch):
 )
 def test_memory_follows_the_machine_within_limits(total, heap, page_cache):
     assert settings.choose_memory(total) == settings.Memory(heap, page_cache)
-
-
-def test_a_container_limit_counts_if_it_is_less(tmp_path, monkeypatch):
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(settings, "CGROUP_LIMITS", (tmp_path / "none", limit))
-    limit.write_text("max\n")
-    assert settings.machine_memory() == psutil.virtual_memory().total
-    limit.write_text(f"{GIB // 4}\n")
-    assert settings.machine_memory() == GIB // 4
 
 
 @pytest.mark.parametrize("size", ["1", "0m", "1.5g", "-1g", "2 g", "1t", "512m -Dx=1"])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.memory import free_memory
 from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
@@ -16,7 +17,6 @@ from heat_neo4j.cli.output import (
     Reporter,
     facts,
     format_seconds,
-    free_memory,
     plural,
     printed_as_json,
     verbosity,

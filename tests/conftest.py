@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -266,12 +266,16 @@ def throwaway_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator
     """A running server of this test's own, which it may kill.
 
     Of the default series, or ``--server-version``, or as parametrised:
-    ``@pytest.mark.parametrize("throwaway_server", ["5.26", "2026"], indirect=True)``.
+    ``@pytest.mark.parametrize("throwaway_server", ["5.26", "2026"], indirect=True)``. A pair adds settings of
+    neo4j.conf: ``("5.26", {"db.transaction.timeout": "5s"})``.
     """
-    series = getattr(request, "param", None) or request.config.getoption("--server-version") or "5.26"
+    param = getattr(request, "param", None)
+    chosen, settings = param if isinstance(param, tuple) else (param, {})
+    series = chosen or request.config.getoption("--server-version") or "5.26"
     local = LocalServer(
         series, name="throwaway", home=new_home(tmp_path / "throwaway"), heap=HEAP, page_cache=PAGE_CACHE
     )
+    local.release = replace(local.release, settings={**local.release.settings, **settings})
     try:
         local.start(START_TIMEOUT)
         yield local

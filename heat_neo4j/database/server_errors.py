@@ -31,9 +31,8 @@ _LIMITS = {
     "TransactionTimedOut": "db.transaction.timeout",
     "TransactionTimedOutClientConfiguration": "db.transaction.timeout",
     "ExecutionTimeout": "db.transaction.timeout",
-    # These two are limits only if their message names the setting: a user may end a transaction, too.
-    "Terminated": None,
-    "LockClientStopped": None,
+    "LockClientStopped": "db.transaction.timeout",  # of a transaction that took too long, at its next lock
+    "Terminated": None,  # a limit only if the message names the setting: a user may end a transaction, too
 }
 _SETTING = re.compile(r"\bdb(?:ms)?\.(?:memory\.)?transaction\.[a-z.]*[a-z]")
 

@@ -12,6 +12,9 @@ from tests.support.refusals import NOT_ENOUGH, OUT_OF_MEMORY, TIMED_OUT, Refusal
 
 ENDED = "The transaction has been terminated. Reason: "
 SLOW = "The transaction has not completed within the specified timeout (db.transaction.timeout)."
+NO_LOCKS = (
+    f"{ENDED}no more locks can be acquired, because the transaction ran longer than the configured timeout"
+)
 TOTAL = f"{NOT_ENOUGH}db.memory.transaction.total.max threshold reached"
 MOST_CALLS = 1000
 
@@ -45,7 +48,7 @@ class Clock:
             "slow",
             "db.transaction.timeout",
         ),
-        ("Neo.ClientError.Transaction.LockClientStopped", ENDED + SLOW, "db.transaction.timeout"),
+        ("Neo.ClientError.Transaction.LockClientStopped", NO_LOCKS, "db.transaction.timeout"),
         ("Neo.ClientError.Transaction.Terminated", ENDED + SLOW, "db.transaction.timeout"),
         ("Neo.ClientError.Transaction.Terminated", ENDED + "by a user", None),
         ("Neo.TransientError.Transaction.DeadlockDetected", "db.transaction.timeout", None),

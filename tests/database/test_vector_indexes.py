@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heat_neo4j.database.index.vector_indexes import IndexPlan, VectorIndex, label_cover
+from heat_neo4j.database.index.vector_indexes import IndexPlan, VectorIndex, build_indexes, label_cover
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.published_index import IndexStatus
+from heat_neo4j.errors import WriteFailed
 
 NAMES = WriteNames(model="papers")
 PLAN = IndexPlan(
@@ -132,3 +134,14 @@ def test_a_status_is_json_data():
             }
         ],
     }
+
+
+def test_an_index_that_makes_no_progress_is_given_up():
+    settings = {"vector.dimensions": 10, "vector.similarity_function": "EUCLIDEAN"}
+    record = {
+        "name": GOOD.name, "labels": ["Paper"], "properties": [GOOD.property], "state": "POPULATING",
+        "percent": 3.0, "failure": "", "settings": {**settings, "vector.quantization.enabled": False},
+    }  # fmt: skip
+    connection = SimpleNamespace(read=lambda *arguments, **options: [record])
+    with pytest.raises(WriteFailed, match=r"stays at 3%: look at the server's log"):
+        build_indexes(connection, PLAN, (("Paper",), 5), check_lease=lambda: None, stalled_seconds=0.0)

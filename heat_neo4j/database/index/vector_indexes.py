@@ -40,6 +40,8 @@ NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
 """What a version says that has no index."""
 Cover = tuple[tuple[str, ...], int]
 """Labels of which every node has at least one, and how many nodes there are."""
+STALLED_SECONDS = 1800.0
+"""How long an index may show no progress: merging the parts of a large one takes minutes."""
 _POLL_SECONDS = 0.05
 _SLOWEST_POLL_SECONDS = 1.0
 
@@ -163,12 +165,14 @@ def build_indexes(
     existing: Sequence[VectorIndex] | None = None,
     on_progress: Progress = no_progress,
     stage: str = STAGE,
+    stalled_seconds: float = STALLED_SECONDS,
 ) -> list[str]:
     """Make the planned indexes, unless they are there and as planned, and wait until they are online.
 
     `existing` are those of ours that there are; the server is asked if they are not given. For `check_lease`
     see `drop_indexes`. Return the names of the planned ones; a WriteRefused if the user may not make indexes,
-    an index of others is in the way, or the dimension is above 4096.
+    an index of others is in the way, or the dimension is above 4096; a WriteFailed if building one fails or
+    makes no progress for `stalled_seconds`.
     """
     if plan.dimension > LARGEST_DIMENSION:
         raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
@@ -182,6 +186,7 @@ def build_indexes(
         on_progress(stage, nodes, nodes)
         return planned
     pause, is_mended = _POLL_SECONDS, False
+    reached, since = -1.0, time.monotonic()
     is_first = existing is not None and not any(index.name in planned for index in existing)
     if is_first:
         _make(connection, plan, labels)
@@ -205,6 +210,10 @@ def build_indexes(
             on_progress(stage, nodes, nodes)
             return planned
         share = sum(index.percent for index in there.values()) / len(there) / 100
+        if share != reached:
+            reached, since = share, time.monotonic()
+        elif time.monotonic() - since >= stalled_seconds:
+            raise WriteFailed(f"a vector index stays at {share:.0%}: look at the server's log, then repeat")
         on_progress(stage, min(int(share * nodes), nodes - 1), nodes)
         time.sleep(pause)
         pause = min(2 * pause, _SLOWEST_POLL_SECONDS)

@@ -398,7 +398,11 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         """
         check_is_fitted(self, "embedding_")
         graph = self.graph_ if X is None else as_graph(X)
-        rows, n = self._rows(graph.names), len(self.nodes_)
+        try:
+            rows, n = self._rows(graph.names), len(self.nodes_)
+        except ValueError as error:
+            advice = "choose_parameters and evaluate_links hold out edges so that every node is embedded"
+            raise ValueError(f"{error}: {advice}") from error
         of_seed = np.random.SeedSequence(self.seed_).spawn(2)
         edges = _sorted_pairs(rows[np.column_stack((graph.edges.row, graph.edges.col))], n)
         if not len(edges):

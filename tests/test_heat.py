@@ -180,7 +180,7 @@ def test_bars_show_the_stages(capsys):
         (lambda model: model.kneighbors("member 0"), TypeError, "nodes must be a list of names"),
         (lambda model: model.kneighbors(n_neighbors=0), ValueError, "n_neighbors"),
         (lambda model: model.transform(nx.path_graph(3)), ValueError, "no node of the graph was embedded"),
-        (lambda model: model.score(nx.path_graph(3)), ValueError, "no node that was embedded is named 0"),
+        (lambda model: model.score(nx.path_graph(3)), ValueError, "is named 0: choose_parameters and"),
         (lambda model: model.score(nx.empty_graph(["member 0"])), ValueError, "no edge to be told"),
         (lambda model: model.to_frame("polar"), ValueError, "coordinates must be one of poincare"),
         (lambda model: model.to_frame(backend="excel"), ConfigError, "data frames are of pandas"),

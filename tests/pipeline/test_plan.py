@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from heat_neo4j import HEAT, Graph, Projection
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import QualityRejected
+from heat_neo4j.geometry.hyperboloid import NotHyperbolicError
+from heat_neo4j.pipeline import driver
 from heat_neo4j.pipeline.fingerprint import fingerprint
 from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
-from heat_neo4j.pipeline.plan import GraphState, make_plan, plan_in_full
+from heat_neo4j.pipeline.plan import GraphState, Plan, make_plan, plan_in_full
 
 N = 40
 
@@ -454,6 +457,29 @@ def test_each_mode_of_a_refresh_says_what_it_trains_and_judges():
     plan = plan_in_full(asked, make_plan(asked, "warm", state), state, "no point")
     reason = "the published points are no start for a warm refresh: no point"
     assert (plan.mode, plan.reason, plan.stages) == ("full", reason, in_full)
+
+
+@pytest.mark.parametrize("mode", ["local", "warm"])
+def test_only_unusable_points_lead_to_a_full_training(monkeypatch, mode):
+    def fail(work):
+        if work.plan.mode == "full":
+            return work
+        raise error
+
+    now = some_graph()
+    asked, state = job(), state_of(now, now)
+    session = SimpleNamespace(log=lambda line: None)
+    work = driver.Work(session, asked, state, Plan(mode, "asked for", {"train": ""}), None, asked.model, ())
+    monkeypatch.setitem(driver._STAGES, "train", fail)
+    for name in set(driver._STAGES) - {"train"}:
+        monkeypatch.setitem(driver._STAGES, name, lambda work: work)
+    error = NotHyperbolicError("row 3 is not on the hyperboloid")
+    done = driver._carry_out(work)
+    assert done.plan.mode == "full"
+    assert done.plan.reason.endswith("row 3 is not on the hyperboloid")
+    error = ValueError("points, new and changed must be of 40 nodes")
+    with pytest.raises(ValueError, match="must be of 40 nodes"):
+        driver._carry_out(work)
 
 
 def test_a_graph_as_it_was_is_read_and_compared_only():

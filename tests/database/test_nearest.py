@@ -21,6 +21,7 @@ def test_an_answer_is_json_data():
                 "distance": 0.5,
                 "radius": 1.25,
                 "properties": {"title": "A", "year": None},
+                "key": None,
             }
         ],
     }

@@ -455,7 +455,7 @@ def read_graph_files(
     if table:
         readings.append(_described(table, kinds or dict.fromkeys(table.names, "number")))
     if classes:
-        several = dict.fromkeys(classes.names, "label, 0 or 1")
+        several = dict.fromkeys(classes.names, "label (0 or 1)")
         readings.append(_described(classes, several if several_labels else {classes.names[0]: "label"}))
     return FileGraph(
         keys=keys,
@@ -547,7 +547,9 @@ def _described(table: _Table, kinds: Mapping[str, str]) -> str:
     """Return which column of a table was read as what, and an example."""
     shown = [f"{name}: {kind}" for name, kind in list(kinds.items())[:_MOST_SHOWN]]
     if len(kinds) > _MOST_SHOWN:
-        shown.append(f"and {len(kinds) - _MOST_SHOWN:,} more")
+        of_one_kind = len(set(kinds.values())) == 1
+        shown = [f"{len(kinds):,} columns: {kinds[table.names[0]]}"] if of_one_kind else shown
+        shown += [] if of_one_kind else [f"and {len(kinds) - _MOST_SHOWN:,} more"]
     first = next(iter(table.row_of), None)
     example = "" if first is None else f"; first: {first}"
     nodes = plural(len(table.row_of), "node")

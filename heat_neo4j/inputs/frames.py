@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.columns import edge_columns
 from heat_neo4j.inputs.edges import edge_types, edge_weights, make_matrix, make_relationships
@@ -34,8 +35,8 @@ def graph_of_frame(
     )
     missing = [row for row, ends in enumerate(zip(sources, targets, strict=True)) if None in ends]
     if missing:
-        what = f"the {_WHAT} has an edge without a source or a target"
-        raise ValueError(f"{what} in row {missing[0]}, and in {len(missing)} of {len(edges)} rows")
+        count = f"{len(missing):,} of {plural(len(edges), 'edge')} of the data frame"
+        raise ValueError(f"{count} are without a source or a target, first row {missing[0]}")
     columns, names = properties.by_name({*sources, *targets})
     others = _sorted({*sources, *targets} - {*names})
     names = [*names, *others]

@@ -137,19 +137,23 @@ def test_check_lists_what_matches(invoke, cypher):
     assert result.stdout.endswith("Problems      none: `heat embed` can run\n")
 
 
-def test_check_says_that_texts_are_dates_and_what_to_do(invoke, cypher):
-    asked = ("check", "--label", "CliPaper", "--attribute", "the day", "--attribute", "since")
+def test_check_says_that_texts_are_dates_or_numbers_and_what_to_do(invoke, cypher):
+    names = ("the day", "since", "price")
+    asked = ("check", "--label", "CliPaper", *(word for name in names for word in ("--attribute", name)))
     cypher("MATCH (n:CliPaper) SET n.`the day` = '2024-05-1' + n.year % 10, n.since = '2024-05-17T08:30'")
+    cypher("MATCH (n:CliPaper) SET n.price = toString(n.year) + ',5'")
     shown = invoke(*asked).stdout
     what = "holds texts that are written as dates, each a category of its own: make them dates in Cypher with"
     assert f"Advice        the day {what} SET n.`the day` = date(n.`the day`)\n" in shown
     assert f"              since {what} SET n.`since` = datetime(n.`since`)\n" in shown
-    assert len(documents(invoke(*asked, "--json"))["advice"]) == 2
+    assert "price holds texts that are written as numbers, each a category of its own: leave ident" in shown
+    assert len(documents(invoke(*asked, "--json"))["advice"]) == 3
     for statement in shown.split("SET ")[1:]:
         cypher(f"MATCH (n:CliPaper) SET {statement.splitlines()[0]}")
     shown = invoke(*asked).stdout
     assert "Advice" not in shown
     assert "since: date, 1 column" in shown
+    assert "price: number, 1 column" in shown
 
 
 def test_check_says_that_nearly_every_node_has_a_category_of_its_own(invoke, cypher):

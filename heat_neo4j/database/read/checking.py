@@ -202,7 +202,7 @@ def _advice(attribute: Attribute, entry: Mapping[str, Any], n_nodes: int) -> Ite
     elif kind == "number":
         has_comma = any("," in text for text in entry["values"])
         text = f"replace({of}, ',', '.')" if has_comma else of
-        advice = f"make them numbers in Cypher with SET {of} = toFloat({text}), or leave an identifier out"
+        advice = f"leave identifiers out, and make numbers in Cypher with SET {of} = toFloat({text})"
     else:
         has_time = any(isinstance(parse_date(each), datetime) for each in entry["values"])
         function = "datetime" if has_time else "date"

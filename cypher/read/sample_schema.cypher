@@ -1,5 +1,6 @@
-// Labels of both ends of some relationships of a type, and how many of these are so. Parameters: heat_limit (how many).
-MATCH (n:@labels)-[r:@type]->(m:@labels)
-WITH n, m
+// Labels of both ends of some relationships of a few types, and how many of these are so. Parameters: heat_limit (how
+// many).
+MATCH (n:@labels)-[r:@types]->(m:@labels)
+WITH n, r, m
 LIMIT $heat_limit
-RETURN labels(n) AS sources, labels(m) AS targets, count(*) AS relationships
+RETURN labels(n) AS sources, type(r) AS type, labels(m) AS targets, count(*) AS relationships

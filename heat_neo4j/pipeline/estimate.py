@@ -28,6 +28,7 @@ from heat_neo4j.embedding.training import parts_of
 from heat_neo4j.errors import MemoryExceeded, ProjectionError
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
 from heat_neo4j.linkpred.best_scored import BLOCK_ENTRIES, BLOCK_ROWS, EACH
 from heat_neo4j.linkpred.combined_score import FITTED_EDGES
 from heat_neo4j.linkpred.prediction import SCORED_PAIRS
@@ -68,6 +69,9 @@ _LINK = 80  # a found pair, while pairs are sorted and merged
 _FOUND = 40  # a link while those of other patterns are looked for
 _SCORED = 170  # a pair whose features are combined
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
+_SCORED_DENSE = 40  # a value of a dense column there: seven matrices of float32, and one while it is scaled
+_TABLE_VALUE, _TABLE_DENSE = 36, 60  # an attribute entry while the table of similarities is made
+_DENSE_FEATURES = 7  # products of dense rows for each pair
 _RELATIONSHIPS_AS_A_NODE = 20  # of a dense graph: so many are as far away in memory as a node
 _INDEX_NODE, _INDEX_COORDINATE = 45, 5  # of a vector index on disk
 _STORE_BLOCK, _STORE_RECORD = 128, 41  # of Neo4j's dynamic and property stores
@@ -77,7 +81,7 @@ _MACHINE_RATES = (
     "position", "candidate", "coordinate", "bucket_pair", "bucket_negative", "bucket_coordinate",
     "walk_step", "teleport", "teleport_value", "table_entry",
     "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_block",
-    "fitted_edge", "scored_pair", "shortlisted_node",
+    "fitted_edge", "scored_pair", "dense_product", "shortlisted_node",
 )  # fmt: skip
 _ADVICE = {
     "read": "a projection of fewer nodes, relationships or attributes",
@@ -123,6 +127,7 @@ class Rates:
     link_block: float = 150e-9  # each block of nodes that it may be linked into
     fitted_edge: float = 1.5e-3  # a held-out edge that the combined score is fitted to
     scored_pair: float = 0.6e-6  # a pair, where the combined score is taken of all
+    dense_product: float = 0.1e-9  # each number of two dense rows in each product of them
     shortlisted_node: float = 1e-3  # a node, where it is taken of a shortlist
     write_nodes: float = 50_000.0  # nodes written to a local server in a second
     write_links: float = 40_000.0
@@ -175,6 +180,12 @@ class RunSize:
     def attribute_entries(self) -> float:
         """Attribute values other than 0."""
         return self.nodes * self.attribute_columns * self.attribute_share
+
+    @property
+    def dense_columns(self) -> int:
+        """Columns of attributes that link scores multiply as a dense matrix."""
+        is_dense = self.attribute_share >= _DENSE_SHARE and self.attribute_columns >= DENSE_COLUMNS
+        return self.attribute_columns if is_dense else 0
 
     @property
     def teleports(self) -> bool:
@@ -374,7 +385,8 @@ def _similarity_bytes(size: RunSize) -> float:
     if size.attribute_neighbours is not None:
         return _NEAR_PROGRAM + _NEAR * size.nodes * size.attribute_neighbours
     if size.nodes <= TABLE_LIMIT:
-        return 4 * size.nodes**2 + 36 * size.attribute_entries
+        value = _TABLE_DENSE if size.dense_columns else _TABLE_VALUE
+        return 4 * size.nodes**2 + value * size.attribute_entries
     return _SIMILARITY_VALUE * size.attribute_entries + _SIMILARITY_NODE * size.nodes
 
 
@@ -384,13 +396,12 @@ def _scoring_bytes(size: RunSize) -> float:
         return 0.0
     around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours
     smooth = size.nodes * size.attribute_columns * min(1.0, around * size.attribute_share)
-    block = min(size.scored_pairs, BLOCK_ENTRIES) or 3 * EACH * BLOCK_ROWS
-    return (
-        3.0 * _points(size)
-        + _SCORED_EDGE * size.relationships
-        + _SCORED_VALUE * (size.attribute_entries + smooth)
-        + _SCORED * block
-    )
+    values = _SCORED_VALUE * (size.attribute_entries + smooth)
+    if size.dense_columns:
+        values = _SCORED_DENSE * size.nodes * size.dense_columns
+    largest = max((a * b for a, b in size.ends if a * b <= SCORED_PAIRS), default=0)
+    block = min(largest, BLOCK_ENTRIES) or 3 * EACH * BLOCK_ROWS
+    return 3.0 * _points(size) + _SCORED_EDGE * size.relationships + values + _SCORED * block
 
 
 def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
@@ -478,8 +489,9 @@ def _link_seconds(size: RunSize, rates: Rates) -> float:
         blocks = rates.link_block * size.endpoints / len(size.ends) / BLOCK
         node = rates.link_node + rates.link_coordinate * size.n_components + blocks
         return size.endpoints * node / size.threads
-    shortlisted = rates.shortlisted_node * _slower(max(size.shortlisted_nodes, 1), rates)
-    return size.scored_pairs * rates.scored_pair + size.shortlisted_nodes * shortlisted
+    dense = _DENSE_FEATURES * rates.dense_product * size.dense_columns
+    shortlisted = rates.shortlisted_node * _slower(max(size.shortlisted_nodes, 1), rates) + 6 * EACH * dense
+    return size.scored_pairs * (rates.scored_pair + dense) + size.shortlisted_nodes * shortlisted
 
 
 def _similarity_seconds(size: RunSize, rates: Rates) -> float:

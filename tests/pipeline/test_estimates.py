@@ -1,5 +1,8 @@
 """Estimates against what the code really allocates and does, on graphs small enough to do it."""
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +19,7 @@ from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.pipeline.estimate import PROGRAM, RATES, RunSize, _memory, _training_bytes, estimate
+from tests.benchmarks.cost_by_shape import make_types, size_of
 from tests.support.shapes import make_shape
 
 SMALL = RunSize(nodes=1000, relationships=5000, attribute_columns=200, attribute_share=0.05, threads=2)
@@ -258,3 +262,31 @@ def test_a_pattern_of_few_nodes_costs_what_these_do():
         few, all_nodes = (replace(each, combined=combined) for each in (one, whole))
         assert few.links < 0.02 * all_nodes.links
         assert estimate(few).seconds["links"] < 0.1 * estimate(all_nodes).seconds["links"]
+
+
+def test_rare_types_cost_nothing_beside_the_common_ones():
+    none, many = (size_of(make_types(n_rare)) for n_rare in (0, 1000))
+    assert len(many.ends) == len(none.ends) == 4
+    assert many.links == none.links < 12_000
+    assert estimate(many).seconds["links"] == estimate(none).seconds["links"]
+
+
+def test_dense_vectors_cost_what_float32_rows_and_their_products_do():
+    size = RunSize(nodes=1500, relationships=3000, attribute_columns=1536, attribute_share=1.0)
+    values = 1500 * 1536
+    wide, narrow = (estimate(replace(size, attribute_columns=columns)) for columns in (1536, 384))
+    assert wide.memory["links"] - PROGRAM < 60 * values + 170 * 1500**2
+    # Each number is multiplied in seven products of each pair, from either end.
+    products = 7 * 2 * 1500**2 * (1536 - 384)
+    more = wide.seconds["links"] - narrow.seconds["links"]
+    assert more == pytest.approx(products * RATES.dense_product, rel=0.01)
+    assert estimate(replace(size, attribute_share=0.2)).seconds["links"] < narrow.seconds["links"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [("200",), ("600", "768")])
+def test_memory_of_odd_shapes_is_within_half_of_the_estimate(shape):
+    command = [sys.executable, "-m", "tests.benchmarks.cost_by_shape", "--one", *shape]
+    stages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    for stage in stages.values():
+        assert stage["expected peak"] / 1.5 < stage["peak"] < 1.5 * stage["expected peak"]

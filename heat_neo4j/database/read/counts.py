@@ -1,6 +1,7 @@
 """How large a projection is, from counts and a sample: what an estimate needs."""
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -79,19 +80,28 @@ def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[
     scope = Scope.resolve(connection, projection).require()
     labels = scope.nodes()["labels"]
     schema: Counter[Triple] = Counter()
-    for kind in count_by_type(connection, scope):
-        statement = load_statement("read/sample_schema", labels=labels, type=kind)
-        rows = connection.read(
-            statement, {"heat_limit": _SAMPLE_RELATIONSHIPS}, doing="sampling relationships"
-        )
-        for row in rows:
-            ends = tuple(sorted(row["sources"])), kind, tuple(sorted(row["targets"]))
+    for types in _sampled_together(count_by_type(connection, scope)):
+        statement = load_statement("read/sample_schema", labels=labels, types=types)
+        limit = {"heat_limit": _SAMPLE_RELATIONSHIPS * len(types)}
+        for row in connection.read(statement, limit, doing="sampling relationships"):
+            ends = tuple(sorted(row["sources"])), row["type"], tuple(sorted(row["targets"]))
             schema[ends] += row["relationships"]
-    carriers = {}
-    for label in {label for source, _, target in schema for label in (*source, *target)}:
-        statement = load_statement("read/label_count", label=label)
-        carriers[label] = connection.read(statement, {}, doing="counting nodes")[0]["nodes"]
+    statement = load_statement("read/label_counts", labels=labels)
+    carriers = {row["label"]: row["nodes"] for row in connection.read(statement, {}, doing="counting nodes")}
     return dict(schema), carriers
+
+
+def _sampled_together(counts: Mapping[str, int]) -> list[list[str]]:
+    """Return the types in groups of few relationships: planning a statement for each takes too long."""
+    groups: list[list[str]] = []
+    room = 0
+    for kind, count in sorted(counts.items(), key=lambda item: item[1]):
+        if count > room:
+            groups.append([])
+            room = _SAMPLE_RELATIONSHIPS
+        groups[-1].append(kind)
+        room -= count
+    return groups
 
 
 def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> list[Attributes]:

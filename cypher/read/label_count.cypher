@@ -1,3 +1,0 @@
-// How many nodes carry a label.
-MATCH (n:@label)
-RETURN count(n) AS nodes

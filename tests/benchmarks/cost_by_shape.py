@@ -1,0 +1,142 @@
+"""Graphs whose cost is in their shape: a thousand rare relationship types, and long vectors as attributes.
+
+::
+
+    python -m tests.benchmarks.cost_by_shape [--rare-types 1000] [--nodes 800 1600] [--numbers 1536 384]
+
+Prints CPU seconds of one thread and peak memory of training, of the fitted score and of predicted links,
+beside what `heat estimate` expects. Each graph is measured in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
+from heat_neo4j._utils.display import format_bytes
+from heat_neo4j.embedding.compiling import make_ready
+from heat_neo4j.graph import Relationships
+from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
+from heat_neo4j.patterns import link_limits
+from heat_neo4j.pipeline.estimate import RunSize, estimate
+
+__all__ = ["main", "make_types", "make_vectors", "size_of"]
+
+
+def make_types(n_rare: int) -> Graph:
+    """Return a knowledge graph of 451 nodes: chunks of a document, entities, and types that are used once."""
+    rng = np.random.default_rng(4)
+    entity, chunk = np.arange(400), np.arange(400, 450)
+    pairs = {
+        "FROM_CHUNK": (entity, chunk[entity % 50]),
+        "NEXT_CHUNK": (chunk[:-1], chunk[1:]),
+        "FROM_DOCUMENT": (chunk, np.full(50, 450)),
+        "WORKS WITH": tuple(rng.integers(0, 400, (2, 600))),
+    }
+    pairs |= {f"is related to thing no. {i}": tuple(rng.integers(0, 400, (2, 1))) for i in range(n_rare)}
+    rows = np.arange(451)
+    labels = {"Entity": rows < 400, "Chunk": (rows >= 400) & (rows < 450), "Document": rows == 450}
+    return _graph(451, pairs, labels=labels)
+
+
+def make_vectors(n_nodes: int, n_numbers: int) -> Graph:
+    """Return nodes of twelve groups with a vector of numbers each, and two relationships from each node."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 12, n_nodes)
+    vectors = rng.normal(size=(12, n_numbers))[group] + rng.normal(size=(n_nodes, n_numbers))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    by_group = np.argsort(group, kind="stable")
+    source = np.repeat(np.arange(n_nodes), 2)
+    near = by_group[
+        np.searchsorted(group[by_group], group[source], side="left") + rng.integers(0, 20, len(source))
+    ]
+    target = np.where(rng.random(len(source)) < 0.7, near, rng.integers(0, n_nodes, len(source)))
+    labels = {"Entity": np.ones(n_nodes, dtype=np.bool_)}
+    return _graph(n_nodes, {"RELATES_TO": (source, target)}, vectors, labels=labels)
+
+
+def _graph(n: int, pairs: dict[str, Any], attributes: Any = None, labels: Any = None) -> Graph:
+    source, target = (np.concatenate(ends) for ends in zip(*pairs.values(), strict=True))
+    adjacency = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(n, n))
+    return Graph(adjacency, attributes, labels=labels, relationships=Relationships.from_pairs(pairs))
+
+
+def size_of(graph: Graph) -> RunSize:
+    """Return the size of a run of the graph with the defaults, on one thread."""
+    patterns, _ = counted_patterns(graph)
+    assert graph.relationships is not None
+    ends = [[int(each.sum()) for each in ends_of(graph, pattern)] for pattern in patterns]
+    return RunSize(
+        graph.n_nodes,
+        len(graph.relationships),
+        attribute_columns=graph.n_attributes,
+        attribute_share=1.0,
+        pattern_ends=tuple((sources, targets) for sources, targets in ends),
+        pattern_limits=tuple(link_limits(10, patterns)),
+    )
+
+
+def measure(graph: Graph) -> dict[str, dict[str, float]]:
+    """Return CPU seconds and peak bytes up to the end of each stage, beside what is expected of it."""
+    make_ready(lambda *_: None)
+    expected = estimate(size_of(graph))
+    seconds, memory = expected.seconds, expected.memory
+    found, began = {}, process_time()
+
+    def lap(stage: str, should_take: float, should_hold: float) -> None:
+        nonlocal began
+        peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found[stage] = {"s": process_time() - began, "expected s": should_take}
+        found[stage] |= {"peak": peak, "expected peak": should_hold}
+        began = process_time()
+
+    model = HEAT(random_state=0, n_threads=1).fit(graph)
+    lap("train", seconds["walks"] + seconds["train"], memory["train"])
+    score = fit_link_score(model, graph)
+    lap("calibrate", seconds["calibrate"], max(memory["train"], memory["calibrate"]))
+    links = predict_links(model, graph, score=score, n_threads=1)
+    lap("links", seconds["links"], max(memory[stage] for stage in ("train", "calibrate", "links")))
+    found["links"] |= {"count": len(links), "expected count": expected.links}
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line for each graph and stage."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.cost_by_shape", description=__doc__)
+    parser.add_argument("--rare-types", type=int, default=1000)
+    parser.add_argument("--nodes", type=int, nargs="*", default=[800, 1600])
+    parser.add_argument("--numbers", type=int, nargs="*", default=[1536, 384])
+    parser.add_argument("--one", type=int, nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.one:
+        graph = make_types(*options.one) if len(options.one) == 1 else make_vectors(*options.one)
+        print(json.dumps(measure(graph)))
+        return 0
+    shapes = [[options.rare_types], *zip(options.nodes, options.numbers, strict=True)]
+    for shape in shapes:
+        name = f"{shape[0]:,} rare types" if len(shape) == 1 else "{:,} vectors of {:,}".format(*shape)
+        command = [sys.executable, "-m", __spec__.name, "--one", *map(str, shape)]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        for stage, row in found.items():
+            peaks = (format_bytes(row[key]) for key in ("peak", "expected peak"))
+            cells = f"{row['s']:7.1f} s (expected {row['expected s']:.1f}), peak {{}} (expected {{}})"
+            print(f"{name:24} {stage:10}", cells.format(*peaks), *_count(row))
+    return 0
+
+
+def _count(row: dict[str, float]) -> list[str]:
+    return [f"{row['count']:,} links (at most {row['expected count']:,})"] if "count" in row else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

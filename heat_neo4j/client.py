@@ -229,7 +229,7 @@ class Database(Neo4jStore):
         book = self.bookkeeping()
         run = book.published_run(name)
         if run is None:
-            raise nothing_published(name)
+            raise nothing_published(name, book)
         links = published_links(book, name)
         job = Job(
             Projection.from_dict(run.projection),

@@ -4,7 +4,8 @@ For Airflow 2.10 or later, 3 included. The workers need
 
 - heat in /opt/heat (``python3 -m venv /opt/heat && /opt/heat/bin/pip install .``): an environment of its own,
   so that its packages and Airflow's do not have to agree;
-- /etc/heat/heat.toml with the address of Neo4j and what is to be embedded;
+- /etc/heat/heat.toml with the address of Neo4j and what is to be embedded; run ``heat embed`` once with it,
+  which makes the first version of the model;
 - the Airflow connection ``heat_neo4j``, of which login and password are used. They reach the command through
   its environment, and Airflow masks the password in its pages and logs.
 """

@@ -85,7 +85,7 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
     else:
         rows = source.read(statement, values, doing="reading what is published")
     if not rows:
-        raise nothing_published(model)
+        raise nothing_published(model, source)
     row = rows[0]
     nodes = NodesByKey(row["labels"] or (), NodeKeys.of(json.loads(row["projection"]).get("key")))
     return VersionScope(row["version"], nodes, row["linkRun"], row["linkType"], bool(row["indexes"]))

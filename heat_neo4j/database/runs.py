@@ -9,6 +9,7 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
@@ -249,6 +250,13 @@ class Bookkeeping:
         run_id = self.published(model).get("run")
         return next((run.whole() for run in self.runs_of(model) if run.run_id == run_id), None)
 
+    def check_model(self, model: str) -> None:
+        """Raise a ProjectionError if the database has neither a node nor a run of `model`."""
+        known = {node["name"] for node in self.models} | {run.model for run in self.runs}
+        if model not in known:
+            advice = did_you_mean(model, known) or ": `heat runs` lists the models"
+            raise ProjectionError(f"there is no model {model!r} in this database{advice}")
+
     def runs_of(self, model: str) -> tuple[RunRecord, ...]:
         """Return the runs of `model`, latest first."""
         return tuple(run for run in self.runs if run.model == model)
@@ -291,9 +299,13 @@ def read_version(connection: Connection, model: str) -> Mapping[str, Any]:
     return _model_node(_published(models), model)
 
 
-def nothing_published(model: str) -> ProjectionError:
-    """Return the error for a model without published coordinates."""
-    return ProjectionError(f"model {model!r} has no published coordinates in this database: run `heat embed`")
+def nothing_published(model: str, source: Bookkeeping | Connection | Transaction) -> ProjectionError:
+    """Return the error for a model without published coordinates; it suggests one of a similar name."""
+    models = source.models if isinstance(source, Bookkeeping) else read_bookkeeping(source).models
+    suggestion = did_you_mean(model, [node["name"] for node in models if "run" in node])
+    return ProjectionError(
+        f"model {model!r} has no published coordinates in this database{suggestion or ': run `heat embed`'}"
+    )
 
 
 def _model_node(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str, Any]:

@@ -40,7 +40,15 @@ from heat_neo4j.database.read.published import (
     read_stored,
 )
 from heat_neo4j.database.read.reader import read_graph, read_properties_of, read_property
-from heat_neo4j.database.runs import EMBEDDING, LINKS, Bookkeeping, RunRecord, read_bookkeeping, read_version
+from heat_neo4j.database.runs import (
+    EMBEDDING,
+    LINKS,
+    Bookkeeping,
+    RunRecord,
+    nothing_published,
+    read_bookkeeping,
+    read_version,
+)
 from heat_neo4j.database.versions import Version, runs_of
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
@@ -170,6 +178,8 @@ class Neo4jStore:
         ------
         ConfigError
             If there is no such query, it has no such parameter, or a required one is not given.
+        ProjectionError
+            If the query uses names of a model that is not published here.
         """
         query = load_query(name)
         names, values = query.divide(parameters)
@@ -212,6 +222,8 @@ class Neo4jStore:
     def _names_of(self, query: LibraryQuery, model: str) -> dict[str, str]:
         """Return the properties, the index and the type of links of a model, as far as a query names them."""
         version = read_version(self._connection, model)
+        if not version:
+            raise nothing_published(model, self._connection)
         properties = {"type": "linkType", "embedding": "vectorProperty", "radius": "radiusProperty"}
         names = {name: version[held] for name, held in properties.items() if held in version}
         if "index" in query.names:
@@ -614,7 +626,7 @@ class Neo4jStore:
         Raises
         ------
         ProjectionError
-            If no version before is kept.
+            If there is no such model, or no version before is kept.
         WriteRefused
             If the user may not write.
         LeaseHeld
@@ -622,6 +634,7 @@ class Neo4jStore:
         ConnectionFailed, WriteFailed
             If the server is lost or refuses.
         """
+        self._check_model(model)
         if dry_run:
             return runs_of(version_before(read_version(self._connection, model), model))
         with self.lease(model) as lease:
@@ -654,12 +667,23 @@ class Neo4jStore:
         -------
         int
             How many run nodes were deleted, or would be.
+
+        Raises
+        ------
+        ProjectionError
+            If there is no such model.
         """
         check_integer("records", records, minimum=0)
+        if lease is None:
+            self._check_model(model)
         if dry_run:
             return count_needless(read_bookkeeping(self._connection, history=True), model, records, previous)
         with nullcontext(lease) if lease else self.lease(model) as held:
             return prune(held, records=records, previous=previous, on_progress=on_progress)
+
+    def _check_model(self, model: str) -> None:
+        """Raise a ProjectionError if there is no such model here."""
+        read_bookkeeping(self._connection, history=True).check_model(model)
 
     def lease(self, model: str = "heat", seconds: float = LEASE_SECONDS) -> AbstractContextManager[Lease]:
         """Return a context manager that holds the lease of a model; see `Lease`.
@@ -689,7 +713,7 @@ class Neo4jStore:
         Parameters
         ----------
         run_id, model : str, optional
-            The run, or the model, to clear.
+            The run, or the model, to clear; of a model that is not there nothing goes.
         everything : bool
             Clear all runs of all models.
         dry_run : bool

@@ -137,7 +137,7 @@ class LiveModel:
         with self._lock:
             published = self._store.published_run(self._model)
             if published is None:
-                raise nothing_published(self._model)
+                raise nothing_published(self._model, self._store.bookkeeping())
             if self._held is None or self._held.picture.model.run.run_id != published.run_id:
                 picture = read_picture(self._store, self._model, color_by=self._color_by, **self._options)
                 self._held = _Held(picture, page_data.joined_pairs(picture.model.graph))

@@ -14,7 +14,7 @@ from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.writer import Run, model_facts
-from heat_neo4j.database.runs import Bookkeeping, RunRecord
+from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import Coordinates, check_coordinates, check_links
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
@@ -99,10 +99,17 @@ def open_session(
     on_progress: Progress,
     *,
     dry_run: bool,
+    must_be_published: bool = False,
     lease_seconds: float = LEASE_SECONDS,
     log: Log = lambda line: None,
 ) -> Iterator[Session]:
-    """Take the lease of a model, unless nothing is to be written, and give it back at the end."""
+    """Take the lease of a model, unless nothing is to be written, and give it back at the end.
+
+    With `must_be_published` a model without published coordinates is a ProjectionError, and no node is made
+    for it.
+    """
+    if must_be_published and store.published_run(model) is None:
+        raise nothing_published(model, store.bookkeeping())
     with nullcontext() if dry_run else store.lease(model, lease_seconds) as lease:
         yield Session(store, model, lease, on_progress, log)
 

@@ -228,10 +228,10 @@ def predict(
     LeaseHeld, WriteRefused, WriteFailed, ConnectionFailed
         As for `embed`.
     """
-    with open_session(store, model, on_progress, dry_run=dry_run) as session:
+    with open_session(store, model, on_progress, dry_run=dry_run, must_be_published=True) as session:
         run = session.published
         if run is None:
-            raise nothing_published(model)
+            raise nothing_published(model, session.bookkeeping)
         if links.score is None and links.probability:
             known = tuple(run.parameters.get("link_score", {}).get("features", ()))
             links = replace(links, score="distance" if known == BY_DISTANCE else "combined")
@@ -298,7 +298,7 @@ def refresh(
     on_progress: Progress = no_progress,
     log: Log = lambda line: None,
 ) -> RefreshReport:
-    """Bring a model up to date: decide, compute, check, publish, record. Twice is the same as once.
+    """Bring a published model up to date: decide, compute, check, publish, record. Twice is the same as once.
 
     Parameters
     ----------
@@ -328,20 +328,29 @@ def refresh(
         If another process writes versions of the model.
     QualityRejected
         If the graph is that of a full run which was rejected, and `mode` is "auto".
-    MemoryExceeded, ProjectionError, WriteRefused, WriteFailed, ConnectionFailed
-        As for `pipeline.embed`; what was published before is untouched.
+    ProjectionError
+        If the model has no published coordinates: `embed` makes its first version. Also as for `embed`.
+    MemoryExceeded, WriteRefused, WriteFailed, ConnectionFailed
+        As for `embed`; what was published before is untouched.
     """
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
     if not dry_run:
         begin_compiling()
     job = replace(job, model=clone(job.model))
+    model = job.names.model
     with open_session(
-        store, job.names.model, on_progress, dry_run=dry_run, lease_seconds=job.lease_seconds, log=log
+        store,
+        model,
+        on_progress,
+        dry_run=dry_run,
+        must_be_published=True,
+        lease_seconds=job.lease_seconds,
+        log=log,
     ) as session:
-        if session.published is not None:
-            links = published_links(session.bookkeeping, job.names.model)
-            job = followed(job, session.published, links)
+        if session.published is None:
+            raise nothing_published(model, session.bookkeeping)
+        job = followed(job, session.published, published_links(session.bookkeeping, model))
         work = run_job(session, job, mode, plan_only=dry_run)
     if work.report is None:
         outcome = "dry run" if dry_run else "nothing"

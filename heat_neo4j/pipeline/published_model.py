@@ -59,7 +59,7 @@ def published_run(store: Neo4jStore, model: str) -> RunRecord:
     """Return the run whose coordinates are published; a ProjectionError if none is."""
     run = store.published_run(model)
     if run is None:
-        raise nothing_published(model)
+        raise nothing_published(model, store.bookkeeping())
     return run
 
 

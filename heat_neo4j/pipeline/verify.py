@@ -274,7 +274,7 @@ def _chosen(books: Bookkeeping, model: str, run_id: str | None) -> RunRecord:
     if run_id is None:
         published = books.published_run(model)
         if published is None:
-            raise nothing_published(model)
+            raise nothing_published(model, books)
         return published
     run = next((each for each in books.runs if each.run_id == run_id), None)
     if run is None:

@@ -1,4 +1,4 @@
-"""`run_server`: questions about a published model, for language models that speak MCP (extra ``mcp``)."""
+"""`build_server`: questions about a published model, for language models that speak MCP (extra ``mcp``)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from heat_neo4j import __version__
 from heat_neo4j._utils.display import printable
 from heat_neo4j._utils.plain_data import plain_data
 from heat_neo4j.database.index.nearest import Among
+from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.statements import label_predicate
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ConfigError, HeatError
@@ -23,7 +24,7 @@ try:
 except ImportError as error:
     raise ConfigError("MCP needs its SDK, version 2: pip install 'heat-neo4j[mcp]'") from error
 
-__all__ = ["Tools", "build_server", "run_server"]
+__all__ = ["Tools", "build_server"]
 
 _INSTRUCTIONS = (
     "Questions about a graph in Neo4j whose nodes have places in hyperbolic space. The nearer two nodes are, "
@@ -112,7 +113,14 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
     mcp.server.mcpserver.MCPServer
         With the methods of `Tools`. What goes wrong is told as an error of the tool; a defect of ours is told
         by its kind only, and logged.
+
+    Raises
+    ------
+    ProjectionError
+        If the model is not published.
     """
+    if store.published_run(model) is None:
+        raise nothing_published(model, store.bookkeeping())
     # Its own handler would repeat our log on stderr, texts of the database as they are.
     logging.getLogger().addHandler(logging.NullHandler())
     server = MCPServer("heat", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
@@ -128,11 +136,6 @@ def build_server(store: Neo4jStore, model: str = "heat") -> MCPServer:
     ):
         server.add_tool(_safe(tool), annotations=ToolAnnotations(read_only_hint=True))
     return server
-
-
-def run_server(store: Neo4jStore, model: str = "heat") -> None:
-    """Serve a published model over stdin and stdout, until stdin ends; parameters as for `build_server`."""
-    build_server(store, model).run("stdio")
 
 
 def _safe(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:

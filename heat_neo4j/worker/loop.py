@@ -18,7 +18,7 @@ from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.publish.requests import Claim
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import (
     ConfigError,
@@ -218,8 +218,9 @@ class Worker:
     def run(self) -> None:
         """Work until `stop` is called.
 
-        A health file that cannot be written, or an observer that cannot begin, is a ConfigError; a server
-        that refuses the first connection, or is away for too long, is a `ConnectionFailed`.
+        A health file that cannot be written, or an observer that cannot begin, is a ConfigError; a model that
+        is not published a ProjectionError; a server that refuses the first connection, or is away for too
+        long, a `ConnectionFailed`.
         """
         self._health.write()
         attempts = Retrying(
@@ -283,10 +284,17 @@ class Worker:
         return 0.0 if answered else self._poll_seconds
 
     def _connected(self) -> Neo4jStore:
-        store = self._connect()
+        """Connect; a ProjectionError if the model is not published, which no waiting can cure."""
+        store, model = self._connect(), self._job.names.model
+        try:
+            if store.published_run(model) is None:
+                raise nothing_published(model, store.bookkeeping())
+        except BaseException:
+            store.close()
+            raise
         if self._schedule is not None:
             self._due = self._schedule.first(datetime.now().astimezone())
-        told = f"at work for model {self._job.names.model!r} in database {store.server.database!r}"
+        told = f"at work for model {model!r} in database {store.server.database!r}"
         self._log(LogLine(told, event="started"))
         self._show_waiting()
         return store

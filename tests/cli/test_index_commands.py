@@ -347,7 +347,7 @@ SEARCH = ("search/nearest", "--label", "CliNear", "--property", "code", "-p", "v
             2,
             "a name in Neo4j cannot be empty",
         ),
-        ([*SEARCH, "-p", "model=nosuch"], 4, "the model has no vector index: use another query"),
+        ([*SEARCH, "-p", "model=nosuch"], 4, "model 'nosuch' has no published coordinates"),
     ],
 )
 def test_a_query_that_cannot_be_run(invoke, arguments, code, message):

@@ -20,10 +20,12 @@ from cronsim import CronSim
 from neo4j.exceptions import ClientError
 from ruamel.yaml import YAML
 
-from heat_neo4j import errors
+from heat_neo4j import HEAT, errors
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
+from heat_neo4j.pipeline.embed import embed
 from tests.support.documents import blocks
 from tests.support.environments import Environment, clean_variables
 from tests.support.live_graph import published_node
@@ -134,12 +136,17 @@ def machine(tmp_path):
 
 
 @pytest.fixture
-def graph(cypher):
-    """A ring of 60 nodes with chords; nothing is left of it, nor of what a refresh makes of it."""
+def graph(cypher, store):
+    """A ring of 60 nodes with chords, embedded once with other settings than the examples have.
+
+    Nothing is left of it, nor of what a refresh makes of it.
+    """
     cypher(
         f"UNWIND range(0, 59) AS i CREATE (:{LABEL} {{id: i}}) WITH count(*) AS n "
         f"MATCH (a:{LABEL}), (b:{LABEL}) WHERE (b.id - a.id + 60) % 60 IN [1, 5, 9] CREATE (a)-[:{TYPE}]->(b)"
     )
+    model = HEAT(n_components=2, walks_per_node=1, walk_length=5, n_threads=1, random_state=0)
+    embed(store, Projection([LABEL], [TYPE]), model, names=WriteNames("deployed"), links=None)
     yield
     cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")
     cypher("MATCH (n) WHERE (n:HeatModel AND n.name = 'deployed') OR n.model = 'deployed' DETACH DELETE n")

@@ -9,7 +9,7 @@ from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.pipeline.embed import refresh
 from tests.support.plain_reading import plain_links, plain_nodes
 from tests.support.refresh_checks import JOB
-from tests.support.refresh_toy import LABEL, MODEL, N
+from tests.support.refresh_toy import LABEL, MODEL, N, first_version
 from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
@@ -76,7 +76,8 @@ def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, pape
         expect(report.report.run.run_id)
         return report.report.run.run_id
 
-    first = refreshed("full")
+    first = first_version(store, JOB).run_id
+    expect(first)
     added = papers.add()
     placed = refreshed("local")
     assert written.rows[placed] == {added}  # nobody else was written to
@@ -96,7 +97,7 @@ def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, pape
 @pytest.mark.both_releases
 def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, papers, monkeypatch):
     written = Written(monkeypatch, cypher)
-    first = refresh(store, JOB).report.run.run_id
+    first = first_version(store, JOB).run_id
     before = (plain_nodes(cypher, NAMES), plain_links(cypher, NAMES))
     key = papers.add()
     placed = refresh(store, JOB).report.run.run_id
@@ -116,7 +117,7 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
 @pytest.mark.parametrize("times", [6, slow(10)])
 def test_a_retriever_with_a_constant_index_name_goes_on_over_refreshes(store, cypher, papers, times):
     """Before every statement of a refresh it is answered, and after each by the new version."""
-    refresh(store, JOB)
+    first_version(store, JOB)
     retriever = VectorRetriever(cypher.driver, INDEX, return_properties=["key"])
     asked = []
 

@@ -20,7 +20,17 @@ from heat_neo4j.pipeline.job import Job, Limits, LinkOptions
 from tests.support.commands import invoker
 from tests.support.live_graph import before_first, runs_in_graph, snapshot
 from tests.support.query_toy import ask
-from tests.support.refresh_toy import CONFIG, LABEL, MODEL, OPTIONS, TYPE, N, make_job, small_model
+from tests.support.refresh_toy import (
+    CONFIG,
+    LABEL,
+    MODEL,
+    OPTIONS,
+    TYPE,
+    N,
+    first_version,
+    make_job,
+    small_model,
+)
 from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
@@ -35,12 +45,25 @@ def easy(**changed):
     return make_job(gate=EASY, **changed)
 
 
-def test_the_first_is_a_full_run_and_the_second_finds_nothing_to_do(store, cypher, papers):
-    first = refresh(store, easy())
-    assert (first.outcome, first.decision, first.reason) == ("published", "full", "nothing is published yet")
-    assert first.report.run.nodes_written == N
-    assert first.quality.held_out_edges > 10
-    assert first.report.run.plan == store.runs(MODEL)[0].plan == first.plan.to_dict()
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("mode", ["auto", "local", "warm", "full"])
+def test_a_model_that_was_never_embedded_is_not_refreshed(store, cypher, papers, mode, dry_run):
+    before, sent = snapshot(cypher), []
+    store.tracer(lambda statement, _: sent.append(statement))
+    with pytest.raises(ProjectionError, match=r"'fresh' has no published coordinates .*: run `heat embed`"):
+        refresh(store, easy(), mode=mode, dry_run=dry_run)
+    store.tracer(None)
+    assert not any(word in statement for statement in sent for word in ("SET ", "CREATE ", "MERGE "))
+    assert snapshot(cypher) == before
+
+
+def test_an_unchanged_graph_is_not_trained_again(store, cypher, papers):
+    first_version(store, easy())
+    full = refresh(store, easy(), mode="full")
+    assert (full.outcome, full.decision, full.reason) == ("published", "full", "asked for")
+    assert full.report.run.nodes_written == N
+    assert full.quality.held_out_edges > 10
+    assert full.report.run.plan == store.runs(MODEL)[0].plan == full.plan.to_dict()
     before = snapshot(cypher)
     told = []
     second = refresh(store, easy(), log=told.append)
@@ -61,7 +84,7 @@ def test_an_embedding_of_the_same_settings_is_fresh(store, papers):
 
 
 def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     before = papers.published()
     old = {name: papers.lists(before[f"{name}Property"]) for name in ("embedding", "radius", "vector")}
     keys = [papers.add(group=1), papers.add(group=2)]
@@ -96,7 +119,7 @@ def test_new_nodes_are_trained_alone_and_all_others_keep_their_bits(store, paper
 
 def test_nodes_that_are_trained_alone_add_up_until_a_training_of_all(store, papers):
     job = easy(limits=Limits(local=0.03, warm=0.5))
-    refresh(store, job)
+    first_version(store, job)
     decisions = []
     for _ in range(3):
         papers.add()
@@ -108,7 +131,7 @@ def test_nodes_that_are_trained_alone_add_up_until_a_training_of_all(store, pape
 
 
 def test_a_changed_graph_is_trained_on_from_the_published_points(store, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     points = papers.lists(papers.published()["embeddingProperty"])
     papers.rewire()
     papers.delete(7)
@@ -132,7 +155,7 @@ def test_a_changed_graph_is_trained_on_from_the_published_points(store, papers):
 
 def test_changes_add_up_until_a_full_run(store, papers):
     job = easy(limits=Limits(local=0.1, warm=0.2))
-    refresh(store, job)
+    first_version(store, job)
     decisions = []
     for _ in range(4):
         papers.rewire(10)
@@ -145,7 +168,7 @@ def test_changes_add_up_until_a_full_run(store, papers):
 
 
 def test_a_full_run_is_turned_to_where_the_last_one_lay(store, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     report = refresh(store, easy(model=small_model(random_state=11)), mode="full")
     assert report.reason == "asked for"
     record = report.report.run
@@ -155,19 +178,20 @@ def test_a_full_run_is_turned_to_where_the_last_one_lay(store, papers):
 
 
 def test_another_dimension_cannot_be_compared(store, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     report = refresh(store, easy(model=small_model(n_components=2)))
     assert (report.reason, report.drift) == ("n_components was 3 and is 2", None)
     assert report.report.run.dimension == 2
 
 
 @pytest.mark.parametrize("mode", ["local", "warm"])
-def test_what_needs_a_version_before_is_refused_without_one(store, cypher, papers, mode):
+def test_what_needs_a_version_of_the_same_settings_is_refused_without_one(store, cypher, papers, mode):
+    first_version(store, easy())
     before = snapshot(cypher)
     with pytest.raises(
         ProjectionError, match=f"--mode {mode} needs a published version of the same settings"
     ):
-        refresh(store, easy(), mode=mode)
+        refresh(store, easy(model=small_model(walk_length=10)), mode=mode)
     assert snapshot(cypher) == before
 
 
@@ -177,7 +201,7 @@ def test_an_unknown_mode_is_refused_before_reading():
 
 
 def test_training_alone_where_nothing_changed_is_nothing(store, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     assert refresh(store, easy(), mode="local").outcome == "nothing"
     papers.rewire()
     assert refresh(store, easy(), mode="local").decision == "local"
@@ -185,7 +209,7 @@ def test_training_alone_where_nothing_changed_is_nothing(store, papers):
 
 
 def test_a_small_change_moves_what_it_is_at_and_nothing_else(store, cypher, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     before = papers.published()
     old = {name: papers.lists(before[f"{name}Property"]) for name in ("embedding", "radius", "vector")}
     cypher(
@@ -210,7 +234,7 @@ def test_a_small_change_moves_what_it_is_at_and_nothing_else(store, cypher, pape
 
 
 def test_points_that_nothing_can_go_on_from_are_computed_anew_in_full(store, cypher, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     name = papers.published()["embeddingProperty"]
     cypher(f"MATCH (n:{LABEL} {{key: 9}}) SET n[$name] = [1.0, 0.0, 0.0]", name=name)
     papers.add()
@@ -227,7 +251,7 @@ def test_points_that_nothing_can_go_on_from_are_computed_anew_in_full(store, cyp
 
 
 def test_a_version_that_does_not_pass_is_recorded_and_the_old_one_stays(store, cypher, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     before = papers.seen()
     papers.rewire()
     strict = make_job(gate=Gate(max_auroc_drop=1.0, max_below_degree=1.0, min_overlap=0.0, max_move=1e-9))
@@ -259,7 +283,7 @@ def test_a_version_that_does_not_pass_is_recorded_and_the_old_one_stays(store, c
 
 
 def test_a_fall_of_the_held_out_auroc_is_rejected(store, cypher, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     # As if the run before had been far better than can be.
     cypher(
         "MATCH (r:HeatRun {model: $model}) SET r.quality = $quality",
@@ -273,12 +297,13 @@ def test_a_fall_of_the_held_out_auroc_is_rejected(store, cypher, papers):
 
 
 def test_the_history_in_cypher_is_that_of_the_records(store, papers):
-    refresh(store, easy())
+    first_version(store, easy())
+    refresh(store, easy(), mode="full")
     papers.rewire()
     refresh(store, easy())
     papers.rewire()
     refresh(store, make_job(gate=Gate(1.0, 1.0, 0.0, max_move=1e-9)))
-    third, second, first = store.runs(MODEL)
+    third, second, first, _ = store.runs(MODEL)
     rows = ask(store, "history", {"model": MODEL, "k": 3})
     assert [row["run"] for row in rows] == [third.run_id, second.run_id, first.run_id]
     assert [row["status"] for row in rows] == ["rejected", "complete", "superseded"]
@@ -297,6 +322,8 @@ def test_the_history_in_cypher_is_that_of_the_records(store, papers):
 
 
 def test_two_refreshes_of_a_model_do_not_run_at_once(store, papers):
+    first_version(store, easy())
+    papers.rewire()
     seconds = []
 
     def second():
@@ -315,7 +342,7 @@ def test_two_refreshes_of_a_model_do_not_run_at_once(store, papers):
 
 
 def test_a_lease_that_was_lost_publishes_nothing(store, cypher, papers):
-    refresh(store, easy())
+    first_version(store, easy())
     before = papers.seen()
     papers.rewire()
 
@@ -341,14 +368,17 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     strict = tmp_path / "strict.toml"
     strict.write_text(CONFIG.read_text().replace("[refresh]", "[refresh]\nmax_move = 1e-9"))
     run = invoker(server)
+    assert "no published coordinates" in run("refresh", *OPTIONS, code=4).stderr
+    run("embed", *OPTIONS)
+    papers.rewire(N)
     before = snapshot(cypher)
     plan = json.loads(run("refresh", *OPTIONS, "--dry-run", "--json").stdout)
     assert (plan["outcome"], plan["decision"], plan["run"]) == ("dry run", "full", None)
-    assert (plan["plan"]["mode"], plan["plan"]["reason"]) == ("full", "nothing is published yet")
-    stages = ["read", "compare", "train", "calibrate", "judge", "links", "publish"]
+    assert plan["plan"]["mode"] == "full"
+    stages = ["read", "compare", "train", "calibrate", "align", "judge", "links", "publish"]
     assert [stage["stage"] for stage in plan["plan"]["stages"]] == stages
     lines = run("refresh", *OPTIONS, "--dry-run").stdout.splitlines()
-    assert lines[0] == "Plan          full: nothing is published yet"
+    assert lines[0] == f"Plan          full: {plan['plan']['reason']}"
     assert lines[1].split() == ["read:", "80", "nodes,", "240", "edges,", "11", "attribute", "columns"]
     assert [line.split(":")[0].strip() for line in lines[1:]] == stages
     assert snapshot(cypher) == before
@@ -371,7 +401,7 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
     listed = run("runs", "--model", MODEL).stdout
     assert all(word in listed for word in ("DECISION", "rejected", "warm", "full", "AUROC"))
     shown = run("runs", "show", published[0]).stdout
-    assert "Decision      full: nothing is published yet" in shown
+    assert f"Decision      full: {plan['plan']['reason']}" in shown
     assert "Quality       AUROC" in shown
     assert run("prune", "--model", MODEL, "--records", "0").stdout.startswith(f"model {MODEL!r}: pruned; ")
     assert {each["status"] for each in json.loads(run("runs", "--model", MODEL, "--json").stdout)} == {
@@ -382,6 +412,7 @@ def test_the_command_reports_in_json_and_by_its_exit_code(server, cypher, papers
 
 def test_the_command_says_that_another_is_at_it(server, store, papers):
     run = invoker(server)
+    first_version(store, easy())
     with store.lease(MODEL):
         result = run("refresh", *OPTIONS, code=9)
         assert "is being written by" in result.stderr

@@ -13,7 +13,7 @@ from tests.conftest import LiveServer
 from tests.support.doomed import Statement, refresh_model
 from tests.support.live_graph import before_first, open_cypher, snapshot
 from tests.support.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
-from tests.support.refresh_toy import MODEL, Papers
+from tests.support.refresh_toy import MODEL, Papers, first_version
 
 pytestmark = pytest.mark.live
 
@@ -33,7 +33,7 @@ def test_a_refresh_of_a_killed_client_is_finished_or_undone_by_the_next(
     server, cypher, store, papers, kind, die_at
 ):
     clean = snapshot(cypher)
-    refreshed(store)
+    first_version(store, JOB)
     before = papers.seen()
     if kind == "local":
         papers.add()
@@ -62,7 +62,7 @@ def test_a_server_killed_during_a_refresh(throwaway_server):
     patient = neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=180)
     with open_cypher(server) as cypher, patient:
         papers, store = Papers(cypher), Neo4jStore(patient)
-        refreshed(store)
+        first_version(store, JOB)
         before = papers.seen()
         papers.add()
         with neo4j.GraphDatabase.driver(server.uri, auth=auth, max_transaction_retry_time=1) as driver:

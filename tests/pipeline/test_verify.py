@@ -23,7 +23,7 @@ from heat_neo4j.pipeline.verify import verify_rounds
 from tests.support.commands import invoker
 from tests.support.live_graph import snapshot
 from tests.support.refresh_checks import JOB
-from tests.support.refresh_toy import LABEL, MODEL, N, small_model
+from tests.support.refresh_toy import LABEL, MODEL, N, first_version, small_model
 
 PAPERS = Projection(["Paper"], ["CITES"], key="key")
 NODES = 40
@@ -300,7 +300,7 @@ def test_what_refreshes_went_on_from_is_read_back(store, papers):
         assert (found.run.run_id, found.different) == (run_id, 0)
         return found
 
-    full = refreshed("full")
+    full = first_version(store, JOB).run_id
     papers.add()
     local = refreshed("local")
     (note,) = check(local).notes

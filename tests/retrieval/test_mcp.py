@@ -182,6 +182,9 @@ def test_the_password_comes_from_a_file_and_stdout_has_the_protocol_alone(server
 
 def test_a_defect_of_ours_is_told_by_its_kind_alone(caplog, monkeypatch):
     class Store:
+        def published_run(self, model):
+            return object()
+
         def query(self, name):
             raise KeyError("secret of the database")
 

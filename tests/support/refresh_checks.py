@@ -32,7 +32,7 @@ def crash(local: LocalServer) -> None:
 
 
 def refreshed(store: Neo4jStore) -> RefreshReport:
-    """Refresh as soon as the lease of whoever died is over."""
+    """Refresh, as soon as the lease of whoever died is over."""
     until = time.monotonic() + 60
     while True:
         try:

@@ -5,13 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import clone
+
 from heat_neo4j import HEAT
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.pipeline.embed import embed
 from heat_neo4j.pipeline.job import Job, LinkOptions
 from tests.support.live_graph import Cypher, published_node
 
-__all__ = ["CONFIG", "LABEL", "MODEL", "OPTIONS", "TYPE", "N", "Papers", "make_job", "small_model"]
+__all__ = [
+    "CONFIG",
+    "LABEL",
+    "MODEL",
+    "OPTIONS",
+    "TYPE",
+    "N",
+    "Papers",
+    "first_version",
+    "make_job",
+    "small_model",
+]
 
 N = 80
 LABEL, TYPE, MODEL = "RefreshPaper", "REFRESH_CITES", "fresh"
@@ -36,6 +52,19 @@ def make_job(**changed: Any) -> Job:
     links = LinkOptions(k=2)
     usual = {"projection": projection, "model": small_model(), "names": WriteNames(MODEL), "links": links}
     return Job(**{**usual, **changed})
+
+
+def first_version(store: Neo4jStore, job: Job) -> RunRecord:
+    """Publish the first version of a job's model, from which refreshes go on; return its record."""
+    return embed(
+        store,
+        job.projection,
+        clone(job.model),
+        names=job.names,
+        coordinates=job.coordinates,
+        links=job.links,
+        index=job.index,
+    ).run
 
 
 class Papers:

@@ -44,6 +44,8 @@ def clear(
         raise click.UsageError("give one of --run, --model and --all")
     chosen: dict[str, Any] = {"run_id": run_id, "model": of_model, "everything": everything}
     with open_store(options) as store:
+        if of_model is not None:
+            store.bookkeeping().check_model(of_model)
         report = store.clear(**chosen, dry_run=True)
         if not dry_run and (report.runs or report.models):
             if not yes:

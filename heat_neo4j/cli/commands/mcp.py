@@ -31,13 +31,14 @@ def mcp(model: str, **options: Any) -> None:
     and more special nodes, what lies between two, likeliest links and their reasons. Nothing can be written.
     It ends when stdin does; messages go to stderr. It needs the extra mcp; without it the exit code is 2.
     """
-    from heat_neo4j.retrieval.mcp_server import run_server
+    from heat_neo4j.retrieval.mcp_server import build_server
 
     with open_store(options) as store:
         # To wait for stdin cannot be interrupted, and there is nothing to put down.
         before = signal.signal(signal.SIGINT, lambda number, frame: os._exit(INTERRUPTED))
         try:
+            server = build_server(store, model)
             print_line(f"heat: MCP server of model {model!r} at {store.server.address}", err=True)
-            run_server(store, model)
+            server.run("stdio")
         finally:
             signal.signal(signal.SIGINT, before)

@@ -35,12 +35,13 @@ heat refresh --config /etc/heat.toml --json
 def refresh(mode: str, dry_run: bool, **options: Any) -> None:
     """Bring a model up to date, with no more work than that needs.
 
-    By what has changed since the published run it does nothing, places new nodes among the others, trains on
-    from the published coordinates, or runs in full and turns the result to where the last one lay. A version
-    that does not pass the quality gate is recorded and not published. Only one process refreshes a model at a
-    time.
+    `heat embed` makes the first version of a model; without one this command ends with exit code 4. By what
+    has changed since the published run it does nothing, places new nodes among the others, trains on from the
+    published coordinates, or runs in full and turns the result to where the last one lay. A version that does
+    not pass the quality gate is recorded and not published. Only one process refreshes a model at a time.
 
-    Exit codes: 0 published, or nothing to do; 9 another process is at it; 10 rejected; others as everywhere.
+    Exit codes: 0 published, or nothing to do; 4 no such model; 9 another process is at it; 10 rejected;
+    others as everywhere.
     """
     from heat_neo4j.pipeline.embed import refresh as run
 

@@ -38,7 +38,10 @@ def runs(of_model: str | None, **options: Any) -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     with open_store(options) as store:
-        records = store.runs(of_model)
+        book = store.bookkeeping()
+    if of_model is not None:
+        book.check_model(of_model)
+    records = book.runs if of_model is None else book.runs_of(of_model)
     if printed_as_json([run.to_dict() for run in records]):
         return
     if records:

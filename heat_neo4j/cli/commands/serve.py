@@ -42,7 +42,8 @@ def serve(every: float | None, cron: str | None, **options: Any) -> None:
     status, progress and result on it. Any number of workers may run. SIGINT and SIGTERM stop it; a refresh
     that is under way ends at its next sign of progress, and what is published stays.
 
-    Exit codes: 0 stopped by a signal; 3 the server was away for too long; others as everywhere.
+    Exit codes: 0 stopped by a signal; 3 the server was away for too long; 4 no such model, run `heat embed`
+    first; others as everywhere.
     """
     from heat_neo4j.worker.loop import HealthFile, Worker
 

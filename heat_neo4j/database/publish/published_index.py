@@ -103,5 +103,5 @@ def _published(connection: Connection, model: str) -> tuple[Bookkeeping, RunReco
     book = read_bookkeeping(connection)
     record = book.published_run(model)
     if record is None:
-        raise nothing_published(model)
+        raise nothing_published(model, book)
     return book, record

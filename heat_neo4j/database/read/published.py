@@ -72,7 +72,7 @@ def read_embedding(connection: Connection, graph: Graph, model: str) -> NDArray[
     """Return the published coordinates for the rows of `graph`; see `Neo4jStore.read_embedding`."""
     stored = read_stored(connection, graph, model)
     if stored is None:
-        raise nothing_published(model)
+        raise nothing_published(model, connection)
     missing = int((~stored.found).sum())
     if missing:
         raise ProjectionError(

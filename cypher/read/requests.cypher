@@ -1,10 +1,16 @@
-// Requests for a model that a worker may claim: those that wait, and those whose worker has not renewed its claim; by
-// when they were made, if they tell. None while a refresh holds the lease of the model. Parameters: model.
+// Requests that a worker of a model may claim: those that wait, and those whose worker has not renewed its claim; by
+// when they were made, if they tell. Requests that no worker can do are among them, whatever their model: those for a
+// model that is not in the database, for which `fault` is given, and those whose model or status is no text. None while
+// a refresh holds the lease of the model. Parameters: model, skipped (ids of requests to leave out).
 MATCH (q:HeatRequest)
-WHERE coalesce(q.model, 'heat') = $model
-  AND (coalesce(q.status, 'waiting') = 'waiting' OR q.status = 'running' AND coalesce(q.claimedUntil < datetime(), true))
+WHERE NOT elementId(q) IN $skipped
+  AND (NOT q.status IS :: STRING OR coalesce(q.status, 'waiting') = 'waiting'
+    OR q.status = 'running' AND coalesce(q.claimedUntil < datetime(), true))
   AND NOT EXISTS {
     MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'}) WHERE m.leaseUntil > datetime()
   }
-RETURN elementId(q) AS id
+WITH q, CASE WHEN q.model IS :: STRING THEN coalesce(q.model, 'heat') END AS model
+WITH q, model, model <> $model AND NOT EXISTS { MATCH (:HeatModel {name: model, createdBy: 'heat_neo4j'}) } AS isUnknown
+WHERE model IS NULL OR model = $model OR isUnknown
+RETURN elementId(q) AS id, CASE WHEN isUnknown THEN left(model, 100) END AS unknown
 ORDER BY q.requestedAt, id LIMIT 20

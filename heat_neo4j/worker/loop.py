@@ -14,10 +14,11 @@ from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
+from heat_neo4j._utils.display import display_text
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.output_file import write_output
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.database.publish.requests import Claim
+from heat_neo4j.database.publish.requests import Claim, RequestQueue
 from heat_neo4j.database.runs import RunRecord, nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import (
@@ -101,10 +102,11 @@ def perform(
     `action` and `mode` are as a user wrote them; None for "refresh" and "auto". Only `LeaseHeld` and
     `ConnectionFailed` are raised, for the worker to try again.
     """
-    action, mode = action or ACTIONS[0], mode or MODES[0]
+    action, mode = ACTIONS[0] if action is None else action, MODES[0] if mode is None else mode
     for name, value, allowed in (("action", action, ACTIONS), ("mode", mode, MODES)):
         if value not in allowed:
-            wrong = ConfigError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
+            got = display_text(repr(value), 100)
+            wrong = ConfigError(f"{name} must be one of {', '.join(allowed)}, got {got}")
             return Answer(FAILED, FAILED, str(wrong), error=wrong)
     try:
         return _run_task(store, job, action, str(mode), on_progress, log)
@@ -113,15 +115,16 @@ def perform(
     except (LeaseHeld, ConnectionFailed):
         raise
     except HeatError as error:
-        if isinstance(error.__cause__, ConnectionFailed):
-            raise error.__cause__ from error
-        return Answer(FAILED, FAILED, " ".join(str(error).split()), error=error)
+        lost = error.__cause__
+        if not isinstance(lost, ConnectionFailed):
+            return Answer(FAILED, FAILED, " ".join(str(error).split()), error=error)
     except Exception as error:
         # A defect of ours must not end the worker, nor go unseen.
         for line in traceback.format_exc().splitlines():
             log(LogLine(line, event="traceback", level="error"))
         message = redacted(f"internal error: {type(error).__name__}: {' '.join(str(error).split())}")
         return Answer(FAILED, FAILED, message, error=error)
+    raise lost  # here, where no error is handled: its own cause stays, and no circle is made
 
 
 def _run_task(
@@ -202,6 +205,7 @@ class Worker:
         self._health, self._observer = health or HealthFile(), observer or Observer()
         self._on_progress, self._log = on_progress, log
         self._store: Neo4jStore | None = None
+        self._queue: RequestQueue | None = None
         self._due: datetime | None = None
         self._rejections = 0  # since the last refresh that was not rejected
         self.stopping = False
@@ -272,13 +276,14 @@ class Worker:
             raise KeyboardInterrupt
         if self._store is None:
             self._store = self._connected()
+            self._queue = self._store.requests(self._job.names.model)
         store = self._store
-        queue = store.requests(self._job.names.model)
-        waiting = queue.waiting()  # fails at once where a refresh would wait for a server that is away
+        assert self._queue is not None
+        waiting = self._queue.waiting()  # fails at once where a refresh would wait for a server that is away
         self._observer.look(store)
         if self._due is not None and self._due <= datetime.now().astimezone():
             self._refresh(store)
-        claim = queue.claim(waiting)
+        claim = self._queue.claim(waiting)
         answered = claim is not None and self._answer(store, claim)
         self._observer.look(store)
         return 0.0 if answered else self._poll_seconds

@@ -129,7 +129,7 @@ def test_a_request_is_done_and_answered(server, store, papers, ask):
     assert "request: refresh full" in told
 
 
-def test_what_cannot_be_done_is_answered_and_what_is_not_ours_left_alone(server, store, papers, ask):
+def test_what_cannot_be_done_is_answered(server, store, papers, ask):
     run_id = first_version(store, JOB).run_id
     other, of_nobody = ask(model="other"), ask(model=None)
     with working(server, replace(JOB, model=small_model(walk_length=10))):
@@ -140,8 +140,8 @@ def test_what_cannot_be_done_is_answered_and_what_is_not_ours_left_alone(server,
         assert "version before" in failed["message"]
         assert ended(ask(mode="warm"))["message"].startswith("--mode warm needs a published version")
         assert papers.published()["run"] == run_id
-    assert other() == {"model": "other"}
-    assert of_nobody() == {}  # for the model "heat"
+        assert ended(other)["message"] == "there is no model 'other' here"
+        assert ended(of_nobody)["message"] == "there is no model 'heat' here"
 
 
 def test_a_rejected_run_answers_the_request(server, store, papers, ask):
@@ -155,6 +155,55 @@ def test_a_rejected_run_answers_the_request(server, store, papers, ask):
     assert papers.seen() == before
     assert answer["runId"] == store.runs(MODEL)[0].run_id
     assert store.runs(MODEL)[0].status == "rejected"
+
+
+ODD = (
+    "true", "1.5", "-1", "9223372036854775807", "0.0 / 0.0", "date()", "date('+999999999-01-01')",
+    "datetime('-999999999-01-01T00:00:00Z')", "duration('P1D')", "point({x: 1, y: 2})", "['a']", "[true]",
+)  # fmt: skip
+READ = ("status", "model", "action", "mode", "attempts")
+
+
+def test_a_request_of_other_types_has_failed_and_the_next_is_claimed(store, papers, cypher, ask):
+    first_version(store, JOB)
+    for name in (*READ, "requestedAt", "claim", "claimedUntil", "worker", "stage", "progress", "message"):
+        for value in ODD:
+            made = f"CREATE (q:HeatRequest {{model: $model, name: $name}}) SET q[$name] = {value}"
+            cypher(made, model=MODEL, name=name)
+    ask(model="frsh", name="model")
+    ask(name="good")
+    queue, claimed_names = store.requests(MODEL), []
+    while (claim := queue.claim(queue.waiting())) is not None or queue.waiting():
+        if claim is not None:
+            statement = "MATCH (q:HeatRequest) WHERE elementId(q) = $id RETURN q.name AS name"
+            claimed_names.append(cypher(statement, id=claim._held["id"])[0]["name"])
+            assert claim.answer("done", "pruned", "as asked", None)
+    assert len(claimed_names) == 7 * len(ODD) + 1  # what a worker writes itself may have been anything
+    assert "good" in claimed_names
+    failed = cypher("MATCH (q:HeatRequest {status: 'failed'}) RETURN q.name AS name, q.message AS message")
+    assert len(failed) == 5 * len(ODD) + 1
+    for row in failed:
+        said = ("must be", "must not be", "workers that began it died", "there is no model 'frsh' here")
+        assert any(text in row["message"] for text in said), row
+    assert cypher("MATCH (q:HeatRequest) WHERE NOT q.status IN ['failed', 'done'] RETURN q") == []
+
+
+def test_a_request_that_cannot_be_marked_is_left_alone_and_the_next_is_claimed(
+    store, papers, cypher, ask, caplog
+):
+    first_version(store, JOB)
+    good = ask(requestedAt=2)
+    cypher("CREATE (:HeatRequest {model: $model, requestedAt: 1, attempts: true})", model=MODEL)
+    cypher("CREATE CONSTRAINT of_the_user FOR (q:HeatRequest) REQUIRE q.outcome IS UNIQUE")
+    try:
+        cypher("CREATE (:HeatRequest {model: 'another', outcome: 'failed', status: 'done'})")
+        queue = store.requests(MODEL)
+        assert queue.claim(queue.waiting()) is not None
+        assert good()["status"] == "running"
+        assert "a request cannot be claimed and is left alone" in caplog.text
+        assert queue.waiting() == {}
+    finally:
+        cypher("DROP CONSTRAINT of_the_user")
 
 
 def test_workers_never_take_the_same_request(store, papers, cypher, ask):

@@ -126,6 +126,9 @@ def test_a_rejected_run_is_named(monkeypatch):
         ("delete", None, "action must be one of refresh, rollback, prune, got 'delete'"),
         (None, "quick", "mode must be one of auto, local, warm, full, got 'quick'"),
         (["refresh"], None, "action must be one of refresh, rollback, prune, got ['refresh']"),
+        ([], None, "action must be one of refresh, rollback, prune, got []"),
+        (None, False, "mode must be one of auto, local, warm, full, got False"),
+        ("x" * 10**6, None, f"action must be one of refresh, rollback, prune, got '{'x' * 98}…"),
         (7, "x", "action must be one of refresh, rollback, prune, got 7"),
     ],
 )
@@ -143,10 +146,13 @@ def test_errors_are_answers_unless_the_server_or_the_lease_is_at_fault(monkeypat
     for error in (LeaseHeld("busy"), ServerUnreachable("away")):
         with pytest.raises(type(error)):
             perform(monkeypatch, error)
-    lost = WriteFailed("half-way")
+    lost, of_driver = WriteFailed("half-way"), OSError("reset")
     lost.__cause__ = ConnectionFailed("lost")
-    with pytest.raises(ConnectionFailed, match="lost"):
+    lost.__cause__.__cause__ = of_driver
+    with pytest.raises(ConnectionFailed, match="lost") as caught:
         perform(monkeypatch, lost)
+    assert caught.value.__cause__ is of_driver
+    assert caught.value.__context__ is None
     assert perform(monkeypatch, WriteFailed("no room"))[0].status == "failed"
 
 
@@ -160,6 +166,9 @@ class Store:
 
     def __init__(self, looks=()):
         self.looks, self.closed = iter(looks), False
+
+    def published_run(self, model):
+        return object()
 
     def requests(self, model):
         return self

@@ -1,8 +1,9 @@
 """Live Neo4j servers for the tests, and an environment that a developer's own settings cannot reach.
 
 - ``server``: a server of each release, started when the first test asks for it and stopped when the last is
-  done, passed or failed. A test runs on one release, by its room; on the other it is ``slow``, unless it is
-  marked ``both_releases``. ``one_release`` and ``--server-version 5.26`` keep to one.
+  done, passed or failed. On the newest, Cypher 25 is the default language. A test runs on one release, by its
+  room; on the other it is ``slow``, unless it is marked ``both_releases``.
+  ``one_release`` and ``--server-version 5.26`` keep to one.
 - ``store``, ``connection_settings``: the same server, as a connected store or as address, user, password.
 - ``cypher``: a function that runs any statement there, past the package.
 - ``throwaway_server``: a server of its own that a test may stop, kill or break.
@@ -43,6 +44,7 @@ NEWEST = next(reversed(RELEASES))
 # Rooms whose statements are of the newest release's Cypher, too; the others' tests run on the release that
 # `heat server` starts.
 ROOMS_OF_NEWEST = ("database", "queries")
+DEFAULT_LANGUAGES = {NEWEST: {"db.query.default_language": "CYPHER_25"}}
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 # A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.
 LESS_COMPILING = (
@@ -215,6 +217,8 @@ def server(request: pytest.FixtureRequest, live_home: Path) -> Iterator[LiveServ
         )
         return
     local = LocalServer(series, name="tests", home=live_home, heap=HEAP, page_cache=PAGE_CACHE)
+    settings = {**local.release.settings, **DEFAULT_LANGUAGES.get(series, {})}
+    local.release = replace(local.release, settings=settings)
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv(JAVA_OPTIONS, LESS_COMPILING)

@@ -1,4 +1,5 @@
-// Ids of the transactions under way in this database, other than this one.
+// Ids of the transactions under way in this database, other than this one. Between two queries currentQuery is an empty
+// string in Cypher 5, and null in Cypher 25.
 SHOW TRANSACTIONS YIELD transactionId, database, currentQuery
-WHERE database = $database AND NOT currentQuery STARTS WITH 'SHOW TRANSACTIONS'
+WHERE database = $database AND NOT coalesce(currentQuery, '') STARTS WITH 'SHOW TRANSACTIONS'
 RETURN collect(transactionId) AS ids

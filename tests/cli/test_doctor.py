@@ -156,7 +156,7 @@ def test_a_report_on_a_server_in_lines():
         ("Server", "Neo4j 2026.08.0 enterprise at there:7687"),
         ("Database", "films, read-write"),
         ("Rights", "read: yes, denied in part; write: the server does not say; make indexes: no"),
-        ("Vector index", "can be searched"),
+        ("Vector index", "supported"),
         ("Plugins", "GDS 2.13.9, APOC"),
         (
             "Published",
@@ -181,7 +181,7 @@ def test_a_live_server(server, cypher):
     assert info["address"] in server.uri
     assert lines["Database"] == [f"{info['database']}, read-write"]
     assert lines["Rights"] == ["read: yes; write: yes; make indexes: yes"]
-    assert lines["Vector index"] == ["can be searched"]
+    assert lines["Vector index"] == ["supported"]
     assert lines["Plugins"] == ["neither GDS nor APOC; none is needed"]
     assert lines["Problems"] == ["none"]
     assert server.password not in shown.output + json.dumps(document)

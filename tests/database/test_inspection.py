@@ -24,8 +24,8 @@ class Answering:
         self.server = ServerInfo(version, edition, "there:7687", "films")
         usual = {
             "database_access": [ONLINE],
-            "callable": [{"names": PROCEDURES}],
-            "plugins": [{"functions": []}],
+            "procedures": [{"names": PROCEDURES}],
+            "functions": [{"names": ["vector.similarity.euclidean"]}],
         }
         answers = {f"read/{name}": rows for name, rows in {**usual, **answers}.items()}
         answers["gds/version"] = [{"version": "2.13.9"}]
@@ -95,15 +95,16 @@ def test_of_a_cluster_the_server_counts_that_takes_writes():
 
 
 def test_a_procedure_that_may_not_be_called_is_named():
-    report = inspect_server(Answering(callable=[{"names": PROCEDURES[:-1]}]))
-    assert not report.vector_index
+    report = inspect_server(Answering(procedures=[{"names": PROCEDURES[:-1]}]))
+    assert report.vector_index  # the server has such indexes, the user may not search them
     (told,) = report.problems
     assert "may not call the procedure db.index.vector.queryNodes" in told
 
 
-def test_plugins_are_told():
-    functions = [{"functions": ["apoc.version", "gds.version"]}]
-    assert inspect_server(Answering(plugins=functions)).plugins == ("GDS 2.13.9", "APOC")
+def test_plugins_and_vector_indexes_are_told_by_functions():
+    report = inspect_server(Answering(functions=[{"names": ["apoc.version", "gds.version"]}]))
+    assert report.plugins == ("GDS 2.13.9", "APOC")
+    assert not report.vector_index
 
 
 def privileges(*actions, access="GRANTED", graph="films"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.payload import check_coordinates
 from tests.support.live_graph import (
@@ -226,3 +227,19 @@ def test_the_database_has_the_name_that_lists_of_transactions_give_it(server, st
     auth, name = (server.user, server.password), store.server.database
     with Neo4jStore.connect(server.uri, auth=auth, database=name.upper()) as shouted:
         assert shouted.server.database == name
+
+
+@pytest.mark.both_releases  # Cypher 5 and Cypher 25 differ here
+def test_a_reader_between_two_queries_is_awaited(server, store, cypher):
+    with cypher.driver.session(database=server.database) as session:
+        with session.begin_transaction(metadata={"reader": "idle"}) as reader:
+            reader.run("RETURN 1").consume()
+            (shown,) = cypher(
+                "SHOW TRANSACTIONS YIELD transactionId, metaData WHERE metaData.reader = 'idle' "
+                "RETURN transactionId AS id"
+            )
+            params = {"database": store.server.database}
+            (awaited,) = store._connection.read(load_statement("read/transactions"), params)
+            assert shown["id"] in awaited["ids"]
+        (awaited,) = store._connection.read(load_statement("read/transactions"), params)
+        assert shown["id"] not in awaited["ids"]

@@ -98,7 +98,7 @@ def _lines_there(report: ServerReport) -> Iterator[tuple[str, str]]:
     if report.rights is None:
         return
     yield "Rights", _rights(report.rights)
-    yield "Vector index", "can be searched" if report.vector_index else "cannot be searched"
+    yield "Vector index", "supported" if report.vector_index else "not supported"
     yield "Plugins", ", ".join(report.plugins) or "neither GDS nor APOC; none is needed"
     yield from headed("Published", map(_model, report.models))
     if not report.models:

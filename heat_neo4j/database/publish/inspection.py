@@ -18,8 +18,9 @@ __all__ = ["OLDEST", "ModelState", "ServerReport", "inspect_server"]
 OLDEST = "5.26"
 """The oldest release of Neo4j whose Cypher has all that the statements use."""
 
-_VECTOR_SEARCH = "db.index.vector.queryNodes"
-_PROCEDURES = ("db.labels", "db.propertyKeys", "db.relationshipTypes", _VECTOR_SEARCH)
+_PROCEDURES = ("db.labels", "db.propertyKeys", "db.relationshipTypes", "db.index.vector.queryNodes")
+_VECTORS, _GDS, _APOC = "vector.similarity.euclidean", "gds.version", "apoc.version"
+"""Functions of servers with vector indexes and of plugins: looking for a function fails on no server."""
 _RIGHTS = {"read": "read", "write": "write to", "index": "make indexes in"}
 
 
@@ -47,7 +48,7 @@ class ServerReport:
     server: ServerInfo
     access: str | None = None  # "read-write" or "read-only"; None if nobody is told
     rights: Rights | None = None
-    vector_index: bool = False  # whether the user may search one
+    vector_index: bool = False  # whether the server has such indexes
     plugins: tuple[str, ...] = ()  # each with its version where that is of use, such as "GDS 2.13.9"
     models: tuple[ModelState, ...] = ()
     # A line each on what would stop a run or a reader. A server that is too old is asked nothing else.
@@ -74,17 +75,16 @@ def inspect_server(connection: Connection) -> ServerReport:
         return ServerReport(server, problems=(problem,))
     access, of_database = _database(connection)
     rights = read_rights(connection)
-    callable_names = connection.read(
-        load_statement("read/callable"), {"names": list(_PROCEDURES)}, doing="looking for procedures"
-    )[0]["names"]
-    missing = [name for name in _PROCEDURES if name not in callable_names]
+    procedures = _callable(connection, "procedures", _PROCEDURES)
+    missing = [name for name in _PROCEDURES if name not in procedures]
+    functions = _callable(connection, "functions", (_VECTORS, _GDS, _APOC))
     models, of_models = _published(connection)
     return ServerReport(
         server,
         access,
         rights,
-        vector_index=_VECTOR_SEARCH in callable_names,
-        plugins=tuple(_plugins(connection)),
+        vector_index=_VECTORS in functions,
+        plugins=tuple(_plugins(connection, functions)),
         models=models,
         problems=(*of_database, *_lacking(rights, missing, server.database), *of_models),
     )
@@ -126,11 +126,17 @@ def _lacking(rights: Rights, procedures: Sequence[str], database: str) -> Iterat
         yield f"the user may not call the procedure {name}, or the server has none of that name: {advice}"
 
 
-def _plugins(connection: Connection) -> Iterator[str]:
-    functions = connection.read(load_statement("read/plugins"), doing="looking for plugins")[0]["functions"]
-    if "gds.version" in functions:
+def _callable(connection: Connection, kind: str, names: Sequence[str]) -> Sequence[str]:
+    """Return those of some "procedures" or "functions" that the user may call."""
+    statement, parameters = load_statement(f"read/{kind}"), {"names": list(names)}
+    found: Sequence[str] = connection.read(statement, parameters, doing=f"looking for {kind}")[0]["names"]
+    return found
+
+
+def _plugins(connection: Connection, functions: Sequence[str]) -> Iterator[str]:
+    if _GDS in functions:
         yield f"GDS {connection.read(load_statement('gds/version'), doing='looking for GDS')[0]['version']}"
-    if "apoc.version" in functions:
+    if _APOC in functions:
         yield "APOC"
 
 

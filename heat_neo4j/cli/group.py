@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.display import did_you_mean, printable
 from heat_neo4j.cli.output import (
     LOG_MODEL,
     VERBOSITY,
@@ -138,7 +138,21 @@ class HeatCommand(click.Command):
                 formatter.write(f"  {line}\n")
 
 
-class HeatSubgroup(HeatCommand, click.Group):
+class _SuggestingGroup(click.Group):
+    """A group that suggests a command of a similar name for one that it does not have."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Return the command that the arguments begin with."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            suggestion = did_you_mean(args[0], self.list_commands(ctx))
+            if not suggestion:
+                raise
+            raise click.UsageError(f"No such command {args[0]!r}{suggestion}", ctx) from error
+
+
+class HeatSubgroup(HeatCommand, _SuggestingGroup):
     """A `HeatCommand` that does something by itself and has subcommands."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -147,7 +161,7 @@ class HeatSubgroup(HeatCommand, click.Group):
         self.format_commands(ctx, formatter)
 
 
-class HeatGroup(click.Group):
+class HeatGroup(_SuggestingGroup):
     """The top-level group: imports commands when they are used; whatever goes wrong becomes a `Failure`.
 
     `lazy` has the line that the group's help shows for each command. Command ``x`` is the attribute ``x`` of

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["HOST", "PageServer", "make_app"]
 
 HOST = "127.0.0.1"
+_DIGITS = 19  # of a number of a node, at most
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -71,13 +72,16 @@ def make_app(model: LiveModel, token: str, title: str = "") -> Starlette:
         return model.colours(request.query_params.get("by"), run)
 
     def node(request: Request, run: str) -> Any:
-        return model.details(request.path_params["row"], run)
+        row = request.path_params["row"]
+        if not (row.isascii() and row.isdecimal() and len(row) < _DIGITS):
+            raise LookupError(row)
+        return model.details(int(row), run)
 
     routes = [
         Route("/", page),
         Route("/parts/{name}", answered(part)),
         Route("/colours", answered(colours)),
-        Route("/nodes/{row:int}", answered(node)),
+        Route("/nodes/{row}", answered(node)),
     ]
     this_machine = Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"], www_redirect=False)
     return Starlette(routes=[Mount(f"/{token}", routes=routes)], middleware=[this_machine])

@@ -114,7 +114,7 @@ def test_vv_prints_the_traceback_before_the_line():
     ("arguments", "line"),
     [
         (["--bogus"], "No such option"),
-        (["chek"], "No such command 'chek' (see `heat --help`)"),
+        (["chek"], "No such command 'chek': did you mean 'check'? (see `heat --help`)"),
         (["embed", "--alfa", "1"], "No such option"),
         (["embed", "--alpha", "2"], "Invalid value for '--alpha': 2.0 is not in the range 0<=x<=1"),
         (["embed", "--aggregation", "mean"], "Invalid value for '--aggregation'"),
@@ -157,3 +157,12 @@ def test_a_time_for_choosing_nothing_is_refused():
     result = CliRunner().invoke(heat, ["embed", "--choose-seconds", "5"])
     assert result.exit_code == 2
     assert "--choose-seconds: no parameter is auto, so nothing is chosen" in result.output
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [(["embd"], "embed"), (["index", "staus"], "status"), (["runs", "sow"], "show")]
+)
+def test_an_unknown_command_is_answered_with_the_one_that_may_be_meant(given, meant):
+    result = CliRunner().invoke(heat, given, prog_name="heat")
+    assert result.exit_code == 2
+    assert f"No such command {given[-1]!r}: did you mean {meant!r}?" in result.stderr

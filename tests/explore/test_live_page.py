@@ -174,7 +174,9 @@ def test_the_server_answers_this_machine_and_who_has_the_token_alone(page):
     for path, query, status in (
         ("parts/nodes", {"run": "another"}, 409), ("parts/nodes", {}, 409),
         ("parts/secrets", {"run": run}, 404), ("nodes/30", {"run": run}, 404),
-        ("nodes/x", {"run": run}, 404), ("colours", {"run": run, "by": "yaer"}, 503),
+        ("nodes/x", {"run": run}, 404),
+        (f"nodes/{'9' * 5000}", {"run": run}, 404),
+        ("colours", {"run": run, "by": "yaer"}, 503),
     ):  # fmt: skip
         assert ask(page.address, path, **query)[0] == status, path
     root = page.address.rsplit("/", 2)[0]

@@ -18,6 +18,7 @@ from mcp.client.stdio import stdio_client
 
 from heat_neo4j._utils.display import printable
 from heat_neo4j.cli import heat
+from heat_neo4j.errors import ProjectionError
 from heat_neo4j.retrieval import mcp_server
 from tests.support.live_graph import snapshot
 from tests.support.retrieval_toy import HOSTILE
@@ -197,6 +198,21 @@ def test_a_defect_of_ours_is_told_by_its_kind_alone(caplog, monkeypatch):
 
     assert run(main()) == "Error executing tool published_runs: internal error: KeyError"
     assert "secret of the database" in caplog.text
+
+
+def test_an_error_does_not_repeat_a_huge_argument():
+    class Store:
+        def published_run(self, model):
+            return object()
+
+        def neighbours(self, node, **options):
+            raise ProjectionError(f"there is no node {node!r} in database 'neo4j'")
+
+    async def main():
+        async with Client(mcp_server.build_server(Store())) as client:
+            return await asked(client, "nearest", node="x" * 10**7)
+
+    assert len(run(main())) < 600
 
 
 def test_without_the_sdk_the_command_says_so_in_a_line(monkeypatch):

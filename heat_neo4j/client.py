@@ -19,16 +19,19 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.embed import RefreshReport, publish, refresh
-from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import AUTO
 from heat_neo4j.pipeline.published_model import model_of, read_published
-from heat_neo4j.pipeline.published_settings import published_links
+from heat_neo4j.pipeline.published_settings import published_job
 
 __all__ = ["Database", "connect"]
 
 
 def connect(
-    uri: str | None = None, auth: Auth | str = "environment", *, database: str | None = None
+    uri: str | None = None,
+    auth: Auth | str = "environment",
+    *,
+    database: str | None = None,
+    trusted: Sequence[str] = (),
 ) -> Database:
     """Connect to a database.
 
@@ -42,6 +45,9 @@ def connect(
         environment's NEO4J_USERNAME (or "neo4j") and NEO4J_PASSWORD if not given.
     database : str, optional
         Database name; the environment's NEO4J_DATABASE, or the user's home database, if not given.
+    trusted : sequence of str
+        Filters, and names of node properties, that you vouch for; needed only for those of a published model
+        that was embedded on another machine.
 
     Returns
     -------
@@ -62,7 +68,8 @@ def connect(
         if auth != "environment" or "NEO4J_PASSWORD" not in os.environ:
             raise ConfigError("no password: give auth=(user name, password), or set NEO4J_PASSWORD")
         auth = os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"]
-    return Database.connect(uri, auth=auth, database=database or os.environ.get("NEO4J_DATABASE"))
+    database = database or os.environ.get("NEO4J_DATABASE")
+    return Database.connect(uri, auth=auth, database=database, trusted=trusted)
 
 
 class Database(Neo4jStore):
@@ -230,15 +237,7 @@ class Database(Neo4jStore):
         run = book.published_run(name)
         if run is None:
             raise nothing_published(name, book)
-        links = published_links(book, name)
-        job = Job(
-            Projection.from_dict(run.projection),
-            model_of(run) if isinstance(model, str) else model,
-            run.names,
-            run.coordinates or "poincare",
-            None if links is None else LinkOptions.from_dict(links),
-            index=bool(run.indexes),
-        )
+        job = published_job(book, run, self.trust, None if isinstance(model, str) else model)
         return refresh(self, job, mode=mode, on_progress=as_progress(on_progress))
 
     def rollback(self, model: HEAT | str = "heat") -> tuple[str | None, str | None]:

@@ -7,6 +7,7 @@ import pytest
 from heat_neo4j import HEAT, LinkOptions, Projection, WriteNames, connect, embed
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError
 from heat_neo4j.geometry.hyperboloid import to_poincare
+from heat_neo4j.pipeline.embed import predict
 from heat_neo4j.pipeline.verify import verify
 
 PROGRAM = """
@@ -173,3 +174,26 @@ def test_what_is_not_given_comes_from_the_environment(monkeypatch):
     monkeypatch.setenv("NEO4J_PASSWORD", "secret")
     with pytest.raises(ConfigError, match="no password: give auth"):
         connect("neo4j://localhost", "neo4j")
+
+
+@pytest.mark.live
+def test_a_chosen_parameter_is_no_change(server, papers):
+    with connect(server.uri, (server.user, server.password)) as db:
+        projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
+        embed(db, projection, small(), choose=["alpha"], choose_seconds=0.1, links=None)
+        assert db.refresh().decision == "nothing"
+        assert db.refresh(db.load()).decision == "nothing"
+        other = db.refresh(db.load().set_params(alpha=0.9), mode="auto")
+        assert (other.decision, other.reason) == ("full", "alpha was auto and is 0.9")
+        assert db.refresh().decision == "nothing"
+
+
+@pytest.mark.live
+def test_links_are_written_under_the_names_of_the_published_coordinates(server, papers):
+    with connect(server.uri, (server.user, server.password)) as db:
+        projection = Projection(["ClientPaper"], ["CLIENT_CITES"], key="id")
+        embed(db, projection, small(), names=WriteNames(embedding="mine"), links=None)
+        predict(db, links=LinkOptions(k=1, probability=False))
+        assert db.bookkeeping().names("heat").embedding == "mine"
+        db.clear(model="heat")
+        assert papers("MATCH (n:ClientPaper) WHERE n.mine IS NOT NULL RETURN count(n) AS n")[0]["n"] == 0

@@ -2,6 +2,7 @@
 CALL () {
   MATCH (run:HeatRun {createdBy: 'heat_neo4j'})
   UNWIND [run.embeddingProperty, run.radiusProperty, run.runProperty, run.vectorProperty] AS name
+  WITH name WHERE name IS :: STRING
   UNWIND ['', 'Staged', 'Previous'] AS copy
   RETURN collect(DISTINCT name + copy) AS written
 }

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_SERVER", "names_server", "open_store"]
 
+_TRUSTED = (
+    "node_filter", "relationship_filter", "write_property", "radius_property", "run_property",
+    "vector_property",
+)  # fmt: skip
 NO_SERVER = "set NEO4J_URI, give --uri, or start a local one with `heat server start`"
 """What to do where there is no server."""
 
@@ -50,7 +54,8 @@ def open_store(options: Mapping[str, Any]) -> Neo4jStore:
     else:
         username = options["username"] or "neo4j"
         password = _password(username, options["password_file"])
-    return Neo4jStore.connect(uri, auth=(username, password), database=options["database"])
+    trusted = [options[name] for name in _TRUSTED if options.get(name) is not None]
+    return Neo4jStore.connect(uri, auth=(username, password), database=options["database"], trusted=trusted)
 
 
 def _password(username: str, file: Path | None) -> str:

@@ -23,10 +23,12 @@ __all__ = [
     "common_options",
     "database_options",
     "dry_run_option",
+    "filter_options",
     "header_option",
     "job_options",
     "log_options",
     "model_options",
+    "name_options",
     "option",
     "output_options",
     "overwrite_option",
@@ -157,6 +159,14 @@ header_option: Decorator[Any] = option(
 )  # fmt: skip
 database_options: Decorator[Any] = stack(setting_options("connection"), output_options)
 model_options: Decorator[Any] = stack(setting_options("write.model"), database_options)
+filter_options: Decorator[Any] = setting_options(
+    "projection.node_filter", "projection.relationship_filter", level="more"
+)
+"""The filters of a published model, for commands that read its graph again."""
+name_options: Decorator[Any] = setting_options(
+    "write.write_property", "write.radius_property", "write.run_property", "write.vector_property"
+)
+"""The properties of a published model, for commands that change it."""
 overwrite_option: Decorator[Any] = option(
     "--overwrite", heading="Writing", level="more", is_flag=True,
     help="Write even where properties of these names hold values that no run of ours wrote.",

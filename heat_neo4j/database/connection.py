@@ -16,6 +16,7 @@ from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 from heat_neo4j import __version__
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, server_limit, translated
 from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.trust import Trust
 from heat_neo4j.errors import ConfigError, ConnectionFailed, HeatError, ProjectionError, WriteFailed
 from heat_neo4j.redaction import keep_secret
 
@@ -244,6 +245,7 @@ class Connection:
         self.address = address
         self._owns_driver = owns_driver
         self.tracer: Tracer | None = None
+        self.trust = Trust()
         # If the caller supplied the driver, its own retry policy applies; it has none for batches.
         self._patience = Patience(address, PATIENCE_SECONDS if owns_driver else 0.0)
         self._batch_patience = self._patience if owns_driver else Patience(address, PATIENCE_SECONDS)

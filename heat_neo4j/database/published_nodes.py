@@ -9,8 +9,9 @@ from typing import Any, Self
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.keys import Key, NodeKeys, name_of
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS, nothing_published
-from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Lookup", "NodesByKey", "VersionScope", "find_node", "read_scope"]
@@ -87,8 +88,18 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
     if not rows:
         raise nothing_published(model, source)
     row = rows[0]
-    nodes = NodesByKey(row["labels"] or (), NodeKeys.of(json.loads(row["projection"]).get("key")))
-    return VersionScope(row["version"], nodes, row["linkRun"], row["linkType"], bool(row["indexes"]))
+    try:
+        read_by = Projection(row["labels"] or None, key=json.loads(row["projection"]).get("key"))
+        link_type = row["linkType"]
+        if link_type is not None:
+            quote_identifier(link_type)
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+        raise ProjectionError(
+            f"the bookkeeping of model {model!r} is damaged: `heat clear --model {model}` removes the model, "
+            "then run `heat embed`"
+        ) from error
+    nodes = NodesByKey(read_by.labels or (), read_by.keys)
+    return VersionScope(row["version"], nodes, row["linkRun"], link_type, bool(row["indexes"]))
 
 
 def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> str:

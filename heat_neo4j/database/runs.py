@@ -1,7 +1,7 @@
 """`RunRecord`: what the graph remembers of a run, and the bookkeeping nodes it is read from."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from types import UnionType
@@ -13,11 +13,13 @@ from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import runs_of
+from heat_neo4j.database.statements import is_identifier, load_statement
+from heat_neo4j.database.trust import FILTERS, Trust
+from heat_neo4j.database.versions import checked, runs_of
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
+    "DAMAGED",
     "EMBEDDING",
     "LABELS",
     "LINKS",
@@ -37,6 +39,9 @@ RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
 """The form of a run's id, as a regular expression: what carries one is ours."""
 TYPES = ("HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
 """Relationships between nodes of these."""
+_MODEL = ("name", "version", "staging", "publishedAt", "rolledBackAt", "leaseHolder", "leaseUntil")
+DAMAGED = "damaged"
+"""Key of a model's properties: which ones of its version's node no run of ours wrote."""
 
 
 @dataclass(frozen=True)
@@ -186,23 +191,57 @@ class RunRecord:
             elif isinstance(value, list):
                 value = tuple(value)
             elif hasattr(value, "to_native"):
-                value = value.to_native()
+                value = _native(value)
             if _is_kind(value, _KINDS[part.name]):
                 values[part.name] = value
             else:
                 damaged.append(_camel(part.name))
         required = {"run_id": "", "model": "", "parts": (), "status": ""}
+        try:
+            _ = cls(**{**required, **values}).names
+        except ValueError:  # one cannot be quoted, or two are the same
+            wrong = [name for name in _NAMES if values.pop(name, None) is not None]
+            damaged += map(_camel, wrong)
         return cls(**{**required, **values}, damaged=tuple(damaged))
 
     def whole(self) -> Self:
         """Return the record itself; a ProjectionError if its node is damaged."""
         if self.damaged:
             raise self.damage(*self.damaged)
+        self._parsed(self.projection)
+        return self
+
+    def trusted_projection(self, trust: Trust) -> Projection:
+        """Return the projection, to read the graph by.
+
+        A ConfigError if it has a filter that the operator did not give, a ProjectionError if it is damaged.
+        """
+        return self._parsed(self.trusted_settings(trust, self.projection))
+
+    def trusted_settings(self, trust: Trust, names: Collection[str]) -> dict[str, Any]:
+        """Return the named parts of the projection; see `trusted_projection`.
+
+        Every recorded filter on its way to the server passes through here.
+        """
+        taken = {name: self.projection[name] for name in self.projection if name in names}
+        for name in FILTERS:
+            if taken.get(name) is not None:
+                if not isinstance(taken[name], str):
+                    raise self.damage("projection")
+                trust.require_filter(self.run_id, name, taken[name])
+        return taken
+
+    @property
+    def unfiltered_projection(self) -> Projection:
+        """The projection without its filters: names only, to look things up by."""
+        names = self.projection.keys() - {*FILTERS, "filter_parameters"}
+        return self._parsed({name: self.projection[name] for name in names})
+
+    def _parsed(self, projection: Mapping[str, Any]) -> Projection:
         try:
-            Projection.from_dict(self.projection)
+            return Projection.from_dict(projection)
         except (TypeError, ValueError) as error:
             raise self.damage("projection") from error
-        return self
 
     def damage(self, *properties: str) -> ProjectionError:
         """Return the error for a run's node of which `properties` say what no run of ours writes."""
@@ -229,6 +268,7 @@ class RunRecord:
         }
 
 
+_NAMES = ("embedding_property", "radius_property", "run_property", "vector_property", "link_type")
 _KINDS = get_type_hints(RunRecord)
 _JSON_FIELDS = [name for name, kind in _KINDS.items() if get_origin(kind) in (Mapping, Sequence)]
 """Fields whose property on the run node is JSON text."""
@@ -242,7 +282,14 @@ class Bookkeeping:
     runs: tuple[RunRecord, ...]  # of all models, latest first
 
     def published(self, model: str) -> Mapping[str, Any]:
-        """Return the properties of `model` and of its published version, without any if there is none."""
+        """Return the properties of `model` and of its published version, without any if there is none.
+
+        A ProjectionError if the node of the version is damaged.
+        """
+        return _whole(self.remains(model), model)
+
+    def remains(self, model: str) -> Mapping[str, Any]:
+        """Return what `published` does, of a damaged version the parts that are sound."""
         return _model_node(self.models, model)
 
     def published_run(self, model: str) -> RunRecord | None:
@@ -267,7 +314,7 @@ class Bookkeeping:
 
     def names(self, model: str) -> WriteNames:
         """Return the names under which `model` is published, or would be by default."""
-        version = self.published(model)
+        version = self.remains(model)
         run = next((run for run in self.runs_of(model) if run.run_id in runs_of(version)), None)
         return WriteNames(model) if run is None else run.names
 
@@ -284,7 +331,7 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
         runs = tuple(
             RunRecord.from_node(node)
             for node in record["runs"]
-            if isinstance(node["runId"], str) and isinstance(node["model"], str)
+            if is_identifier(node["runId"]) and is_identifier(node["model"])
         )
         return Bookkeeping(_published(record["models"]), runs)
 
@@ -296,7 +343,7 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
 def read_version(connection: Connection, model: str) -> Mapping[str, Any]:
     """Return the properties of `model` and of its published version; none if it has no node."""
     models = connection.read(load_statement("read/models"), doing="reading what is published")
-    return _model_node(_published(models), model)
+    return _whole(_model_node(_published(models), model), model)
 
 
 def nothing_published(model: str, source: Bookkeeping | Connection | Transaction) -> ProjectionError:
@@ -320,9 +367,31 @@ def _model_node(models: Sequence[Mapping[str, Any]], model: str) -> Mapping[str,
 
 def _published(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the properties of each model, with those of its published version."""
-    return [
-        {**row["model"], **(row["version"] or {})} for row in models if isinstance(row["model"]["name"], str)
-    ]
+    found: list[Mapping[str, Any]] = []
+    for row in models:
+        if is_identifier(row["model"]["name"]):
+            version, damaged = checked(row["version"] or {})
+            own = {name: row["model"][name] for name in _MODEL if name in row["model"]}
+            found.append({**version, **own, DAMAGED: damaged})
+    return found
+
+
+def _whole(version: Mapping[str, Any], model: str) -> Mapping[str, Any]:
+    """Return the properties of a model and of its version; a ProjectionError if the version is damaged."""
+    if damaged := version.get(DAMAGED):
+        raise ProjectionError(
+            f"the node of the published version of model {model!r} is damaged ({', '.join(damaged)}): "
+            f"`heat clear --model {model}` removes the model, then run `heat embed`"
+        )
+    return version
+
+
+def _native(value: Any) -> Any:
+    """Return a time of the driver as one of Python; None, which no run writes, if there is none."""
+    try:
+        return value.to_native()
+    except (OverflowError, ValueError):
+        return None
 
 
 def _from_json(text: Any) -> Any:

@@ -14,6 +14,7 @@ from pathlib import Path
 __all__ = [
     "Fragment",
     "except_names",
+    "is_identifier",
     "label_predicate",
     "load_statement",
     "quote_identifier",
@@ -52,6 +53,15 @@ def quote_identifier(name: str) -> str:
             f"the name {name!r} holds the characters \\u, which cannot be quoted safely in Cypher"
         )
     return "`" + name.replace("`", "``") + "`"
+
+
+def is_identifier(name: object) -> bool:
+    """Return whether `quote_identifier` takes a value."""
+    try:
+        quote_identifier(name)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def except_names(names: Sequence[str]) -> Fragment:

@@ -49,6 +49,7 @@ from heat_neo4j.database.runs import (
     read_bookkeeping,
     read_version,
 )
+from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.versions import Version, runs_of
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
 from heat_neo4j.database.write.payload import Links, check_coordinates, check_links
@@ -67,6 +68,9 @@ class Neo4jStore:
         A ready driver. It stays open when the store is closed; `connect` opens (and closes) its own.
     database : str, optional
         Database name; the user's home database if not given.
+    trusted : sequence of str
+        Filters, and names of node properties, that you vouch for. A filter that only the database records is
+        refused unless it is one of them or this machine has run it before; so is a property to write to.
 
     Raises
     ------
@@ -96,11 +100,16 @@ class Neo4jStore:
             graph = store.read_graph(Projection(labels=["Paper"], relationships=["CITES"]))
     """
 
-    def __init__(self, driver: neo4j.Driver, *, database: str | None = None) -> None:
+    def __init__(
+        self, driver: neo4j.Driver, *, database: str | None = None, trusted: Sequence[str] = ()
+    ) -> None:
         self._connection = Connection(driver, database)
+        self._connection.trust = Trust(trusted)
 
     @classmethod
-    def connect(cls, uri: str, *, auth: Auth, database: str | None = None) -> Self:
+    def connect(
+        cls, uri: str, *, auth: Auth, database: str | None = None, trusted: Sequence[str] = ()
+    ) -> Self:
         """Connect to the server at `uri`.
 
         Parameters
@@ -111,6 +120,8 @@ class Neo4jStore:
             User name and password, another token of the driver, or None for a server without authentication.
         database : str, optional
             Database name; the user's home database if not given.
+        trusted : sequence of str
+            As for `Neo4jStore`.
 
         Returns
         -------
@@ -124,6 +135,7 @@ class Neo4jStore:
         """
         store = cls.__new__(cls)
         store._connection = Connection.open(uri, auth=auth, database=database)
+        store._connection.trust = Trust(trusted)
         return store
 
     def __enter__(self) -> Self:
@@ -145,6 +157,11 @@ class Neo4jStore:
     def server(self) -> ServerInfo:
         """Version, edition and address of the server, and the database in use."""
         return self._connection.server
+
+    @property
+    def trust(self) -> Trust:
+        """The filters and the property names that the operator vouches for."""
+        return self._connection.trust
 
     def inspect(self) -> ServerReport:
         """Return what the server offers the user, what is published there, and what is wrong.
@@ -782,7 +799,9 @@ class Neo4jStore:
         ConfigError
             If files cannot be made in `scratch`, or its disk is full.
         """
-        return read_graph(self._connection, projection, recipe, on_progress, scratch, with_keys=with_keys)
+        graph = read_graph(self._connection, projection, recipe, on_progress, scratch, with_keys=with_keys)
+        self.trust.remember_filters(projection.node_filter, projection.relationship_filter)
+        return graph
 
     def read_property(self, graph: Graph, name: str) -> list[Any]:
         """Read the property `name` of a graph's nodes as it is stored, whatever its type.

@@ -5,15 +5,17 @@ what they are rolled back to. Such a node never changes: each function here retu
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.statements import is_identifier
 
 __all__ = [
     "Version",
     "at_rest",
     "being_published",
+    "checked",
     "previous_of",
     "published",
     "rolled_back",
@@ -30,6 +32,48 @@ _COORDINATES = (
 )  # fmt: skip
 _LINKS = ("linkRun", "linkType")
 _RUNS = {"embedding": "run", "links": "linkRun"}
+_STAGED_COORDINATES = ("stagedEmbedding", "stagedRadius", "stagedRun", "stagedVector")
+_NEEDED = {
+    "run": ("space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "coordinates",
+            "dimension"),
+    "linkRun": ("linkType",),
+}  # fmt: skip
+_LARGEST_DIMENSION = 2**16
+_KINDS: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("run", "space", "linkRun"), lambda value: isinstance(value, str) and value != ""),
+    **dict.fromkeys(
+        ("embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", *_STAGED_COORDINATES,
+         "linkType", "stagedLinkType"),
+        is_identifier,
+    ),
+    "coordinates": lambda value: value in ("poincare", "hyperboloid", "klein"),
+    "dimension": lambda value: type(value) is int and 0 < value <= _LARGEST_DIMENSION,
+    "indexes": lambda value: isinstance(value, list) and all(map(is_identifier, value)),
+    "core": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "publishing": lambda value: isinstance(value, list) and all(each in _RUNS for each in value),
+    "indexWanted": lambda value: isinstance(value, bool),
+}  # fmt: skip
+"""What a property of a version holds that a run of ours wrote."""
+
+
+def checked(properties: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the sound properties of a version, and which ones are missing or no run of ours writes.
+
+    Without one that readers need, its part of the version goes as a whole: the coordinates, or the links.
+    """
+    damaged = [
+        name for name, is_sound in _KINDS.items() if name in properties and not is_sound(properties[name])
+    ]
+    sound = {name: value for name, value in properties.items() if name not in damaged}
+    for run, needed in _NEEDED.items():
+        names = (run, *needed)
+        missing = [name for name in names if name not in sound and name not in damaged]
+        if len(missing) < len(names):
+            damaged += missing
+        if not sound.keys() >= set(names):
+            parts = (*_COORDINATES, *_STAGED_COORDINATES) if run == "run" else (*_LINKS, "stagedLinkType")
+            sound = {name: value for name, value in sound.items() if name not in parts}
+    return sound, tuple(damaged)
 
 
 def being_published(version: Version) -> tuple[str, ...]:
@@ -45,8 +89,10 @@ def runs_of(version: Version) -> tuple[str | None, str | None]:
 def previous_of(version: Version) -> dict[str, Any]:
     """Return what a version is rolled back to, without anything if that is not kept."""
     try:
-        previous: dict[str, Any] = dict(json.loads(version.get("previous", "{}")))
-    except (TypeError, ValueError, RecursionError):  # somebody has changed it: there is no way back
+        previous, damaged = checked(dict(json.loads(version.get("previous", "{}"))))
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    if damaged:  # somebody has changed it: there is no way back
         return {}
     # Where only links came since, the index of the same coordinates may have come or gone.
     if previous.get("run") and previous["run"] == version.get("run"):

@@ -233,7 +233,8 @@ def _with_published(session: Session, state: GraphState) -> GraphState:
     judged = (each for each in session.runs if each.status in _JUDGED or each.run_id == published_id)
     latest = next(judged, None)
     rejected = latest if latest is not None and latest.status == "rejected" else None
-    links = published_links(session.bookkeeping, session.model)
+    options = published_links(session.bookkeeping, session.model)
+    links = None if options is None else options.to_dict()
     return replace(state, run=run, stored=stored, rejected=rejected, links=links)
 
 

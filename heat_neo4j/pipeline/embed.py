@@ -235,11 +235,12 @@ def predict(
         if links.score is None and links.probability:
             known = tuple(run.parameters.get("link_score", {}).get("features", ()))
             links = replace(links, score="distance" if known == BY_DISTANCE else "combined")
+        names = store.trust.require_names(run.names)
         last_type = next((each.link_type for each in session.runs if each.link_type is not None), "")
         job = Job(
-            Projection.from_dict(run.projection),
+            run.trusted_projection(store.trust),
             model_of(run).set_params(n_threads=n_threads),
-            WriteNames(model=model, link_type=link_type or last_type),
+            replace(names, link_type=link_type or last_type or names.link_type),
             links=links,
             memory_limit=memory_limit,
             overwrite=overwrite,
@@ -350,7 +351,8 @@ def refresh(
     ) as session:
         if session.published is None:
             raise nothing_published(model, session.bookkeeping)
-        job = followed(job, session.published, published_links(session.bookkeeping, model))
+        links = published_links(session.bookkeeping, model)
+        job = followed(job, session.published, links, store.trust)
         work = run_job(session, job, mode, plan_only=dry_run)
     if work.report is None:
         outcome = "dry run" if dry_run else "nothing"

@@ -17,10 +17,10 @@ from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 
-__all__ = ["SCORES", "Job", "Limits", "LinkOptions", "difference"]
+__all__ = ["NO_SETTINGS", "SCORES", "Job", "Limits", "LinkOptions", "difference"]
 
 SCORES = ("distance", "combined")
-_NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that call for no new training
+NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that call for no new training
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Job:
         parameters = self.model.get_params() | dict.fromkeys(self.choose, "auto")
         settings = {
             "projection": self.projection.to_dict(),
-            "model": {name: parameters[name] for name in sorted(parameters) if name not in _NO_SETTINGS},
+            "model": {name: parameters[name] for name in sorted(parameters) if name not in NO_SETTINGS},
             "links": None if self.links is None else self.links.to_dict(),
             "coordinates": self.coordinates,
         }

@@ -129,12 +129,18 @@ class GraphState:
         if run is None or stored is None or not run.fingerprint:
             return None, None
         now = self.fingerprint
-        before = Fingerprint.from_dict(run.fingerprint)
+        try:
+            before = Fingerprint.from_dict(run.fingerprint)
+            earlier, since_full = (
+                int(run.changes.get("local") or 0),
+                float(run.changes.get("since_full", 0.0)),
+            )
+        except (OverflowError, TypeError, ValueError) as error:
+            raise run.damage("fingerprint", "changes") from error
         whole = changes(before, now)
         among_old = fingerprint(graph, stored.found)
         old = changes(before, among_old)
         shares = _changed_shares(node_changes(before, among_old, graph), stored, graph, self.alpha)
-        earlier = int(run.changes.get("local", 0) or 0)
         new = int((~stored.found).sum())
         share = max(
             whole.nodes / max(before.nodes.count, now.nodes.count, 1),
@@ -149,7 +155,7 @@ class GraphState:
             old_changed=bool(old.nodes or old.edges or old.attributes),
             share=share,
             local=None if shares is None else int(np.count_nonzero(shares)) + earlier,
-            since_full=share + float(run.changes.get("since_full", 0.0)),
+            since_full=share + since_full,
         )
         return diff, shares
 

@@ -91,7 +91,7 @@ def matching_recipe(projection: Projection, run: RunRecord | None) -> Recipe:
     """Return the recipe of the published run, if it is for the same attributes of the same labels."""
     if run is None or not run.attribute_recipe or not projection.all_attributes:
         return Recipe()
-    if _encoded(projection) == _encoded(Projection.from_dict(run.projection)):
+    if _encoded(projection) == _encoded(run.unfiltered_projection):
         return Recipe(run.run_id, run.attribute_recipe)
     return Recipe(notes=(f"attributes are encoded anew: those of run {run.run_id} were others",))
 
@@ -159,7 +159,7 @@ def read_published(
     is left, or another run was published meanwhile.
     """
     run = published_run(store, model)
-    projection = Projection.from_dict(run.projection)
+    projection = run.trusted_projection(store.trust)
     recipe = matching_recipe(projection, run)
     graph, notes = read_by_recipe(store, projection, recipe, on_progress, with_keys=with_keys)
     stored = store.read_stored(graph, model)
@@ -285,7 +285,7 @@ def node_names(
     is given. A node without a value is called by its label and the number in its element id. A
     ProjectionError if no node has a label, or none of its nodes the property.
     """
-    graph, projection = published.graph, Projection.from_dict(published.run.projection)
+    graph, projection = published.graph, published.run.unfiltered_projection
     keys = NodeKeys.of(caption) if caption else projection.keys
     places = keys.places(graph.labels, graph.n_nodes)
     values = keys.values({name: store.read_property(graph, name) for name in keys.properties}, places)

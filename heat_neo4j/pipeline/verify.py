@@ -166,7 +166,7 @@ def verify(
     run = _chosen(books, model, run_id)
     trainer = _trainer(run).set_params(n_threads=n_threads, scratch=scratch, scheduler=scheduler)
     earlier = _earlier(books, run)
-    projection = Projection.from_dict(run.projection)
+    projection = run.trusted_projection(store.trust)
     graph = _read(store, run, trainer, memory_limit, on_progress)
     stored = _read_coordinates(store, graph, books, run)
     start = None if earlier is None else _read_coordinates(store, graph, books, earlier)
@@ -260,7 +260,7 @@ def _read(
 ) -> Graph:
     """Return the graph that a run was computed from; a NotVerifiable if it has changed since."""
     begin_compiling()
-    projection = Projection.from_dict(run.projection)
+    projection = run.trusted_projection(store.trust)
     if memory_limit is not None:
         check_memory(run_size(store, projection, trainer, None), memory_limit)
     recipe = matching_recipe(projection, run)

@@ -158,7 +158,7 @@ class Metrics(Observer):
         if time.monotonic() - self._looked < _LOOK_SECONDS:
             return
         book = store.bookkeeping()
-        version = book.published(self._model)
+        version = book.remains(self._model)
         by_id = {run.run_id: run for run in book.runs_of(self._model)}
         of_coordinates, of_links = (by_id.get(run or "") for run in runs_of(version))
         numbers = {

@@ -187,8 +187,9 @@ def test_every_batch_holds_a_write_lock_of_the_lease():
             lock = re.search(r"@lock\b", code)
             batches[path.stem] = lock is not None and lock.start() < writes.search(code).start()
     assert set(batches) == {
-        "coordinates_remove", "coordinates_restage", "coordinates_settle", "coordinates_stage",
-        "leavers_stage", "links_copy", "links_keep", "links_remove", "links_settle", "links_stage",
+        "coordinates_remove", "coordinates_restage", "coordinates_restore", "coordinates_settle",
+        "coordinates_stage", "leavers_stage", "links_copy", "links_keep",
+        "links_remove", "links_settle", "links_stage",
     }  # fmt: skip
     assert all(batches.values())
 

@@ -9,7 +9,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import database_options, option
+from heat_neo4j.cli.options import database_options, name_options, option
 from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ heat clear --model heat --yes
 @option("--all", "everything", heading=WHAT, is_flag=True, help="Clear all runs of all models.")
 @option("--yes", heading=WHAT, is_flag=True, help="Do not ask.")
 @option("--dry-run", heading=WHAT, is_flag=True, help="Only say what would be removed.")
+@name_options
 @database_options
 def clear(
     run_id: str | None, of_model: str | None, everything: bool, yes: bool, dry_run: bool, **options: Any

@@ -10,7 +10,7 @@ import click
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, model_options, option, setting_options, stack
+from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, setting_options, stack
 from heat_neo4j.cli.output import (
     Reporter,
     facts,
@@ -53,6 +53,7 @@ which_options: Decorator[Any] = stack(
 @click.argument("target", metavar="TARGET")
 @which_options
 @setting_options("heat.n_threads")
+@filter_options
 @model_options
 def explain(source: str, target: str, pattern: str | None, **options: Any) -> None:
     """Say why one node would be linked to another.

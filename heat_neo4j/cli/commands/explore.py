@@ -20,6 +20,7 @@ from heat_neo4j.cli.options import (
     Decorator,
     caption_option,
     database_options,
+    filter_options,
     option,
     setting_options,
     stack,
@@ -62,6 +63,7 @@ page_options: Decorator[Any] = stack(
 @setting_options("write.model")
 @page_options
 @setting_options("heat.n_threads")
+@filter_options
 @database_options
 def explore(model: str, output: Path, title: str, open_it: bool, **options: Any) -> None:
     """Make a web page of the disk to walk in, or serve one.

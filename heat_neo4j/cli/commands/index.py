@@ -8,7 +8,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
-from heat_neo4j.cli.options import model_options
+from heat_neo4j.cli.options import model_options, name_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json, table
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def index() -> None:
 
 
 @index.command(cls=HeatCommand, example="heat index create")
+@name_options
 @model_options
 def create(model: str, **options: Any) -> None:
     """Make the index, unless it is there and as it must be; anew if it is not."""
@@ -45,6 +46,7 @@ def status(model: str, **options: Any) -> None:
 
 
 @index.command(cls=HeatCommand, example="heat index drop --model heat")
+@name_options
 @model_options
 def drop(model: str, **options: Any) -> None:
     """Drop the index; coordinates stay."""

@@ -10,7 +10,9 @@ from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import (
     database_options,
     dry_run_option,
+    filter_options,
     log_options,
+    name_options,
     overwrite_option,
     setting_options,
 )
@@ -26,6 +28,8 @@ EXAMPLE = "heat links --k 20 --predict 'Author-WROTE->Paper'"
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @setting_options(*LINKS, "heat.n_threads", "limits", "write.model", "write.link_type")
+@filter_options
+@name_options
 @dry_run_option
 @overwrite_option
 @database_options

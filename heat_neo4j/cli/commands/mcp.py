@@ -10,7 +10,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import INTERRUPTED, HeatCommand
-from heat_neo4j.cli.options import common_options, setting_options
+from heat_neo4j.cli.options import common_options, filter_options, setting_options
 from heat_neo4j.cli.output import print_line
 
 __all__ = ["mcp"]
@@ -22,6 +22,7 @@ heat mcp --model papers --uri neo4j://localhost:7687 --password-file /etc/heat/p
 
 
 @click.command(cls=HeatCommand, example=EXAMPLE)
+@filter_options
 @setting_options("write.model", "connection")
 @common_options
 def mcp(model: str, **options: Any) -> None:

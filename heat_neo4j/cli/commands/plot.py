@@ -17,6 +17,7 @@ from heat_neo4j.cli.options import (
     caption_option,
     checked_picture,
     database_options,
+    filter_options,
     option,
     setting_options,
     stack,
@@ -74,6 +75,7 @@ def plot() -> None:
 @disk_options
 @_picture_options("disk")
 @setting_options("heat.n_threads")
+@filter_options
 @database_options
 def disk(
     caption: Sequence[tuple[str, str]],
@@ -141,6 +143,7 @@ def loss(model: str, **options: Any) -> None:
 @plot.command(cls=HeatCommand, example="heat plot distances --model papers")
 @_picture_options("distances")
 @setting_options("heat.n_threads")
+@filter_options
 @database_options
 def distances(model: str, **options: Any) -> None:
     """Draw how far apart held-out edges and non-edges are.
@@ -158,6 +161,7 @@ def distances(model: str, **options: Any) -> None:
 @plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
 @_picture_options("reliability")
 @setting_options("heat.n_threads")
+@filter_options
 @database_options
 def reliability(model: str, **options: Any) -> None:
     """Draw whether predicted probabilities come true.
@@ -179,6 +183,7 @@ def reliability(model: str, **options: Any) -> None:
 
 @plot.command(cls=HeatCommand, example="heat plot degree --output degree.pdf")
 @_picture_options("degree")
+@filter_options
 @database_options
 def degree(model: str, **options: Any) -> None:
     """Draw the distance from the centre by number of neighbours."""

@@ -6,7 +6,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import dry_run_option, model_options, option, setting_options
+from heat_neo4j.cli.options import dry_run_option, model_options, name_options, option, setting_options
 from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
 
 __all__ = ["prune"]
@@ -17,6 +17,7 @@ __all__ = ["prune"]
 @option("--previous", heading="What to remove", is_flag=True,
         help="Also the version before the published one; there is no rollback then.")  # fmt: skip
 @dry_run_option
+@name_options
 @model_options
 def prune(model: str, records: int, previous: bool, dry_run: bool, **options: Any) -> None:
     """Remove what no reader needs: what dead runs left, old records.

@@ -10,7 +10,7 @@ import click
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import Decorator, model_options, option, stack
+from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, stack
 from heat_neo4j.cli.output import Reporter, facts, plural, print_line, printed_as_json, table
 from heat_neo4j.cli.values import Count
 
@@ -41,6 +41,7 @@ which_options: Decorator[Any] = stack(
 @click.command(cls=HeatCommand, example=EXAMPLE)
 @click.argument("node", metavar="NODE")
 @which_options
+@filter_options
 @model_options
 def recommend(node: str, patterns: Sequence[str], labels: Sequence[str], **options: Any) -> None:
     """List the likeliest links that one node lacks.

@@ -6,7 +6,7 @@ import click
 
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import dry_run_option, model_options
+from heat_neo4j.cli.options import dry_run_option, model_options, name_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 __all__ = ["rollback"]
@@ -14,6 +14,7 @@ __all__ = ["rollback"]
 
 @click.command(cls=HeatCommand, example="heat rollback --model heat")
 @dry_run_option
+@name_options
 @model_options
 def rollback(model: str, dry_run: bool, **options: Any) -> None:
     """Publish the version before the published one again.

@@ -10,7 +10,7 @@ import click
 from heat_neo4j.cli.arguments import memory_limit
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
-from heat_neo4j.cli.options import model_options, option, setting_options
+from heat_neo4j.cli.options import filter_options, model_options, option, setting_options
 from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, printed_as_json
 from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import CoordinatesDiffer
@@ -34,6 +34,7 @@ heat verify 20260801T060000Z-5f3a9c1e7b24 --model papers --n-threads 1
     help="Train the first N rounds of walks only, and compare the points after each with the run's record.",
 )  # fmt: skip
 @setting_options("heat.n_threads", "heat.scratch", "heat.scheduler", "limits")
+@filter_options
 @model_options
 def verify(run_id: str | None, rounds: int | None, model: str, **options: Any) -> None:
     """Train a run again and compare the result to the bit.

@@ -146,16 +146,17 @@ def _published(connection: Connection) -> tuple[tuple[ModelState, ...], list[str
     names = sorted({node["name"] for node in book.models} | {run.model for run in book.runs})
     problems: list[str] = []
     for name in names:
-        if book.published(name).get("indexes"):
-            try:
+        try:
+            if book.published(name).get("indexes"):
                 problems += index_status(connection, name).problems
-            except ProjectionError as error:
-                problems.append(str(error))
+            book.published_run(name)
+        except ProjectionError as error:
+            problems.append(str(error))
     return tuple(_state(book, name) for name in names), problems
 
 
 def _state(book: Bookkeeping, name: str) -> ModelState:
-    version, runs = book.published(name), book.runs_of(name)
+    version, runs = book.remains(name), book.runs_of(name)
     run, link_run = runs_of(version)
     return ModelState(
         name,

@@ -62,6 +62,7 @@ CORE_SIZE = 100
 """How many nodes around the origin readers are told of: they are near to many, and indexes overlook them."""
 
 _POLL_SECONDS = 0.1
+_MOST_VERSIONS = 10**12  # of a model
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _log = logging.getLogger(__name__)
 
@@ -199,8 +200,9 @@ class Publication:
                 self._write_all("write/coordinates_restore", copies, before=before["run"], space=space)
             else:
                 spaces = [self._version["space"]]
-                self._write_all("write/coordinates_remove", plain._asdict(), spaces=spaces)
-            self._write_all("write/coordinates_remove", self._names.previous._asdict(), spaces=None)
+                self._write_all("write/coordinates_remove", plain._asdict(), spaces=spaces, run_id=None)
+            previous = self._names.previous._asdict()
+            self._write_all("write/coordinates_remove", previous, spaces=[], run_id=RUN_ID)
         if LINKS in self._parts:
             types = self._names.links
             if "linkRun" in self._version:
@@ -227,7 +229,7 @@ class Publication:
         if EMBEDDING in parts:
             drop_indexes(self._lease.connection, self._unread_indexes(), self._lease.check)
             staged = self._names.staged._asdict()
-            self._write_all("write/coordinates_remove", staged, spaces=None)
+            self._write_all("write/coordinates_remove", staged, spaces=[""], run_id=RUN_ID)
         if LINKS in parts:
             self._remove_links(self._names.links.staged)
         self._lease.write("write/staging_end", doing="publishing")
@@ -325,7 +327,8 @@ def switch_version(
     model's node get the time. The nodes of the last `kept` versions stay. A LeaseHeld if the lease was lost.
     """
     token = uuid4().hex
-    lease.write("write/version_create", doing=doing, token=token, kept=kept, properties=dict(version))
+    made = {"token": token, "kept": kept, "properties": dict(version), "most_versions": _MOST_VERSIONS}
+    lease.write("write/version_create", doing=doing, **made)
     changes = {"run": run, "outcome": dict(outcome), "stamps": list(stamps)}
     switched = lease.write("write/version_switch", doing=doing, token=token, **changes)
     return switched["run"] or _NOTHING
@@ -350,24 +353,30 @@ def _transactions(connection: Connection) -> set[str]:
 
 
 @contextmanager
-def write_lease(connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> Iterator[Lease]:
-    """Hold the lease of a model; finish or undo first what a publication before left half done."""
+def write_lease(
+    connection: Connection, model: str, seconds: float = LEASE_SECONDS, *, damaged_too: bool = False
+) -> Iterator[Lease]:
+    """Hold the lease of a model; finish or undo first what a publication before left half done.
+
+    A damaged version is a ProjectionError then, unless `damaged_too` says that it is to be removed.
+    """
     with Lease(connection, model, seconds) as lease:
         if lease.staging is not None:
-            finish(lease)
+            finish(lease, damaged_too=damaged_too)
         yield lease
 
 
-def finish(lease: Lease) -> None:
+def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     """Finish the publication that was interrupted after its first switch, or undo it.
 
     Where a constraint of the database prevents that, the publication is withdrawn, or its remains stay.
     """
     book = read_bookkeeping(lease.connection, history=True)
-    version = book.published(lease.model)
+    version = book.remains(lease.model) if damaged_too else book.published(lease.model)
     is_switched = bool(being_published(version))
     run = next((run for run in book.runs_of(lease.model) if run.run_id == lease.staging), None)
-    names = book.names(lease.model) if is_switched or run is None else run.names
+    recorded = book.names(lease.model) if is_switched or run is None else run.names
+    names = lease.connection.trust.require_names(recorded)
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
     publication = Publication(lease, names, version, labels=labels)
@@ -393,7 +402,7 @@ def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | 
     book = read_bookkeeping(lease.connection)
     version = book.published(lease.model)
     target = version_before(version, lease.model)
-    names = book.names(lease.model)
+    names = lease.connection.trust.require_names(book.names(lease.model))
     coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
     lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))

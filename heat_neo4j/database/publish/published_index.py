@@ -75,7 +75,7 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
         return status
     with write_lease(connection, model) as lease:
         book, record = _published(connection, model)
-        version, names = book.published(model), book.names(model)
+        version, names = book.published(model), connection.trust.require_names(book.names(model))
         plan = index_plan(version, names, record.labels)
         cover = read_cover(connection, plan)
         indexes = build_indexes(connection, plan, cover, check_lease=lease.check, on_progress=on_progress)
@@ -89,8 +89,8 @@ def drop_index(connection: Connection, model: str) -> tuple[str, ...]:
     _published(connection, model)
     with write_lease(connection, model) as lease:
         book, _ = _published(connection, model)
-        version = book.published(model)
-        indexes = [index.name for index in own_indexes(connection, book.names(model))]
+        version, names = book.published(model), connection.trust.require_names(book.names(model))
+        indexes = [index.name for index in own_indexes(connection, names)]
         if version.get("indexes"):
             switch_version(lease, at_rest(version, NO_INDEX), doing="taking the index away")
             await_readers(connection)

@@ -11,7 +11,7 @@ from heat_neo4j.database.index.vector_indexes import drop_indexes, own_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.publication import await_readers, finish, switch_version
-from heat_neo4j.database.runs import RUN_ID, Bookkeeping, RunRecord, read_bookkeeping
+from heat_neo4j.database.runs import DAMAGED, RUN_ID, Bookkeeping, RunRecord, read_bookkeeping
 from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
@@ -97,18 +97,20 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
     runs = [run.run_id for run in chosen if run.model == lease.model]
     is_finished = lease.staging is None or _finish(lease, runs)
     book = read_bookkeeping(lease.connection, history=True)
-    version = book.published(lease.model)
-    after = without_runs(version, runs)
+    version = book.remains(lease.model)
+    after = _without(book, lease.model, runs)
+    names = lease.connection.trust.require_names(_names(book, lease.model))
     on_progress("remove", 0, 1)
-    if runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version):
+    is_other = runs_of(after) != runs_of(version) or previous_of(after) != previous_of(version)
+    if is_other or version.get(DAMAGED):
         _switch(lease, after)
         await_readers(lease.connection)
     if "run" not in after:
-        indexes = own_indexes(lease.connection, _names(book, lease.model))
+        indexes = own_indexes(lease.connection, names)
         drop_indexes(lease.connection, [index.name for index in indexes], lease.check)
     removed, left = {"coordinates": 0, "links": 0}, []
-    copies = _unread_copies(book, lease.model, after)
-    for copy in copies if is_finished else [*_staged_copies(book, lease.model), *copies]:
+    copies = _unread_copies(book, lease.model, names, after)
+    for copy in copies if is_finished else [*_staged_copies(names), *copies]:
         try:
             removed[copy.kind] += _remove(lease, copy)
         except HeatError as error:
@@ -130,7 +132,7 @@ def _finish(lease: Lease, runs: Collection[str]) -> bool:
     That matters only if some of the model's runs are not among `runs`, which are to be removed.
     """
     try:
-        finish(lease)
+        finish(lease, damaged_too=True)
     except HeatError as error:
         book = read_bookkeeping(lease.connection, history=True)
         if not violates_constraint(error) or {run.run_id for run in book.runs_of(lease.model)} - set(runs):
@@ -148,6 +150,13 @@ def _switch(lease: Lease, after: Version) -> None:
         if any(runs_of(after)) or not violates_constraint(error):
             raise
         lease.write("write/version_drop", doing="clearing")
+
+
+def _without(book: Bookkeeping, model: str, runs: Collection[str]) -> Version:
+    """Return the version that is left without some runs; nothing is if these are all of the model."""
+    if all(run.run_id in runs for run in book.runs_of(model)):
+        return {}
+    return without_runs(book.remains(model), runs)
 
 
 def _others_lost(version: Version, after: Version, runs: Collection[str]) -> tuple[str, ...]:
@@ -173,11 +182,12 @@ def prune(lease: Lease, *, records: int, previous: bool, on_progress: Progress) 
     if previous:
         book = read_bookkeeping(lease.connection, history=True)
         version = book.published(lease.model)
+        names = lease.connection.trust.require_names(_names(book, lease.model))
         on_progress("remove old version", 0, 1)
         after = without_previous(version)
         if previous_of(version):
             switch_version(lease, after, doing="pruning")
-        for copy in _unread_copies(book, lease.model, after):
+        for copy in _unread_copies(book, lease.model, names, after):
             try:
                 _remove(lease, copy)
             except HeatError as error:
@@ -196,15 +206,16 @@ class _Copy(NamedTuple):
     parameters: Mapping[str, Any]
 
 
-def _unread_copies(book: Bookkeeping, model: str, version: Version) -> list[_Copy]:
-    """Return the copies of a model that no reader of `version` goes by, whether there is something or not."""
-    names, before = _names(book, model), previous_of(version)
-    runs = [run.run_id for run in book.runs_of(model)]
+def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Version) -> list[_Copy]:
+    """Return the copies of a model that no reader of `version` needs, whether there is something or not."""
+    now, before = book.remains(model), previous_of(version)
+    # A run of the version may have lost its node.
+    runs = [*(run.run_id for run in book.runs_of(model)), *filter(None, (*runs_of(now), now.get("space")))]
     copies = []
     if "run" not in version:
-        copies.append(_Copy("coordinates", names.plain._asdict(), {"spaces": runs}))
+        copies.append(_Copy("coordinates", names.plain._asdict(), {"spaces": runs, "run_id": None}))
     if "run" not in before:
-        copies.append(_Copy("coordinates", names.previous._asdict(), {"spaces": None}))
+        copies.append(_Copy("coordinates", names.previous._asdict(), {"spaces": [], "run_id": RUN_ID}))
     params = {"runs": None, "kept": None, "run_id": RUN_ID}
     if "linkRun" not in version:
         copies.append(_Copy("links", {"type": names.links.plain}, {**params, "runs": runs}))
@@ -213,12 +224,11 @@ def _unread_copies(book: Bookkeeping, model: str, version: Version) -> list[_Cop
     return copies
 
 
-def _staged_copies(book: Bookkeeping, model: str) -> list[_Copy]:
+def _staged_copies(names: WriteNames) -> list[_Copy]:
     """Return the staged copies of a model."""
-    names = _names(book, model)
     links = {"runs": None, "kept": None, "run_id": RUN_ID}
     return [
-        _Copy("coordinates", names.staged._asdict(), {"spaces": None}),
+        _Copy("coordinates", names.staged._asdict(), {"spaces": [""], "run_id": RUN_ID}),
         _Copy("links", {"type": names.links.staged}, links),
     ]
 
@@ -238,10 +248,10 @@ def _names(book: Bookkeeping, model: str) -> WriteNames:
 
 def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[RunRecord]) -> _Removed:
     """Return what a model would lose with the chosen runs."""
-    version, runs = book.published(model), [run.run_id for run in chosen]
-    after = without_runs(version, runs)
+    version, runs = book.remains(model), [run.run_id for run in chosen]
+    after = _without(book, model, runs)
     lost = {"coordinates": 0, "links": 0}
-    for copy in _unread_copies(book, model, after):
+    for copy in _unread_copies(book, model, connection.trust.require_names(_names(book, model)), after):
         identifiers = {name: copy.identifiers[name] for name in ("run", "type") if name in copy.identifiers}
         statement = load_statement(f"read/{copy.kind}_count", **identifiers)
         (row,) = connection.read(statement, copy.parameters, doing="counting what a run wrote")

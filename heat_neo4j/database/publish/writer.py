@@ -253,6 +253,7 @@ class Run:
             self._version = book.published(model)
             self._record = replace(self._record, previous_run=self._version.get("run"))
             write(self._connection, partial(self._register, book), doing="starting a run")
+            self._connection.trust.remember_names(self._names)
             self._stack = stack.pop_all()
         return self
 

@@ -11,7 +11,13 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS as BOOKKEEPING_LABELS
 from heat_neo4j.database.runs import TYPES as BOOKKEEPING_TYPES
 from heat_neo4j.database.server_errors import one_line
-from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+from heat_neo4j.database.statements import (
+    Fragment,
+    except_names,
+    is_identifier,
+    load_statement,
+    quote_identifier,
+)
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Scope"]
@@ -33,7 +39,8 @@ class Scope:
     @classmethod
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
         """Hold `projection` against the database of `connection`."""
-        existing = connection.read(load_statement("read/names"), doing="reading names")[0]
+        existing = dict(connection.read(load_statement("read/names"), doing="reading names")[0])
+        existing["predicted"] = list(filter(is_identifier, existing["predicted"]))
         problems = [*_unknown_names(connection, projection, existing), *_bad_filters(connection, projection)]
         return cls(projection, tuple(problems), tuple(sorted(existing["predicted"])), existing["id"])
 

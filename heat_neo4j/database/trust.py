@@ -1,0 +1,115 @@
+"""`Trust`: which filters may run, and which properties may be written, that only the database names.
+
+Whoever may edit a node of our bookkeeping must not make the operator run Cypher, or remove a user's property.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from heat_neo4j._utils.display import display_text
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.errors import ConfigError
+from heat_neo4j.local_server.folders import heat_home, private_file
+
+__all__ = ["FILTERS", "TRUSTED_FILE", "Trust"]
+
+FILTERS = ("node_filter", "relationship_filter")
+"""Fields of a `Projection` that hold Cypher."""
+TRUSTED_FILE = "trusted"
+"""Name of the operator's file, in `heat_home()`: one digest a line."""
+_MOST_DIGESTS = 10_000
+_LONGEST = 200  # characters of a filter or name in messages
+_NAME_SETTINGS = {
+    "embedding": "write_property",
+    "radius": "radius_property",
+    "run": "run_property",
+    "vector": "vector_property",
+}
+
+
+class Trust:
+    """Texts that the operator has given: in this process, or earlier on this machine.
+
+    Digests of what was used are kept in a private file, which database users cannot write.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Filters, and names of node properties, that records in the database may repeat.
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts = frozenset(texts)
+
+    def require_filter(self, run_id: str, name: str, text: str) -> None:
+        """Refuse a recorded filter that the operator did not give; `name` is its field of the projection."""
+        if self._accepts("filter", text):
+            return
+        option = f"--{name.replace('_', '-')}"
+        raise ConfigError(
+            f"the {name} that run {run_id} records is not run, because this machine does not know it: "
+            f"'{display_text(text, _LONGEST)}'; if you trust it, pass the same text as {option} "
+            "(in Python: connect(trusted=[...]))"
+        )
+
+    def require_names(self, names: WriteNames) -> WriteNames:
+        """Return recorded names to write under; refuse properties that the operator did not give."""
+        default = WriteNames(names.model).plain
+        for part, setting in _NAME_SETTINGS.items():
+            name = getattr(names.plain, part)
+            if name == getattr(default, part) or self._accepts(_property_of(names.model), name):
+                continue
+            raise ConfigError(
+                f"model {display_text(names.model, _LONGEST)!r} is recorded as written to the node property "
+                f"{display_text(name, _LONGEST)!r}, which this machine does not know: if it is yours to "
+                f"overwrite, set {setting} under [write] in heat.toml (in Python: connect(trusted=[...]))"
+            )
+        return names
+
+    def remember_filters(self, *texts: str | None) -> None:
+        """Note filters that the operator has run."""
+        self._remember(_digest("filter", text) for text in texts if text is not None)
+
+    def remember_names(self, names: WriteNames) -> None:
+        """Note the properties that the operator has a model written to."""
+        default = WriteNames(names.model).plain
+        self._remember(
+            _digest(_property_of(names.model), name)
+            for name, usual in zip(names.plain, default, strict=True)
+            if name != usual
+        )
+
+    def _accepts(self, kind: str, text: str) -> bool:
+        return text in self._texts or _digest(kind, text) in _read(_file())
+
+    def _remember(self, digests: Iterable[str]) -> None:
+        file, new = _file(), list(digests)
+        known = _read(file) if new else []
+        added = [digest for digest in dict.fromkeys(new) if digest not in known]
+        if not added:
+            return
+        with suppress(OSError):  # without the file, the operator gives the texts again
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            private_file(file, "\n".join([*known, *added][-_MOST_DIGESTS:]) + "\n")
+
+
+def _file() -> Path:
+    return heat_home() / TRUSTED_FILE
+
+
+def _read(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="ascii").split()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def _property_of(model: str) -> str:
+    return f"property of {model}"
+
+
+def _digest(kind: str, text: str) -> str:
+    """Return the digest of a text; those of different kinds never meet."""
+    return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()

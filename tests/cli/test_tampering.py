@@ -1,0 +1,94 @@
+"""Whoever may edit our bookkeeping can make commands fail in one line, and do nothing else with them."""
+
+import json
+import random
+
+import pytest
+
+from tests.support.tampering import (
+    CLEARING,
+    FILTER,
+    LABEL,
+    MODEL,
+    READING,
+    WRITING,
+    Tampering,
+    attack,
+    faults_of,
+    trap,
+)
+
+pytestmark = [pytest.mark.live, pytest.mark.one_release]
+GATED = ("verify", "explain", "recommend", "explore", "plot", "links")
+"""Commands that read the graph of a published model again."""
+
+
+@pytest.fixture(scope="module")
+def caught():
+    with trap() as listening:
+        yield listening
+
+
+@pytest.fixture
+def tampering(server, cypher, tmp_path, heat_home_folder):
+    tampering = Tampering(cypher, server.environment | {"HEAT_HOME": str(heat_home_folder)}, tmp_path)
+    yield tampering
+    tampering.remove()
+
+
+def set_filter(tampering, text):
+    (row,) = tampering.cypher(
+        "MATCH (r:HeatRun {runId: $run}) RETURN r.projection AS p", run=tampering.run_id
+    )
+    projection = json.dumps({**json.loads(row["p"]), "node_filter": text})
+    tampering.cypher("MATCH (r:HeatRun {model: $m}) SET r.projection = $p", m=MODEL, p=projection)
+
+
+def test_a_filter_that_only_the_database_holds_is_never_run(tampering, caught, heat_home_folder):
+    address, requests = caught
+    commands = [each for each in READING if each[0] in GATED and each[1] != "loss"]
+    commands += [("refresh", "--model", MODEL), ("refresh", "--model", MODEL, "--dry-run"), WRITING[1]]
+    for command in commands:
+        assert tampering.run(*command).exit_code == 0, command  # the text that this machine has run
+    tampering.restore()
+    text = attack(address)
+    set_filter(tampering, text)
+    for command in commands:
+        result = tampering.run(*command)
+        assert result.exit_code == 2, (command, result.output)
+        (line,) = [each for each in result.stderr.splitlines() if each.startswith("heat: ")]
+        assert f"'{text}'" in line
+        assert "--node-filter" in line
+    assert requests == []
+    tampering.cypher(f"MATCH (n:{LABEL}) WHERE {text} RETURN n")
+    assert requests  # the trap works
+    tampering.restore()
+    (heat_home_folder / "trusted").unlink()  # another machine
+    assert tampering.run(*commands[1]).exit_code == 2
+    assert tampering.run(*commands[1], "--node-filter", FILTER).exit_code == 0
+    assert tampering.run(*commands[2]).exit_code == 0  # remembered
+
+
+def test_a_recorded_property_of_the_users_is_neither_removed_nor_replaced(tampering):
+    tampering.cypher(
+        "MATCH (r:HeatRun {model: $m}) SET r.embeddingProperty = 'vector', r.radiusProperty = 'score'",
+        m=MODEL,
+    )
+    for command in (*WRITING[:-1], *CLEARING):
+        result = tampering.run(*command)
+        assert tampering.is_untouched(), command
+        assert result.exit_code == 2, (command, result.output)
+        assert "'vector', which this machine does not know" in result.stderr
+    tampering.run(*WRITING[-1])  # gives names of its own
+    assert tampering.is_untouched()
+
+
+def test_every_command_survives_odd_bookkeeping(tampering, caught):
+    address, requests = caught
+    edits = random.Random(20).sample(tampering.edits(address), 3)
+    faults = [
+        line
+        for edit in edits
+        for line in faults_of(tampering, edit, address, requests, (*READING, *WRITING, *CLEARING))
+    ]
+    assert faults == []

@@ -1,0 +1,105 @@
+"""Filters that may run and properties that may be written, where only the database names them."""
+
+import ast
+import json
+import stat
+
+import pytest
+
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.trust import TRUSTED_FILE, Trust
+from heat_neo4j.errors import ConfigError, ProjectionError
+from tests.architecture import modules
+
+FILTER = "n.year > 2000"
+
+
+def recorded(**projection):
+    return RunRecord("r1", "heat", ("embedding",), "complete", projection=projection)
+
+
+@pytest.mark.parametrize("name", ["node_filter", "relationship_filter"])
+def test_a_recorded_filter_runs_only_if_the_operator_gave_its_text(heat_home_folder, name):
+    run = recorded(labels=["Paper"], **{name: FILTER})
+    with pytest.raises(ConfigError, match=rf"{name} that run r1 records is not run.*--{name[:4]}"):
+        run.trusted_projection(Trust())
+    assert getattr(run.trusted_projection(Trust([FILTER])), name) == FILTER
+    with pytest.raises(ConfigError):
+        run.trusted_projection(Trust([FILTER + " "]))
+    Trust().remember_filters(None, FILTER)
+    assert getattr(run.trusted_projection(Trust()), name) == FILTER
+    file = heat_home_folder / TRUSTED_FILE
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    file.write_text(file.read_text().replace("a", "b"))
+    with pytest.raises(ConfigError):
+        run.trusted_projection(Trust())
+
+
+def test_names_are_looked_up_without_the_filters():
+    projection = recorded(labels=["Paper"], node_filter=FILTER, filter_parameters={"a": 1})
+    unfiltered = projection.unfiltered_projection
+    assert (unfiltered.labels, unfiltered.node_filter) == (("Paper",), None)
+
+
+@pytest.mark.parametrize("value", [3, ["n.x"], {"a": 1}, True])
+def test_a_recorded_filter_that_is_no_text_is_damage(value):
+    with pytest.raises(ProjectionError, match="is damaged"):
+        recorded(node_filter=value).trusted_projection(Trust())
+
+
+def test_the_message_is_one_short_line_whatever_the_filter_holds():
+    text = "n.a\x1b[2J\n= 1\u202e" + "x" * 10_000
+    with pytest.raises(ConfigError) as refused:
+        recorded(node_filter=text).trusted_projection(Trust())
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 500
+
+
+@pytest.mark.usefixtures("heat_home_folder")
+def test_recorded_properties_are_written_only_if_they_are_the_default_or_the_operator_gave_them():
+    assert Trust().require_names(WriteNames("open papers")) == WriteNames("open papers")
+    names = WriteNames(embedding="title")
+    with pytest.raises(ConfigError, match=r"'title'.*write_property under \[write\]"):
+        Trust().require_names(names)
+    assert Trust(["title"]).require_names(names) == names
+    Trust().remember_filters("title")  # a filter of that text says nothing of a property
+    Trust().remember_names(WriteNames("another", embedding="title"))  # nor does another model
+    with pytest.raises(ConfigError):
+        Trust().require_names(names)
+    Trust().remember_names(names)
+    assert Trust().require_names(names) == names
+
+
+def test_without_a_writable_folder_nothing_is_remembered_and_nothing_fails(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HEAT_HOME", str(tmp_path / "file" / "below"))
+    Trust().remember_filters(FILTER)
+    with pytest.raises(ConfigError):
+        recorded(node_filter=FILTER).trusted_projection(Trust())
+
+
+def test_only_the_gate_makes_projections_of_recorded_text():
+    """`trusted_settings` sees every recorded filter before it can reach a statement."""
+    callers = {
+        name
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute)
+        and node.attr == "from_dict"
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "Projection"
+    }
+    assert callers == {
+        "heat_neo4j.database.runs",  # the gate
+        "heat_neo4j.database.read.node_identity",  # looks at names of a graph that was read
+        "heat_neo4j.database.write.refusals",  # so does this
+        "heat_neo4j.pipeline.embed",  # records a graph that was read; it is not read again
+        "heat_neo4j.pipeline.published_settings",  # of what the gate let through
+    }
+
+
+def test_a_record_as_json_still_shows_the_filter():
+    assert json.loads(json.dumps(recorded(node_filter=FILTER).to_dict()))["projection"] == {
+        "node_filter": FILTER
+    }

@@ -86,7 +86,7 @@ CASES = {
     "memory": (
         server_error(driver_errors.TransientError, "Neo.TransientError.General.MemoryPoolOutOfMemoryError"),
         WriteFailed,
-        "gave up while testing: the server's words",
+        "reached a limit while testing: raise db.memory.transaction.max of the server (the server's words)",
     ),
     "server": (
         server_error(driver_errors.DatabaseError, "Neo.DatabaseError.General.UnknownError"),

@@ -126,7 +126,7 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     assert "Valjean" in characters
     assert from_files.startswith(f"({PAPERS}, 11)\n")
     header, *links = from_files.splitlines()[1:]
-    assert header.split() == ["source", "target", "distance", "probability", "rank"]
+    assert header.split() == ["source", "target", "type", "distance", "probability", "rank"]
     assert len(links) == 5
     header, *links, nearest = live.splitlines()
     assert header.split() == ["source", "target", "type", "distance", "probability", "rank"]

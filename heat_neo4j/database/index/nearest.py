@@ -151,6 +151,8 @@ def _search(
 def _neighbour(
     row: Mapping[str, Any], nodes: NodesByKey, wanted: Sequence[str], read: Sequence[str], n_links: int
 ) -> Neighbour:
+    if row["distance"] is None or row["radius"] is None:
+        raise ProjectionError(f"node {row['id']!r} has no radius where the published version names it")
     values, labels = dict(zip(read, row["shown"], strict=True)), tuple(row["labels"])
     return Neighbour(
         row["id"],

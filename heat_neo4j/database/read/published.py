@@ -162,15 +162,16 @@ def _read_rows(
     for batch, columns in BatchSize(_BATCH).parts(read, np.arange(n)):
         rows = batch[np.asarray(columns["positions"], dtype=np.int64)]
         if rows.size:
-            values[rows] = _matrix(columns["coordinates"], version)
-            radii[rows] = columns["radii"]
+            values[rows] = _matrix(columns["coordinates"], version["embeddingProperty"], version["dimension"])
+            radii[rows] = _matrix([[radius] for radius in columns["radii"]], version["radiusProperty"], 1)[
+                :, 0
+            ]
             found[rows] = True
     return StoredCoordinates(version["run"], version["coordinates"], values, radii, found)
 
 
-def _matrix(lists: list[list[float]], version: Version) -> NDArray[np.float64]:
-    """Return lists of floats as rows, refusing those that somebody changed."""
-    name, width = version["embeddingProperty"], version["dimension"]
+def _matrix(lists: list[list[float]], name: str, width: int) -> NDArray[np.float64]:
+    """Return lists of floats, values of the property `name`, as rows; refuse those that somebody changed."""
     try:
         matrix = np.array(lists, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -31,7 +31,7 @@ from heat_neo4j.cli.group import Failure, HeatCommand, HeatGroup
 from heat_neo4j.cli.options import common_options
 from heat_neo4j.cli.output import Log, Reporter, facts, log_lines, print_json, print_line, print_lines, table
 from heat_neo4j.cli.report import describe
-from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.errors import HeatError
 from heat_neo4j.explore.page import build_page
 from heat_neo4j.explore.page_data import PARTS
@@ -101,6 +101,9 @@ class Store:
 
     def runs(self, model=None):
         return [run_of(self.text)]
+
+    def bookkeeping(self, **_):
+        return Bookkeeping([{"name": self.text}], (run_of(self.text),))
 
     def query(self, name, **values):
         return [{self.text: self.text, "values": [self.text, {self.text: self.text}]}]
@@ -351,5 +354,6 @@ def test_all_that_is_printed_goes_through_the_functions_tested_here():
         ("cli/commands/clear.py", "click.confirm"),  # counts
         ("cli/connection.py", "click.prompt"),  # `printable`
         ("cli/output.py", "click.echo"),
+        ("inputs/properties.py", "warnings.warn"),  # names and values by `repr`
         ("local_server/jars.py", "sys.stdout.write"),  # a tool of ours, with names of ours
     }

@@ -54,7 +54,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
     Parameters
     ----------
     n_components : int, default 10
-        Dimension d of hyperbolic space, at least 1 (2 for a picture).
+        Dimension d of hyperbolic space, 1 to 4,096, the most that a vector index of Neo4j takes; 2 for a
+        picture.
     alpha : float, default 0.2
         Probability that a step follows attribute similarity, [0, 1]; 0 walks the topology only.
     forward : float, default 0.5

@@ -8,8 +8,9 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["check_integer", "check_positive", "check_probability"]
+__all__ = ["MOST_COMPONENTS", "check_integer", "check_positive", "check_probability", "to_float"]
 
+MOST_COMPONENTS = 4096  # the most dimensions that a vector index of Neo4j takes
 _LARGEST_COUNT = 2**31 - 1
 _SMALLEST, _LARGEST = 1e-12, 1e12
 
@@ -46,8 +47,12 @@ def check_probability(name: str, value: Any) -> float:
 def _check_real(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    number: Any = value
+    return to_float(value)
+
+
+def to_float(number: Any) -> float:
+    """Return a number as a float, infinite if it is a whole number that no float can hold."""
     try:
         return float(number)
-    except OverflowError:  # a whole number too large for that
+    except OverflowError:
         return math.inf if number > 0 else -math.inf

@@ -225,7 +225,10 @@ def not_text(name: str, kind: str, value: Any) -> ProjectionError:
 
 def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64]:
     """Return `count` numbers as float64; a ProjectionError if one is NaN, infinite or beyond 1e150."""
-    numbers = np.fromiter(values, dtype=np.float64, count=count)
+    try:
+        numbers = np.fromiter(values, dtype=np.float64, count=count)
+    except OverflowError:  # an integer that no float can hold
+        numbers = np.array([math.inf])
     bad = ~(np.abs(numbers) <= _LARGEST)
     if bad.any():
         number = float(numbers[np.argmax(bad)])

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import click
 
+from heat_neo4j._utils.validation import MOST_COMPONENTS
 from heat_neo4j.cli.values import Count, Duration, Keyed, Number, OrAuto, Pair, Size
 
 __all__ = ["HEADINGS", "SETTINGS", "Level", "Setting", "settings_of"]
@@ -142,7 +143,8 @@ SETTINGS = (
             help="Keep nodes n for which this holds, such as 'n.year > 2000'."),
     Setting("projection.relationship_filter", _TEXT, "more", metavar="CYPHER",
             help="Keep relationships r for which this holds, such as 'r.score > 0.5'."),
-    _number("heat.n_components", _COUNT, "common", "Dimension of the space.", 10),
+    _number("heat.n_components", Count(min=1, largest=MOST_COMPONENTS), "common",
+            f"Dimension of the space, at most {MOST_COMPONENTS:,}.", 10),
     _number("heat.alpha", OrAuto(_SHARE), "common",
             "Share of steps that follow attributes; 0 is topology only.", 0.2),
     _number("heat.forward", _SHARE, "file",

@@ -100,6 +100,8 @@ class LibraryQuery:
                 raise ConfigError(
                     f"query {self.name!r} has no parameter {name!r}: it has {', '.join(possible) or 'none'}"
                 )
+        if not isinstance(values.get("model", ""), str):
+            raise ConfigError(f"the model of query {self.name!r} must be a text, got {values['model']!r}")
         missing = [name for name in required if name not in values]
         if missing:
             raise ConfigError(

@@ -40,6 +40,7 @@ from heat_neo4j.database.read.published import (
     read_stored,
 )
 from heat_neo4j.database.read.reader import read_graph, read_properties_of, read_property
+from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import (
     EMBEDDING,
     LINKS,
@@ -196,7 +197,7 @@ class Neo4jStore:
         ConfigError
             If there is no such query, it has no such parameter, or a required one is not given.
         ProjectionError
-            If the query uses names of a model that is not published here.
+            If the model is not published here, or there are no rows and no such label or property.
         """
         query = load_query(name)
         names, values = query.divide(parameters)
@@ -206,6 +207,11 @@ class Neo4jStore:
         names |= own
         values = {each.name: values[each.name] for each in query.parameters}
         records = self._connection.read(query.written(names), values, doing="querying")
+        if not records:
+            chosen = [[names[each]] if each in names else [] for each in ("label", "property")]
+            require_names(self._connection, *chosen)
+            if "model" in values and not read_version(self._connection, values["model"]):
+                raise nothing_published(values["model"], self._connection)
         return [dict(record) for record in records]
 
     def copy_query(self, name: str, model: str = "heat", **names: str) -> str:
@@ -317,9 +323,9 @@ class Neo4jStore:
             reserved.
         ProjectionError
             If the model is not published, the node is not there, not the only one of that value or without
-            coordinates, or the server refuses the filter.
+            coordinates, there is no such property to show, or the server refuses the filter.
         """
-        return find_neighbours(
+        found = find_neighbours(
             self._connection,
             node,
             k=k,
@@ -334,6 +340,11 @@ class Neo4jStore:
             among=among,
             n_links=n_links,
         )
+        empty = [name for name in show or () if all(each.properties[name] is None for each in found.nodes)]
+        if found.nodes and empty:
+            there = sorted({label for each in found.nodes for label in each.labels})
+            require_names(self._connection, there, empty)
+        return found
 
     def between(
         self,

@@ -19,7 +19,7 @@ from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
-from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
+from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_positive, check_probability
 from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
 from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.compiling import make_ready
@@ -368,7 +368,7 @@ class Embedder(BaseEstimator):
 
     def check_parameters(self) -> tuple[Schedule, int]:
         """Return what is to be trained, and the number of threads; errors are those of `fit`."""
-        check_integer("n_components", self.n_components, minimum=1)
+        check_integer("n_components", self.n_components, minimum=1, maximum=MOST_COMPONENTS)
         check_probability("alpha", self.alpha)
         check_probability("forward", self.forward)
         check_probability("type_balance", self.type_balance)

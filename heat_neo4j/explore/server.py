@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -23,6 +24,8 @@ __all__ = ["HOST", "PageServer", "make_app"]
 
 HOST = "127.0.0.1"
 _DIGITS = 19  # of a number of a node, at most
+_MOST_CONNECTIONS = 100  # so that files are left for the process to open, even where it may open 256
+_REQUEST_SECONDS = 10.0
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -98,6 +101,8 @@ class PageServer:
         A free one if not given.
     title : str
         Heading of the page.
+    request_seconds : float
+        A connection that has not sent a whole request by then is closed.
 
     Raises
     ------
@@ -105,7 +110,14 @@ class PageServer:
         If the extra ``explore`` is not installed, or the port is taken.
     """
 
-    def __init__(self, model: LiveModel, port: int | None = None, title: str = "") -> None:
+    def __init__(
+        self,
+        model: LiveModel,
+        port: int | None = None,
+        title: str = "",
+        *,
+        request_seconds: float = _REQUEST_SECONDS,
+    ) -> None:
         try:
             import uvicorn
         except ImportError as error:
@@ -116,7 +128,13 @@ class PageServer:
         token = secrets.token_urlsafe(24)
         # Without a log of requests, which would hold the token.
         config = uvicorn.Config(
-            make_app(model, token, title), log_config=None, access_log=False, lifespan="off", ws="none"
+            make_app(model, token, title),
+            http=_one_request(request_seconds),
+            headers=[("Connection", "close")],
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
         )
         self._server = uvicorn.Server(config)
         self.address = f"http://{HOST}:{self._socket.getsockname()[1]}/{token}/"
@@ -133,6 +151,27 @@ class PageServer:
             self._server.should_exit = True
             thread.join(timeout=10)
             self._socket.close()
+
+
+def _one_request(seconds: float) -> type[asyncio.Protocol]:
+    """Return the protocol of connections for one request each, which must have arrived after `seconds`.
+
+    uvicorn itself waits for ever for the rest of a request, on any number of connections.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class OneRequest(H11Protocol):  # type: ignore[misc]
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            if len(self.connections) > _MOST_CONNECTIONS:
+                transport.abort()
+            self.loop.call_later(seconds, self._close_unless_asked)
+
+        def _close_unless_asked(self) -> None:
+            if self.cycle is None:  # as long as no whole request has arrived
+                self.transport.abort()
+
+    return OneRequest
 
 
 def _listening(port: int | None) -> socket.socket:

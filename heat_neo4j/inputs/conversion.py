@@ -128,14 +128,23 @@ _KINDS: tuple[tuple[str, str, Callable[[Any, NodeProperties, Mapping[str, str | 
 
 
 def _matrix(data: Any) -> sparse.csr_array:
-    values: Any = data if sparse.issparse(data) else np.asarray(data)
+    try:
+        values: Any = data if sparse.issparse(data) else np.asarray(data)
+        values = values if values.dtype.kind == "c" else values.astype(np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ValueError(f"a matrix of weights must hold numbers, in rows of one length: {error}") from error
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: weights are numbers of 0 or more")
-    if values.ndim == 2 and values.shape[0] != values.shape[1]:
+    if values.ndim != 2:
+        raise ValueError(
+            "a matrix of weights must be square, a row and a column for each node, and has "
+            f"{values.ndim} dimensions: shape {values.shape}"
+        )
+    if values.shape[0] != values.shape[1]:
         rows, columns = values.shape
         raise ValueError(
             f"a matrix of weights must be square, a row and a column for each node, and has {rows} rows and "
             f"{columns} columns: a graph cannot be split by rows, as GridSearchCV and cross_val_score do; "
             "choose_parameters and evaluate_links hold out edges"
         )
-    return sparse.csr_array(values.astype(np.float64))
+    return sparse.csr_array(values)

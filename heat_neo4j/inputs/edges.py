@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.validation import to_float
 from heat_neo4j.attributes.values import Date, parse_number
 from heat_neo4j.graph import Relationships
 
@@ -69,4 +70,6 @@ def _weight(value: Any, default: float | None) -> float | None:
         return default
     if isinstance(value, str):
         return parse_number(value.strip())
-    return float(value) if type(value) in (int, float, bool) else None  # dates and durations are floats too
+    return (
+        to_float(value) if type(value) in (int, float, bool) else None
+    )  # dates and durations are floats too

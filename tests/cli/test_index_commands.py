@@ -192,7 +192,10 @@ def test_neighbours_as_json(invoke, cypher):
 
 def test_neighbours_are_filtered(invoke):
     lines = invoke("neighbours", "c3", *MODEL, "--node-filter", "n.year = 2001", "--show", "year").stdout
-    assert {line.split()[0] for line in lines.splitlines()[1:]} == {"2001"}
+    header, *lines = [line.split() for line in lines.splitlines()]
+    assert header == ["NODE", "YEAR", "DISTANCE", "RADIUS", "LABELS"]  # the names stay beside what is shown
+    assert all(re.fullmatch(r"c\d+", line[0]) for line in lines)
+    assert {line[1] for line in lines} == {"2001"}
     nothing = invoke("neighbours", "c3", *MODEL, "--node-filter", "n.year > 3000")
     assert (nothing.stdout, nothing.stderr) == ("", "no node fits\n")
 
@@ -202,6 +205,11 @@ def test_neighbours_are_filtered(invoke):
     [
         (["c999"], 4, "there is no CliNear with code 'c999' in database"),
         (["c3", "--node-filter", "n.year >"], 4, "refused a statement while looking for neighbours"),
+        (
+            ["c3", "--show", "day", "--show", "yaer"],
+            4,
+            "no property 'yaer' in database 'neo4j': did you mean 'year'?",
+        ),
         (["c3", "--model", "nosuch"], 4, "model 'nosuch' has no published coordinates"),
         (["c3", "--k", "0"], 2, "'--k'"),
         ([], 2, "Missing argument 'NODE'"),
@@ -319,6 +327,7 @@ def test_rows_with_times_are_shown(invoke):
     assert "cli near" in invoke("cypher", "run", "published").stdout
 
 
+NEAREST = ("nearest", "--label", "CliNear", "-p", "value=c3")
 SEARCH = ("search/nearest", "--label", "CliNear", "--property", "code", "-p", "value=c3")
 
 
@@ -348,6 +357,22 @@ SEARCH = ("search/nearest", "--label", "CliNear", "--property", "code", "-p", "v
             "a name in Neo4j cannot be empty",
         ),
         ([*SEARCH, "-p", "model=nosuch"], 4, "model 'nosuch' has no published coordinates"),
+        ([*NEAREST, "--property", "code", "-p", "model=cli naer"], 4, "did you mean 'cli near'?"),
+        (
+            [*NEAREST, "--property", "code", "-p", "model=3"],
+            2,
+            "the model of query 'nearest' must be a text, got 3",
+        ),
+        (
+            [*NEAREST, "--property", "cdoe", "-p", "model=cli near"],
+            4,
+            "no property 'cdoe' in database 'neo4j': did you mean 'code'?",
+        ),
+        (
+            [*NEAREST, "--label", "CliNaer", "--property", "code", "-p", "model=cli near"],
+            4,
+            "no node label 'CliNaer' in database 'neo4j': did you mean 'CliNear'?",
+        ),
     ],
 )
 def test_a_query_that_cannot_be_run(invoke, arguments, code, message):

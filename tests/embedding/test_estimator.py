@@ -195,6 +195,7 @@ def test_a_graph_with_nothing_to_learn_is_refused(graph, message):
     ("parameter", "value", "message"),
     [
         ("n_components", 0, "n_components must be at least 1"),
+        ("n_components", 10**6, "n_components must be at most 4,096"),
         ("n_components", 2.5, "n_components must be an integer"),
         ("alpha", 1.5, r"alpha must lie in \[0, 1\]"),
         ("alpha", float("nan"), "alpha"),

@@ -238,6 +238,12 @@ def frame(**columns):
         (np.ones(3), None, ValueError, "square"),
         ([(0, 1), (1, 2), (2, 0)], None, ValueError, "square"),
         (np.ones((2, 2)) * 1j, None, ValueError, "Complex data not supported"),
+        (np.ones((2, 2, 2)), None, ValueError, r"must be square, .* 3 dimensions: shape \(2, 2, 2\)"),
+        (sparse.coo_array(np.ones((2, 2, 2))), None, ValueError, "must be square"),
+        (np.ones(3), None, ValueError, "must be square"),
+        ([[1, 2], [3]], None, ValueError, "must hold numbers, in rows of one length"),
+        (np.array([["a", "b"]] * 2), None, ValueError, "must hold numbers"),
+        (np.array([[0, 10**400], [1, 0]], dtype=object), None, ValueError, "must hold numbers"),
         ([[0, 1], [1]], None, ValueError, "inhomogeneous"),
         (-np.ones((2, 2)), None, ValueError, "negative weight"),
         (matrix(), np.ones((3, 1)), ValueError, r"attributes must have shape \(24, F\)"),
@@ -279,3 +285,28 @@ def test_nothing_is_imported_that_the_user_has_not():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("of", ["frame", "networkx", "igraph"])
+def test_whole_numbers_of_any_size_are_weights_or_an_error(of):
+    def graph(weight):
+        if of == "frame":
+            columns = {"source": [0, 1], "target": [1, 2], "weight": pd.Series([weight, 1], dtype=object)}
+            return as_graph(pd.DataFrame(columns))
+        if of == "networkx":
+            made = nx.Graph()
+            made.add_weighted_edges_from([(0, 1, weight), (1, 2, 1)])
+            return as_graph(made)
+        made = igraph.Graph(edges=[(0, 1), (1, 2)])
+        made.es["weight"] = [weight, 1]
+        return as_graph(made)
+
+    assert graph(10**19).adjacency[0, 1] == 1e19
+    with pytest.raises(ValueError, match="a NaN or infinite weight leads from node 0 to node 1"):
+        graph(10**400)
+
+
+def test_a_whole_number_too_large_for_an_attribute_is_an_error():
+    nodes = pd.DataFrame({"id": [0, 1, 2], "size": pd.Series([10**400, 1, 2], dtype=object)})
+    with pytest.raises(ProjectionError, match="'size' has a value that is NaN, infinite or too large"):
+        as_graph(pd.DataFrame({"source": [0, 1], "target": [1, 2]}), attributes=nodes)

@@ -33,7 +33,7 @@ which_options: Decorator[Any] = stack(
     option("--node-filter", heading=WHICH, metavar="CYPHER",
            help="Keep neighbours n for which this holds, such as 'n.year > 2000'."),
     option("--show", heading=WHICH, multiple=True, metavar="PROPERTY",
-           help="Property to show; repeat for more.  [default: the nodes' names]"),
+           help="Property to show beside the names; repeat for more."),
     option("--exact", heading=WHICH, is_flag=True, help="Look at every node, not into the index."),
 )  # fmt: skip
 
@@ -62,14 +62,20 @@ def _print(nearest: Neighbours, shown: Sequence[str]) -> None:
     if not nearest.nodes:
         print_line("no node fits", err=True)
         return
-    keys = list(nearest.nodes[0].properties)  # unless others were to be shown
-    first = "node" if len(keys) > 1 else keys[0] if keys else "element id"
-    header = (*(name.upper() for name in shown or [first]), "DISTANCE", "RADIUS", "LABELS")
+    keys = [] if shown else list(nearest.nodes[0].properties)
+    first = keys[0] if len(keys) == 1 else "node" if keys or shown else "element id"
+    named = any(_holds_names(nearest, name) for name in shown)
+    header = (*([] if named else [first.upper()]), *map(str.upper, shown), "DISTANCE", "RADIUS", "LABELS")
     rows = []
     for each in nearest.nodes:
-        names = [display_text(each.properties[name]) for name in shown]
-        names = names or [each.name if keys else each.element_id]
-        rows.append((*names, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
+        caption = [] if named else [each.name if keys or shown else each.element_id]
+        values = [display_text(each.properties[name]) for name in shown]
+        rows.append((*caption, *values, f"{each.distance:.4f}", f"{each.radius:.4f}", ", ".join(each.labels)))
     table(header, rows)
     how = "every node was looked at" if nearest.fetch is None else "from the vector index, certified"
     print_line(how, err=True)
+
+
+def _holds_names(nearest: Neighbours, name: str) -> bool:
+    """Return whether a property that is shown is the key of every node."""
+    return all(each.key is not None and each.properties[name] == each.key for each in nearest.nodes)

@@ -20,7 +20,7 @@ from heat_neo4j.database.statements import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Scope"]
+__all__ = ["Scope", "require_names"]
 
 _NAMES_SHOWN = 8
 _NAMES_LOOKED_AT = 50  # labels or types, if the projection chooses none
@@ -94,6 +94,27 @@ class Scope:
         return f":{except_names(predicted)}" if predicted else ""
 
 
+def require_names(connection: Connection, labels: Sequence[str], properties: Sequence[str]) -> None:
+    """Raise a ProjectionError if the database has not one of some labels and properties of their nodes."""
+    existing = connection.read(load_statement("read/names"), doing="reading names")[0]
+    names = _Names(connection, existing)
+    unknown = [
+        *(("node label", name, names.labels) for name in labels if name not in existing["labels"]),
+        *(
+            ("property", name, names.keys_of_nodes(labels))
+            for name in properties
+            if name not in existing["keys"]
+        ),
+    ]
+    for kind, name, there in unknown:
+        raise _unknown(connection, kind, name, there)
+
+
+def _unknown(connection: Connection, kind: str, name: str, there: Sequence[str]) -> ProjectionError:
+    hint = did_you_mean(name, there) or _there_are(there)
+    return ProjectionError(f"no {kind} {name!r} in database {connection.server.database!r}{hint}")
+
+
 def _unknown_names(
     connection: Connection, projection: Projection, existing: Mapping[str, Any]
 ) -> Iterator[str]:
@@ -118,8 +139,7 @@ def _unknown_names(
             there = names.keys_of_nodes(projection.labels if of is None else [of])
             unknown.append(("attribute property", key, there))
     for kind, name, there in unknown:
-        hint = did_you_mean(name, there) or _there_are(there)
-        yield f"no {kind} {name!r} in database {connection.server.database!r}{hint}"
+        yield str(_unknown(connection, kind, name, there))
 
 
 class _Names:

@@ -59,8 +59,9 @@ def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, 
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     try:
         rows = ask(store, name, values_for(name, toys[n], value="n00"))
-    except ProjectionError as error:  # nothing is published there, and an unknown model is no empty answer
-        assert (n, "no published coordinates" in str(error)) == (0, True)
+    except ProjectionError:  # nothing is published there, and an unknown model is no empty answer
+        if n:
+            raise
         rows = []
     assert caplog.records == []
     ours = [row for row in rows if row.get("model", toys[n].model) == toys[n].model]

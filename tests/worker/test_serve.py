@@ -231,7 +231,9 @@ def test_workers_never_take_the_same_request(store, papers, cypher, ask):
     assert {row["attempts"] for row in rows} == {1}
 
 
-def test_two_workers_share_twenty_requests(server, papers, cypher, ask):
+def test_two_workers_share_twenty_requests(server, store, papers, cypher, ask):
+    first_version(store, JOB)
+    papers.add()
     asked = [ask(action="prune") for _ in range(18)] + [ask(), ask()]
     with working(server) as one, working(server) as two:
         answers = [ended(read) for read in asked]
@@ -284,6 +286,8 @@ def test_a_claim_is_renewed_and_tells_of_the_progress(store, papers, ask, monkey
 
 
 def test_requests_wait_while_the_lease_is_held(server, store, papers, ask):
+    first_version(store, JOB)
+    papers.add()
     with working(server) as told:
         with store.lease(MODEL, 60.0):
             read = ask()
@@ -293,10 +297,10 @@ def test_requests_wait_while_the_lease_is_held(server, store, papers, ask):
         assert ended(read)["outcome"] == "published"
 
 
-def test_the_schedule_refreshes_a_changed_graph(server, papers):
+def test_the_schedule_refreshes_a_changed_graph(server, store, papers):
+    first_version(store, JOB)
+    before = papers.seen()
     with working(server, schedule=Schedule.every(0.5)) as told:
-        until(lambda: papers.published().get("run"))
-        before = papers.seen()
         key = papers.add()
         until(lambda: key in papers.seen()[1])
         after = papers.seen()
@@ -362,12 +366,13 @@ def test_a_killed_worker_is_replaced(server, store, papers, cypher, ask):
     assert {run.status for run in store.runs(MODEL)} <= {"complete", "superseded", "incomplete"}
 
 
-def test_the_worker_says_what_it_does_and_fails_with_one_line(server, papers, tmp_path):
+def test_the_worker_says_what_it_does_and_fails_with_one_line(server, store, papers, tmp_path):
+    first_version(store, JOB)
+    papers.add()
     metrics, config = tmp_path / "heat.prom", tmp_path / "heat.toml"
     config.write_text(f"[serve]\nmetrics_file = {json.dumps(str(metrics))}\n")
     with serving(server, "--every", "1h", "--config", str(config)) as process:
-        until(lambda: papers.published().get("run"))
-        until(lambda: 'outcome="published"} 1.0' in metrics.read_text())
+        until(lambda: metrics.exists() and 'outcome="published"} 1.0' in metrics.read_text())
         until(lambda: "heat_published_version{" in metrics.read_text())
         told = {
             sample.name: sample.value
@@ -400,8 +405,10 @@ def test_a_server_that_restarts_is_waited_for(throwaway_server):
     server = LiveServer(*local.connection(), database=None, series="throwaway", local=local)
     with open_cypher(server) as cypher:
         papers, ask = Papers(cypher), requester(cypher)
+        with Neo4jStore.connect(server.uri, auth=(server.user, server.password)) as store:
+            first_version(store, JOB)
         with working(server) as told:
-            assert ended(ask())["outcome"] == "published"
+            assert ended(ask(mode="full"))["outcome"] == "published"
             local.stop()
             until(lambda: any("next attempt in" in line for line in told))
             local.start()

@@ -12,7 +12,7 @@ WITH m, a, b, u, v, 2.0 + exp(r) + exp(-r) AS c, 2.0 + exp(s) + exp(-s) AS d
 WITH m, a, b, u, v, c, d, c * d / 8.0 * reduce(sum = 0.0, i IN range(0, size(u) - 1) | sum + (u[i] - v[i]) ^ 2) AS z
 WITH m, a, b, u, v, c, d, log(1.0 + z + sqrt(z * (z + 2.0))) AS direct
 CALL (m, a, b, u, v, c, d, direct) {
-  MATCH (n)
+  MATCH (n:@labels)
   WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n <> a AND n <> b
   WITH n, u, v, c, d, direct, coalesce(n[m.stagedVector], n[m.vectorProperty]) AS w,
        coalesce(n[m.stagedRadius], n[m.radiusProperty]) AS radius
@@ -27,4 +27,4 @@ CALL (m, a, b, u, v, c, d, direct) {
   RETURN collect({id: elementId(n), labels: labels(n), shown: [key IN $show | n[key]], radius: radius, distance: distance,
                   otherDistance: otherDistance, detour: detour}) AS nodes
 }
-RETURN direct, nodes
+RETURN m.token AS version, direct, nodes

@@ -16,7 +16,7 @@ MATCH (a) WHERE elementId(a) = ids[0] AND coalesce(a[m.stagedRun], a[m.runProper
 WITH m, a, coalesce(a[m.stagedVector], a[m.vectorProperty]) AS u, coalesce(a[m.stagedRadius], a[m.radiusProperty]) AS r
 WITH m, a, u, 2.0 + exp(r) + exp(-r) AS c
 CALL (m, a, u, c) {
-  MATCH (n)
+  MATCH (n:@labels)
   WHERE coalesce(n[m.stagedRun], n[m.runProperty]) = m.space AND n <> a AND ($heat_side = 0 OR 0.0 < $heat_side *
     (coalesce(n[m.stagedRadius], n[m.radiusProperty]) - coalesce(a[m.stagedRadius], a[m.radiusProperty]))) AND (
     @node_filter

@@ -1,7 +1,7 @@
-// Remove one copy of the coordinates from all nodes, in batches; a node whose run property names no run keeps its values.
+// Remove one copy of the coordinates from nodes, in batches; a node whose run property names no run keeps its values.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), spaces (ids of runs), run_id (the form of a run's
 // id, to remove those of all runs, or null).
-MATCH (n) WHERE n.@run IN $spaces OR n.@run =~ $run_id
+MATCH (n:@labels) WHERE n.@run IN $spaces OR n.@run =~ $run_id
 WITH n LIMIT $most
 WITH collect(n) AS nodes
 UNWIND range(0, size(nodes) - 1, $rows) AS begin

@@ -1,7 +1,7 @@
 // Stage what the last publication replaced, in batches. A node that had no coordinates then is staged as without.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is staged), space
 // (of that version).
-MATCH (n) WHERE n.@previous_run = $before AND n.@staged_run IS NULL
+MATCH (n:@labels) WHERE n.@previous_run = $before AND n.@staged_run IS NULL
 WITH n LIMIT $most
 WITH collect(n) AS nodes
 UNWIND range(0, size(nodes) - 1, $rows) AS begin

@@ -1,8 +1,9 @@
 // Move staged coordinates to their plain names, in batches, and what was there to the names of what was replaced: nodes
 // that are staged, and those of a space that nobody reads any more. A batch that was moved is not moved again.
 // Parameters: model, lock, holder, most (in all), rows (in a batch), before (the run whose version is replaced, or
-// null: nothing is kept of it), left (the space that nobody reads any more, or null).
-MATCH (n) WHERE (n.@staged_run IS NOT NULL OR n.@run = $left)
+// null: nothing is kept of it), left (the space that nobody reads any more, or null), run_id (the form of a
+// run's id: other values stay).
+MATCH (n:@labels) WHERE (n.@staged_run = '' OR n.@staged_run =~ $run_id OR n.@run = $left)
   AND CASE WHEN $before IS NOT NULL THEN coalesce(n.@previous_run <> $before, true)
     ELSE n.@previous_run IS NOT NULL OR coalesce(n.@run, '') <> n.@staged_run END
 WITH n LIMIT $most

@@ -12,6 +12,7 @@ from heat_neo4j.database.keys import Key, NodeKeys, name_of
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS, nothing_published
 from heat_neo4j.database.statements import Fragment, except_names, load_statement, quote_identifier
+from heat_neo4j.database.versions import labels_of
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Lookup", "NodesByKey", "VersionScope", "find_node", "read_scope"]
@@ -45,6 +46,7 @@ class VersionScope:
     link_run: str | None  # None without links, as is the type
     link_type: str | None
     indexed: bool  # whether there is a vector index
+    labels: Sequence[str] = ()  # of which each of the nodes has one; none if that is not known
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
             "then run `heat embed`"
         ) from error
     nodes = NodesByKey(read_by.labels or (), read_by.keys)
-    return VersionScope(row["version"], nodes, row["linkRun"], link_type, bool(row["indexes"]))
+    indexed, labels = bool(row["indexes"]), labels_of(row["held"])
+    return VersionScope(row["version"], nodes, row["linkRun"], link_type, indexed, labels)
 
 
 def find_node(connection: Connection, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> str:

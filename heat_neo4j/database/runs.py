@@ -13,7 +13,7 @@ from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.statements import is_identifier, load_statement
+from heat_neo4j.database.statements import Fragment, except_names, is_identifier, load_statement
 from heat_neo4j.database.trust import FILTERS, Trust
 from heat_neo4j.database.versions import checked, runs_of
 from heat_neo4j.errors import ProjectionError
@@ -27,6 +27,7 @@ __all__ = [
     "TYPES",
     "Bookkeeping",
     "RunRecord",
+    "nodes_with",
     "nothing_published",
     "read_bookkeeping",
     "read_version",
@@ -344,6 +345,11 @@ def read_version(connection: Connection, model: str) -> Mapping[str, Any]:
     """Return the properties of `model` and of its published version; none if it has no node."""
     models = connection.read(load_statement("read/models"), doing="reading what is published")
     return _whole(_model_node(_published(models), model), model)
+
+
+def nodes_with(labels: Sequence[str]) -> Fragment | Sequence[str]:
+    """Return the label expression for nodes with one of some labels; without any, for all but our own."""
+    return labels or except_names(LABELS)
 
 
 def nothing_published(model: str, source: Bookkeeping | Connection | Transaction) -> ProjectionError:

@@ -379,9 +379,7 @@ class Neo4jStore:
             If the model is not published, or a node is not there, not the only one of that value or without
             coordinates.
         """
-        nodes = read_scope(self._connection, model).nodes
-        one, two = (find_node(self._connection, nodes, each, labels) for each in (node, other))
-        return find_between(self._connection, one, two, nodes, k=k, model=model)
+        return find_between(self._connection, node, other, k=k, model=model, labels=labels)
 
     def links_of(
         self, nodes: Sequence[str], *, k: int = 10, model: str = "heat", key: Key | None = None

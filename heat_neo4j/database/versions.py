@@ -12,10 +12,12 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import is_identifier
 
 __all__ = [
+    "MOST_LABELS",
     "Version",
     "at_rest",
     "being_published",
     "checked",
+    "labels_of",
     "previous_of",
     "published",
     "rolled_back",
@@ -25,10 +27,12 @@ __all__ = [
 ]
 
 Version = Mapping[str, Any]
+MOST_LABELS = 50
+"""Labels in one statement. The server plans one with 2,000 labels for longer than it looks at 10^7 nodes."""
 
 _COORDINATES = (
     "run", "space", "embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", "indexes", "core",
-    "coordinates", "dimension",
+    "coordinates", "dimension", "nodeLabels", "nodeCount",
 )  # fmt: skip
 _LINKS = ("linkRun", "linkType")
 _RUNS = {"embedding": "run", "links": "linkRun"}
@@ -86,6 +90,24 @@ def runs_of(version: Version) -> tuple[str | None, str | None]:
     return version.get("run"), version.get("linkRun")
 
 
+def labels_of(*versions: Version) -> tuple[str, ...]:
+    """Return labels of which each node with coordinates of some versions had one when they were written.
+
+    None if that is not known, or there are too many: then the coordinates may lie on any node.
+    """
+    labels: dict[str, None] = {}
+    for version in versions:
+        if "run" not in version:
+            continue
+        own, count = version.get("nodeLabels"), version.get("nodeCount")
+        if not isinstance(own, list | tuple) or not own or type(count) is not int:
+            return ()
+        if not all(map(is_identifier, own)):  # somebody has changed it
+            return ()
+        labels |= dict.fromkeys(own)
+    return tuple(labels) if len(labels) <= MOST_LABELS else ()
+
+
 def previous_of(version: Version) -> dict[str, Any]:
     """Return what a version is rolled back to, without anything if that is not kept."""
     try:
@@ -110,9 +132,15 @@ def rolled_back(version: Version, names: WriteNames, *, index: bool) -> dict[str
     return _staging(_version(previous_of(version), _address(version)), names, index=index)
 
 
-def at_rest(version: Version, indexes: Version) -> dict[str, Any]:
-    """Return `version` as it lies under its plain names alone, with other indexes; those that are None go."""
-    return _version({**_address(version), **indexes}, previous_of(version))
+def at_rest(version: Version, indexes: Version, replaced: Version | None = None) -> dict[str, Any]:
+    """Return `version` under its plain names alone, with other indexes; a property that is None goes.
+
+    Properties in `replaced` take the place of those of the version that it is rolled back to.
+    """
+    before = previous_of(version)
+    if "run" in before:
+        before = {name: value for name, value in {**before, **(replaced or {})}.items() if value is not None}
+    return _version({**_address(version), **indexes}, before)
 
 
 def without_previous(version: Version) -> dict[str, Any]:

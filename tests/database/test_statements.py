@@ -194,6 +194,13 @@ def test_every_batch_holds_a_write_lock_of_the_lease():
     assert all(batches.values())
 
 
+def test_statements_find_nodes_by_label_or_id():
+    """Others' nodes can be many more than the model's."""
+    bare = re.compile(r"MATCH \((\w+)\)\s+(?!WHERE elementId\(\1\))(?=[A-Z@])")
+    found = {name for name in STATEMENTS if bare.search(re.sub(r"//.*", "", statement_text(name)))}
+    assert found == {"read/names", "read/node_filter"}  # which take one node, and none
+
+
 def explain(cypher, server, statement):
     """Return the code of the server's refusal of a statement, None if it takes it, and its warnings."""
     session = cypher.driver.session(database=server.database, notifications_min_severity="INFORMATION")

@@ -7,6 +7,6 @@ import pytest
 __all__ = ["slow"]
 
 
-def slow(value: object) -> Any:
-    """Return a parameter that marks the test with it ``slow``."""
-    return pytest.param(value, marks=pytest.mark.slow)
+def slow(*values: object) -> Any:
+    """Return parameters that mark the test with them ``slow``."""
+    return pytest.param(*values, marks=pytest.mark.slow)

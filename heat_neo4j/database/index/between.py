@@ -1,16 +1,19 @@
 """What lies between two nodes: those that make the way from one to the other least longer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
-from heat_neo4j.database.published_nodes import NodesByKey
+from heat_neo4j.database.published_nodes import find_node, read_scope
+from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Between", "NodeBetween", "find_between"]
+
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,30 @@ class Between:
 
 
 def find_between(
-    connection: Connection, node: str, other: str, nodes: NodesByKey, *, k: int = 10, model: str = "heat"
+    connection: Connection,
+    node: str,
+    other: str,
+    *,
+    k: int = 10,
+    model: str = "heat",
+    labels: Sequence[str] | None = None,
 ) -> Between:
     """Return the nodes between two; see `Neo4jStore.between`."""
     check_integer("k", k, minimum=1)
-    show = nodes.keys.properties
-    values = {"model": model, "node": node, "other": other, "k": k, "show": list(show)}
-    rows = connection.read(load_statement("read/between"), values, doing="looking for nodes between")
+    for _ in range(_ATTEMPTS):
+        scope = read_scope(connection, model)
+        nodes, show = scope.nodes, scope.nodes.keys.properties
+        one, two = (find_node(connection, nodes, each, labels) for each in (node, other))
+        values = {"model": model, "node": one, "other": two, "k": k, "show": list(show)}
+        statement = load_statement("read/between", labels=nodes_with(scope.labels))
+        rows = connection.read(statement, values, doing="looking for nodes between")
+        if all(row["version"] == scope.version for row in rows):
+            break
+    else:
+        raise ProjectionError(f"model {model!r} is published anew again and again: ask later")
     if not rows:
         raise ProjectionError(
-            f"node {node!r} or {other!r} has no coordinates of model {model!r}: it is newer than the run, "
+            f"node {one!r} or {two!r} has no coordinates of model {model!r}: it is newer than the run, "
             "not of its projection, or not there; `heat refresh` places new nodes"
         )
 
@@ -61,4 +78,4 @@ def find_between(
         numbers = (row["distance"], row["otherDistance"], row["detour"], row["radius"])
         return NodeBetween(row["id"], labels, name, *numbers)
 
-    return Between(node, other, model, rows[0]["direct"], tuple(map(made, rows[0]["nodes"])))
+    return Between(one, two, model, rows[0]["direct"], tuple(map(made, rows[0]["nodes"])))

@@ -13,6 +13,7 @@ from heat_neo4j.database.keys import Key
 from heat_neo4j.database.node_links import NodeLink, links_of_rows, links_part
 from heat_neo4j.database.projection import check_parameter_names
 from heat_neo4j.database.published_nodes import Lookup, NodesByKey, VersionScope, find_node, read_scope
+from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
@@ -101,7 +102,7 @@ def find_neighbours(
         parts = {"or_by_key": lookup.part, "node_filter": Fragment(node_filter or "true"), "links": links}
         values = {**fixed, **values, "heat_ids": lookup.ids, "heat_values": lookup.values, "heat_show": read}
         first = fetch if scope.indexed and not exact else None
-        row, used = _search(connection, parts, values, first)
+        row, used = _search(connection, parts, values, first, scope.labels)
         if row is None:
             return None, None
         found = tuple(_neighbour(each, nodes, wanted, read, n_links) for each in row["nodes"])
@@ -131,21 +132,28 @@ def find_neighbours(
 
 
 def _search(
-    connection: Connection, parts: Mapping[str, Fragment], values: Mapping[str, Any], fetch: int | None
+    connection: Connection,
+    parts: Mapping[str, Fragment],
+    values: Mapping[str, Any],
+    fetch: int | None,
+    labels: Sequence[str],
 ) -> tuple[neo4j.Record | None, int | None]:
-    """Return what is nearest, and the candidates it took until that was certified; None for all nodes."""
+    """Return what is nearest, and the candidates it took until that was certified; None for all nodes.
 
-    def asked(name: str, **more: int) -> neo4j.Record | None:
-        statement = load_statement(name, **parts)
+    `labels` are those of which each node has one, as far as that is known.
+    """
+
+    def asked(statement: str, **more: int) -> neo4j.Record | None:
         rows = connection.read(statement, {**values, **more}, doing="looking for neighbours")
         return rows[0] if rows else None
 
     while fetch is not None and fetch <= _MOST_FETCHED:
-        row = asked("read/neighbours", heat_fetch=fetch)
+        row = asked(load_statement("read/neighbours", **parts), heat_fetch=fetch)
         if row is None or row["certified"]:
             return row, fetch
         fetch *= 2
-    return asked("read/neighbours_scan"), None  # which takes no longer by now
+    scan = load_statement("read/neighbours_scan", labels=nodes_with(labels), **parts)
+    return asked(scan), None  # which takes no longer by now
 
 
 def _neighbour(

@@ -16,7 +16,7 @@ from typing import Any
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
@@ -248,17 +248,20 @@ def _foreign(index: VectorIndex, model: str) -> WriteRefused:
     )
 
 
-def read_cover(connection: Connection, plan: IndexPlan) -> Cover:
-    """Return labels that cover the nodes with the coordinates; a WriteRefused if a node has no label."""
-    statement = load_statement("read/label_sets", run=plan.run)
+def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequence[str]) -> Cover:
+    """Return labels that cover the nodes with the coordinates; a WriteRefused if a node has no label.
+
+    `nodes` is the label expression for the nodes to look at.
+    """
+    statement = load_statement("read/label_sets", run=plan.run, labels=nodes)
     rows = connection.read(statement, {"space": plan.space}, doing="reading labels")
     sets = [(set(row["labels"]) & set(plan.labels) or row["labels"], row["nodes"]) for row in rows]
-    nodes = sum(count for _, count in sets)
+    found = sum(count for _, count in sets)
     cover = label_cover(sets)
-    if nodes and not cover:
+    if found and not cover:
         bare = sum(count for labels, count in sets if not labels)
         raise WriteRefused(f"{bare} nodes have no label, and a vector index is over nodes of a label")
-    return cover, nodes
+    return cover, found
 
 
 def _described(record: Mapping[str, Any]) -> VectorIndex:

@@ -148,7 +148,13 @@ class Lease:
         return load_statement(name, lock=_fragment("lock_hold"), **identifiers)
 
     def write_all(
-        self, name: str, *, doing: str, identifiers: Mapping[str, str], rows: int = _ROWS, **parameters: Any
+        self,
+        name: str,
+        *,
+        doing: str,
+        identifiers: Mapping[str, str | Sequence[str]],
+        rows: int = _ROWS,
+        **parameters: Any,
     ) -> int:
         """Run a statement that goes over the graph in batches on the server; return how much it wrote.
 

@@ -26,15 +26,17 @@ from heat_neo4j.database.index.vector_indexes import (
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, WITHDRAWAL, Step, remaining
+from heat_neo4j.database.publish.reach import EVERYWHERE, Reach
 from heat_neo4j.database.read.rights import sees_all_transactions
 from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
 from heat_neo4j.database.server_errors import violates_constraint
-from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import Withdrawn
 from heat_neo4j.database.versions import (
     Version,
     at_rest,
     being_published,
+    labels_of,
     previous_of,
     rolled_back,
     runs_of,
@@ -71,9 +73,10 @@ class Publication:
     """The change from the published version of a model to another one, as the holder of its lease.
 
     `coming` is what `versions.published` or `versions.rolled_back` gives, or the published version whose
-    publication was interrupted. `run` is the new run, which is complete with the switch. `most_general` are
-    the element ids of the nodes nearest to the origin, which are read if not given. `indexes` are the model's
-    that there are; the server is asked if they are not given.
+    publication was interrupted. `reach` covers the nodes to look at, of which `staged` are staged already.
+    `run` is the new run, which is complete with the switch. `most_general` are the element ids of the nodes
+    nearest to the origin, which are read if not given. `indexes` are the model's existing ones, queried if
+    not given.
     """
 
     def __init__(
@@ -81,7 +84,9 @@ class Publication:
         lease: Lease,
         names: WriteNames,
         coming: Version,
+        reach: Reach,
         *,
+        staged: int = 0,
         labels: Sequence[str] = (),
         run: str | None = None,
         most_general: Sequence[str] = (),
@@ -89,6 +94,7 @@ class Publication:
         on_progress: Progress = no_progress,
     ) -> None:
         self._lease, self._names, self._labels = lease, names, tuple(labels)
+        self._reach, self._staged = reach, staged
         self._version = dict(coming)
         self._before = previous_of(coming)
         self._parts = being_published(coming)
@@ -129,7 +135,7 @@ class Publication:
         if EMBEDDING in self._parts and "run" in self._version:
             copies = self._names.placeholders("previous", "staged")
             before = {"before": self._version["run"], "space": self._version["space"]}
-            self._write_all("write/coordinates_restage", copies, **before)
+            self._staged = self._write_coordinates("write/coordinates_restage", copies, **before)
         if LINKS in self._parts and "linkRun" in self._version:
             types = {"source": self._names.links.previous, "target": self._names.links.staged}
             self._write_all("write/links_copy", types, run=self._version["linkRun"])
@@ -143,7 +149,7 @@ class Publication:
             staged = self._build("staged", "index new version")
             if staged is not None and self._version["space"] == self._before.get("space"):
                 staged += [name for name in self._before.get("indexes") or () if name not in staged]
-            core = self._most_general or read_core(self._lease.connection, self._version)
+            core = self._most_general or self._read_core()
             self._version |= {"indexes": staged, "core": core if staged else None}
 
     def _switch_to_staged(self) -> None:
@@ -158,13 +164,15 @@ class Publication:
     def _settle(self) -> None:
         if EMBEDDING in self._parts:
             space = self._before.get("space")
+            is_left = space != self._version.get("space")
             self._on_progress("settle", 0, 1)
-            self._write_all(
-                "write/coordinates_settle",
-                self._names.placeholders("plain", "staged", "previous"),
-                before=self._before.get("run"),
-                left=space if space != self._version.get("space") else None,
-            )
+            labels = self._reach.labels
+            nodes = self._reach.extend(self._before if is_left else {}, staged=self._staged)
+            if self._settle_coordinates(space if is_left else None) < nodes:  # one has just lost its labels
+                self._reach.labels = EVERYWHERE
+                self._settle_coordinates(space if is_left else None)
+            if self._reach.labels != labels:
+                self._cover = None
             self._on_progress("settle", 1, 1)
         if LINKS in self._parts:
             types = self._names.links
@@ -184,11 +192,15 @@ class Publication:
         if self._version["indexWanted"] and "run" in self._version:
             indexes = self._build("plain", "build index")
         if indexes:
-            core = self._most_general or read_core(self._lease.connection, self._version)
+            core = self._most_general or self._read_core()
             self._plain_indexes = {"indexes": indexes, "core": core}
 
     def _switch_to_plain(self) -> None:
-        version = at_rest(self._version, self._plain_indexes if EMBEDDING in self._parts else {})
+        if EMBEDDING in self._parts:
+            kept_on = {"nodeLabels": list(self._reach.labels) or None}
+            version = at_rest(self._version, self._plain_indexes, kept_on)
+        else:
+            version = at_rest(self._version, {})
         self.run_properties = self._switch(version, run=self._run, outcome=self.outcome)
         self._version = version
 
@@ -197,12 +209,14 @@ class Publication:
         if EMBEDDING in self._parts:
             if "run" in before:
                 copies, space = self._names.placeholders("plain", "previous"), before["space"]
-                self._write_all("write/coordinates_restore", copies, before=before["run"], space=space)
+                self._write_coordinates(
+                    "write/coordinates_restore", copies, before=before["run"], space=space
+                )
             else:
-                spaces = [self._version["space"]]
-                self._write_all("write/coordinates_remove", plain._asdict(), spaces=spaces, run_id=None)
+                removed = {"spaces": [self._version["space"]], "run_id": None}
+                self._write_coordinates("write/coordinates_remove", plain._asdict(), **removed)
             previous = self._names.previous._asdict()
-            self._write_all("write/coordinates_remove", previous, spaces=[], run_id=RUN_ID)
+            self._write_coordinates("write/coordinates_remove", previous, spaces=[], run_id=RUN_ID)
         if LINKS in self._parts:
             types = self._names.links
             if "linkRun" in self._version:
@@ -229,7 +243,10 @@ class Publication:
         if EMBEDDING in parts:
             drop_indexes(self._lease.connection, self._unread_indexes(), self._lease.check)
             staged = self._names.staged._asdict()
-            self._write_all("write/coordinates_remove", staged, spaces=[""], run_id=RUN_ID)
+            removed = self._write_coordinates("write/coordinates_remove", staged, spaces=[""])
+            if removed < self._staged and self._reach.labels:  # others were deleted or lost their labels
+                self._reach.labels = EVERYWHERE
+                self._write_coordinates("write/coordinates_remove", staged, spaces=[""])
         if LINKS in parts:
             self._remove_links(self._names.links.staged)
         self._lease.write("write/staging_end", doing="publishing")
@@ -238,7 +255,7 @@ class Publication:
         """Make the indexes of a copy; None, and a line in the log, if there can be none."""
         connection, plan = self._lease.connection, index_plan(self._version, self._names, self._labels, copy)
         try:
-            cover = self._cover or read_cover(connection, plan)
+            cover = self._cover or read_cover(connection, plan, self._reach.nodes)
             if self._version["space"] != self._before.get("space"):
                 self._cover = cover
             return build_indexes(
@@ -269,8 +286,22 @@ class Publication:
         """Remove the links of a type that runs of ours wrote, but for those of one run."""
         self._write_all("write/links_remove", {"type": link_type}, runs=None, kept=kept, run_id=RUN_ID)
 
-    def _write_all(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> None:
-        self._lease.write_all(name, doing="publishing", identifiers=identifiers, **parameters)
+    def _settle_coordinates(self, left: str | None) -> int:
+        """Settle nodes that are staged, or of the space that was left; return how many."""
+        copies = self._names.placeholders("plain", "staged", "previous")
+        before = self._before.get("run")
+        return self._write_coordinates("write/coordinates_settle", copies, before=before, left=left)
+
+    def _read_core(self) -> list[str]:
+        return read_core(self._lease.connection, self._version, self._reach.nodes)
+
+    def _write_coordinates(self, name: str, identifiers: Mapping[str, str], **parameters: Any) -> int:
+        """Run a statement over the nodes that can hold coordinates."""
+        within = {"labels": self._reach.nodes, **identifiers}
+        return self._write_all(name, within, **{"run_id": RUN_ID, **parameters})
+
+    def _write_all(self, name: str, identifiers: Mapping[str, str | Sequence[str]], **parameters: Any) -> int:
+        return self._lease.write_all(name, doing="publishing", identifiers=identifiers, **parameters)
 
 
 def index_plan(
@@ -297,9 +328,10 @@ def most_general(radii: NDArray[np.float64], node_ids: Sequence[str]) -> list[st
     return [node_ids[row] for row in sorted(rows, key=lambda row: (radii[row], node_ids[row]))[:CORE_SIZE]]
 
 
-def read_core(connection: Connection, version: Version) -> list[str]:
-    """Return the element ids of the most general nodes of a version."""
-    statement = load_statement("read/core", run=version["runProperty"], radius=version["radiusProperty"])
+def read_core(connection: Connection, version: Version, nodes: Fragment | Sequence[str]) -> list[str]:
+    """Return the element ids of the most general nodes of a version, which are among `nodes`."""
+    names = {"run": version["runProperty"], "radius": version["radiusProperty"]}
+    statement = load_statement("read/core", labels=nodes, **names)
     params = {
         "space": version["space"],
         "limit": CORE_SIZE,
@@ -379,7 +411,8 @@ def finish(lease: Lease, *, damaged_too: bool = False) -> None:
     names = lease.connection.trust.require_names(recorded)
     _log.info("%s the publication of run %s", "finishing" if is_switched else "undoing", lease.staging)
     labels = () if run is None else run.labels
-    publication = Publication(lease, names, version, labels=labels)
+    reach = Reach(lease.connection, names, EVERYWHERE)  # nobody knows any more how many nodes were staged
+    publication = Publication(lease, names, version, reach, labels=labels)
     try:
         publication.finish(remaining(is_switched=is_switched))
     except Withdrawn as refusal:
@@ -405,8 +438,10 @@ def roll_back(lease: Lease, on_progress: Progress = no_progress) -> tuple[str | 
     names = lease.connection.trust.require_names(book.names(lease.model))
     coming = rolled_back(version, names, index=bool(version.get("indexes") or target.get("indexes")))
     labels = next((run.labels for run in book.runs if run.run_id == target.get("run")), ())
+    reach = Reach(lease.connection, names, labels_of(version, target))
+    reach.extend(version)
     lease.write("write/staging_begin", doing="rolling back", run=next(filter(None, runs_of(target))))
-    publication = Publication(lease, names, coming, labels=labels, on_progress=on_progress)
+    publication = Publication(lease, names, coming, reach, labels=labels, on_progress=on_progress)
     publication.stamps.append("rolledBackAt")
     switch = PUBLICATION.index(Step.SWITCH_TO_STAGED) + 1
     publication.run(PUBLICATION[:switch])

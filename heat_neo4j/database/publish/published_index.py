@@ -21,8 +21,9 @@ from heat_neo4j.database.publish.publication import (
     switch_version,
     write_lease,
 )
+from heat_neo4j.database.publish.reach import Reach
 from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published, read_bookkeeping
-from heat_neo4j.database.versions import at_rest
+from heat_neo4j.database.versions import at_rest, labels_of
 
 __all__ = ["IndexStatus", "create_index", "drop_index", "index_status"]
 
@@ -77,9 +78,11 @@ def create_index(connection: Connection, model: str, on_progress: Progress = no_
         book, record = _published(connection, model)
         version, names = book.published(model), connection.trust.require_names(book.names(model))
         plan = index_plan(version, names, record.labels)
-        cover = read_cover(connection, plan)
+        reach = Reach(connection, names, labels_of(version))
+        reach.extend(version)
+        cover = read_cover(connection, plan, reach.nodes)
         indexes = build_indexes(connection, plan, cover, check_lease=lease.check, on_progress=on_progress)
-        core = read_core(connection, version)
+        core = read_core(connection, version, reach.nodes)
         switch_version(lease, at_rest(version, {"indexes": indexes, "core": core}), doing="indexing")
     return index_status(connection, model)
 

@@ -1,7 +1,10 @@
-"""Removing what runs wrote: published and kept copies, indexes, and the nodes of runs."""
+"""Removing what runs wrote: published and kept copies, indexes, and the nodes of runs.
+
+Coordinates are looked for on every node: whatever labels a node has lost, nothing is left behind.
+"""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +14,8 @@ from heat_neo4j.database.index.vector_indexes import drop_indexes, own_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.publication import await_readers, finish, switch_version
-from heat_neo4j.database.runs import DAMAGED, RUN_ID, Bookkeeping, RunRecord, read_bookkeeping
+from heat_neo4j.database.publish.reach import EVERYWHERE
+from heat_neo4j.database.runs import DAMAGED, RUN_ID, Bookkeeping, RunRecord, nodes_with, read_bookkeeping
 from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
@@ -202,7 +206,7 @@ class _Copy(NamedTuple):
     """One copy of coordinates or links, and what the statements on it take."""
 
     kind: str
-    identifiers: Mapping[str, str]
+    identifiers: Mapping[str, str | Sequence[str]]
     parameters: Mapping[str, Any]
 
 
@@ -211,11 +215,16 @@ def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Ve
     now, before = book.remains(model), previous_of(version)
     # A run of the version may have lost its node.
     runs = [*(run.run_id for run in book.runs_of(model)), *filter(None, (*runs_of(now), now.get("space")))]
+    every = {"labels": nodes_with(EVERYWHERE)}
     copies = []
     if "run" not in version:
-        copies.append(_Copy("coordinates", names.plain._asdict(), {"spaces": runs, "run_id": None}))
+        copies.append(
+            _Copy("coordinates", {**every, **names.plain._asdict()}, {"spaces": runs, "run_id": None})
+        )
     if "run" not in before:
-        copies.append(_Copy("coordinates", names.previous._asdict(), {"spaces": [], "run_id": RUN_ID}))
+        copies.append(
+            _Copy("coordinates", {**every, **names.previous._asdict()}, {"spaces": [], "run_id": RUN_ID})
+        )
     params = {"runs": None, "kept": None, "run_id": RUN_ID}
     if "linkRun" not in version:
         copies.append(_Copy("links", {"type": names.links.plain}, {**params, "runs": runs}))
@@ -252,7 +261,8 @@ def _count(connection: Connection, book: Bookkeeping, model: str, chosen: list[R
     after = _without(book, model, runs)
     lost = {"coordinates": 0, "links": 0}
     for copy in _unread_copies(book, model, connection.trust.require_names(_names(book, model)), after):
-        identifiers = {name: copy.identifiers[name] for name in ("run", "type") if name in copy.identifiers}
+        wanted = ("labels", "run", "type")
+        identifiers = {name: copy.identifiers[name] for name in wanted if name in copy.identifiers}
         statement = load_statement(f"read/{copy.kind}_count", **identifiers)
         (row,) = connection.read(statement, copy.parameters, doing="counting what a run wrote")
         lost[copy.kind] += row["found"]

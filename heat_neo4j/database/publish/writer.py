@@ -25,6 +25,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease, lock_models
 from heat_neo4j.database.publish.protocol import Step, remaining
 from heat_neo4j.database.publish.publication import Publication, most_general, write_lease
+from heat_neo4j.database.publish.reach import EVERYWHERE, Reach, labels_met
 from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import (
     EMBEDDING,
@@ -36,7 +37,7 @@ from heat_neo4j.database.runs import (
 )
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import Withdrawn, stopping, write
-from heat_neo4j.database.versions import Version, published
+from heat_neo4j.database.versions import Version, labels_of, published
 from heat_neo4j.database.write.batches import (
     Columns,
     Rounds,
@@ -207,12 +208,15 @@ class Run:
             stage_seconds=dict(stage_seconds or {}),
         )
         self._record = replace(record, **(facts or {}))
+        self._labels = labels_met(graph, record.labels)
         self._connection, self._graph, self._on_progress = connection, graph, on_progress
         self._names, self._overwrite, self._index = names, overwrite, index
         self._version: Version = {}
         self._coming: dict[str, Any] = {}
         self._most_general: list[str] = []
         self._existing_indexes: list[VectorIndex] = []
+        self._reach = Reach(connection, names, EVERYWHERE)
+        self._staged = 0  # nodes
         self._lease = lease
         self._stack = ExitStack()
         self._is_published = False
@@ -283,8 +287,11 @@ class Run:
         book = read_bookkeeping(self._connection)
         self._refuse_names(book)
         self.refuse_schema()
+        own = {"run": "", "nodeLabels": self._labels, "nodeCount": 0}
+        labels = labels_of(book.published(self._names.model), own)
+        self._reach = Reach(self._connection, self._names, labels)
         if not self._overwrite:
-            refuse_foreign_values(self._connection, book, self._names, self._parts)
+            refuse_foreign_values(self._connection, book, self._names, self._parts, self._reach.nodes)
         return book
 
     def refuse_schema(self) -> None:
@@ -349,6 +356,8 @@ class Run:
             "vectorProperty": plain.indexed(coordinates.kind),
             "coordinates": coordinates.kind,
             "dimension": coordinates.values.shape[1],
+            "nodeLabels": list(self._labels) or None,
+            "nodeCount": self._record.nodes_written,
         }
 
     def _stage(self, coordinates: Coordinates, rows: NDArray[np.int64], space: str) -> int:
@@ -363,13 +372,16 @@ class Run:
         written = self._send(
             _STAGE_COORDINATES, statement, columns, rounds, batch_size, may_miss_all=is_part, space=space
         )
+        self._staged += written
         return len(rows) - written
 
     def _stage_leavers(self, space: str) -> None:
         """Stage the published nodes that have left the projection as nodes without coordinates."""
-        find = load_statement("read/coordinates_of_space", run=self._names.run)
-        rows = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
-        leavers = sorted({row["id"] for row in rows}.difference(self._graph.node_ids))
+        ids = self._nodes_of(space)
+        if self._reach.labels and len(ids) < self._version["nodeCount"]:
+            self._reach.extend(self._version)
+            ids = self._nodes_of(space)
+        leavers = sorted(set(ids).difference(self._graph.node_ids))
 
         def columns(begin: int, end: int) -> Mapping[str, Any]:
             return {"ids": leavers[begin:end]}
@@ -378,7 +390,7 @@ class Run:
             runs = {"run": self._names.run, "staged_run": self._names.staged.run}
             statement = self._held_lease.batch("write/leavers_stage", **runs)
             rounds = equal_parts(len(leavers), 1)
-            self._send(
+            self._staged += self._send(
                 _STAGE_COORDINATES,
                 statement,
                 columns,
@@ -387,6 +399,12 @@ class Run:
                 may_miss_all=True,
                 space=space,
             )
+
+    def _nodes_of(self, space: str) -> Sequence[str]:
+        """Return the element ids of the nodes with published coordinates of a space."""
+        find = load_statement("read/coordinates_of_space", run=self._names.run, labels=self._reach.nodes)
+        rows = self._connection.read(find, {"space": space}, doing="looking for nodes that left")
+        return [row["id"] for row in rows]
 
     def send_links(self, links: LinkColumns) -> None:
         """Stage checked links; see `write_links`."""
@@ -431,6 +449,8 @@ class Run:
             self._held_lease,
             self._names,
             coming,
+            self._reach,
+            staged=self._staged,
             labels=self._record.labels,
             run=self._record.run_id,
             most_general=self._most_general,

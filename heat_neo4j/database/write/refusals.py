@@ -6,7 +6,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RUN_ID, TYPES, Bookkeeping
-from heat_neo4j.database.statements import load_statement, quote_identifier
+from heat_neo4j.database.statements import Fragment, load_statement, quote_identifier
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.graph import Graph
 
@@ -96,13 +96,20 @@ def refuse_constraints(
 
 
 def refuse_foreign_values(
-    connection: Connection, book: Bookkeeping, names: WriteNames, parts: Sequence[str]
+    connection: Connection,
+    book: Bookkeeping,
+    names: WriteNames,
+    parts: Sequence[str],
+    nodes: Fragment | Sequence[str],
 ) -> None:
-    """Refuse property and type names under which the graph has values that no run of this model wrote."""
+    """Refuse property and type names under which the graph has values that no run of this model wrote.
+
+    `nodes` is the label expression for the nodes that a publication looks at.
+    """
     advice = "choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)"
     if EMBEDDING in parts:
         copies = names.placeholders("plain", "staged", "previous")
-        statement = load_statement("write/foreign_values", **copies)
+        statement = load_statement("write/foreign_values", labels=nodes, **copies)
         parameters = {"runs": book.holders(names.model, EMBEDDING), "run_id": RUN_ID}
         doing = "looking for values that would be overwritten"
         row = connection.read(statement, parameters, doing=doing)[0]

@@ -1,0 +1,80 @@
+"""Which nodes of a database can hold coordinates of a model, so that statements look at no others.
+
+A version records labels of which each of its nodes had at least one, and how many nodes there were. A node
+may have lost its labels since: where fewer nodes are found than were written, all others are looked at, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.runs import RUN_ID, nodes_with
+from heat_neo4j.database.statements import Fragment, except_names, load_statement
+from heat_neo4j.database.versions import MOST_LABELS, Version
+from heat_neo4j.graph import Graph
+
+__all__ = ["EVERYWHERE", "Reach", "labels_met"]
+
+EVERYWHERE: tuple[str, ...] = ()
+"""In the place of labels: coordinates may lie on any node."""
+
+
+class Reach:
+    """The nodes that can hold coordinates of a model: those with one of some labels, or all.
+
+    Parameters
+    ----------
+    connection : Connection
+        Where the nodes are.
+    names : WriteNames
+        The names under which the model writes.
+    labels : sequence of str
+        Labels of which each such node has at least one; `EVERYWHERE` if they are not known.
+    """
+
+    def __init__(self, connection: Connection, names: WriteNames, labels: Sequence[str]) -> None:
+        self._connection, self._names = connection, names
+        self.labels = tuple(labels)
+
+    @property
+    def nodes(self) -> Fragment | Sequence[str]:
+        """What stands for the nodes in a statement."""
+        return nodes_with(self.labels)
+
+    def extend(self, version: Version, *, staged: int = 0) -> int:
+        """Extend the labels unless all nodes of a version are found, and as many as are staged.
+
+        Return how many nodes hold coordinates of its space, or staged ones; 0 if any node may.
+        """
+        if not self.labels:
+            return 0
+        names = {"run": self._names.run, "staged_run": self._names.staged.run}
+        params: Mapping[str, Any] = {"space": version.get("space"), "run_id": RUN_ID}
+        held = load_statement("read/holders", labels=self.nodes, **names)
+        (row,) = self._connection.read(held, params, doing="counting nodes with coordinates")
+        published, nodes = version.get("nodeCount", 0), int(row["nodes"])
+        if row["published"] >= published and row["staged"] >= staged:
+            return nodes
+        others = load_statement("read/other_holders", others=except_names(self.labels), **names)
+        rows = self._connection.read(others, params, doing="looking for nodes that lost their labels")
+        labels = dict.fromkeys([*self.labels, *(label for found in rows for label in found["labels"][:1])])
+        is_known = all(found["labels"] for found in rows) and len(labels) <= MOST_LABELS
+        self.labels = tuple(labels) if is_known else EVERYWHERE
+        return nodes + sum(found["nodes"] for found in rows) if is_known else 0
+
+
+def labels_met(graph: Graph, chosen: Sequence[str]) -> tuple[str, ...]:
+    """Return labels of which each node of a graph has one: those it was read by, else all that were met.
+
+    `EVERYWHERE` if a node has none, or there are too many.
+    """
+    labels = tuple(chosen or sorted(graph.labels))
+    if chosen or len(labels) > MOST_LABELS:
+        return labels if chosen else EVERYWHERE
+    labelled = np.zeros(graph.n_nodes, dtype=np.bool_)
+    for label in labels:
+        labelled |= graph.labels[label]
+    return labels if labelled.all() else EVERYWHERE

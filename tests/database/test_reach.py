@@ -1,0 +1,196 @@
+"""Statements look at nodes of the model's labels only, and leave nothing on nodes that lost theirs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.reach import EVERYWHERE, labels_met
+from heat_neo4j.database.versions import MOST_LABELS, labels_of
+from heat_neo4j.database.write.payload import check_coordinates
+from heat_neo4j.graph import Graph
+from tests.support.live_graph import make_ring, random_links, random_points, ring_graph
+from tests.support.slow import slow
+
+LABEL, OTHER, N = "ReachRing", "ReachOther", 12
+NAMES = WriteNames(model="reach")
+VALUES = "MATCH (n) WITH n, [key IN keys(n) WHERE key STARTS WITH 'reach'] AS held WHERE size(held) > 0 "
+LOSES = f"MATCH (n {{key: 3}}) WHERE n:{LABEL} REMOVE n:{LABEL}"
+
+
+def version_with(**held):
+    return {"run": "a", "nodeLabels": ["A"], "nodeCount": 3} | held
+
+
+@pytest.mark.parametrize(
+    ("versions", "labels"),
+    [
+        ([version_with()], ("A",)),
+        ([version_with(), {}, version_with(nodeLabels=["B", "A"])], ("A", "B")),
+        ([], EVERYWHERE),
+        ([version_with(), {"run": "b"}], EVERYWHERE),
+        ([version_with(nodeLabels=[])], EVERYWHERE),
+        ([version_with(nodeLabels=7)], EVERYWHERE),
+        ([version_with(nodeLabels=["A", 7])], EVERYWHERE),
+        ([version_with(nodeLabels=["A\\u0060) DETACH DELETE n //"])], EVERYWHERE),
+        ([version_with(nodeCount="many")], EVERYWHERE),
+        ([version_with(nodeLabels=[f"L{i}" for i in range(MOST_LABELS + 1)])], EVERYWHERE),
+    ],
+)
+def test_labels_that_a_version_cannot_have_recorded_are_not_believed(versions, labels):
+    assert labels_of(*versions) == labels
+
+
+@pytest.mark.parametrize(
+    ("masks", "chosen", "labels"),
+    [
+        ({"B": [1, 0], "A": [0, 1]}, [], ("A", "B")),
+        ({"B": [1, 0], "A": [1, 0]}, [], EVERYWHERE),  # one node has no label
+        ({}, [], EVERYWHERE),
+        ({"A": [1, 1], "B": [1, 1]}, ["B"], ("B",)),
+        ({f"L{i}": [1, 1] for i in range(MOST_LABELS + 1)}, [], EVERYWHERE),
+    ],
+)
+def test_labels_of_a_graph_are_those_it_was_read_by_or_met(masks, chosen, labels):
+    masks = {label: np.array(mask, dtype=bool) for label, mask in masks.items()}
+    graph = Graph(sparse.csr_array((2, 2)), labels=masks)
+    assert labels_met(graph, chosen) == labels
+
+
+@pytest.fixture
+def ring(cypher, store):
+    make_ring(cypher, LABEL, N)
+    cypher(f"UNWIND range(0, 2000) AS i CREATE (:{OTHER} {{key: -i}})")
+    yield ring_graph(cypher, LABEL)
+    store.tracer(None)
+    store.clear(model=NAMES.model)
+    cypher(f"MATCH (n:{LABEL}|{OTHER}|NoMore) DETACH DELETE n")
+    cypher("MATCH (n {key: 3}) WHERE size(labels(n)) = 0 DETACH DELETE n")
+
+
+def publish(store, graph, seed, *, changed=None):
+    """Publish coordinates of a seed; with `changed` only those of some rows are of the seed."""
+    points = random_points(graph.n_nodes, seed)
+    with store.start_run(graph, parts=["embedding", "links"], names=NAMES) as run:
+        if changed is None:
+            run.write_embedding(points)
+        else:
+            stored = store.read_stored(graph, NAMES.model)
+            kept = type(stored)(stored.run, stored.kind, stored.values, stored.radii, ~changed)
+            coordinates = kept.kept_in(check_coordinates(points, graph.n_nodes, "poincare"))
+            run.send_coordinates(coordinates, {}, changed)
+        run.write_links(random_links(graph.n_nodes, seed))
+        return run.publish()
+
+
+def publish_all_kinds(store, graph):
+    publish(store, graph, 0)
+    publish(store, graph, 1)
+    publish(store, graph, 2, changed=np.arange(graph.n_nodes) < 4)
+    store.roll_back(NAMES.model)
+    store.neighbours(graph.node_ids[0], model=NAMES.model, exact=True)
+    store.between(graph.node_ids[0], graph.node_ids[5], model=NAMES.model)
+
+
+def operators(plan):
+    below = [each for child in plan.get("children", ()) for each in operators(child)]
+    return [plan["operatorType"].split("@")[0], *below]
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+def test_no_statement_of_a_publication_or_a_reader_looks_at_all_nodes(store, cypher, server, ring):
+    sent = {}
+    store.tracer(sent.setdefault)
+    publish_all_kinds(store, ring)
+    store.tracer(None)
+    assert len(sent) > 25
+    with cypher.driver.session(database=server.database) as session:
+        for statement in sent:
+            plan = session.run(f"EXPLAIN {statement}").consume().plan
+            assert "AllNodesScan" not in operators(plan), statement
+
+
+def at(store, words, act):
+    """Act before the first statement that holds some words."""
+    acted = []
+
+    def trace(statement, parameters):
+        if words in statement and not acted:
+            acted.append(True)
+            act()
+
+    store.tracer(trace)
+    return acted
+
+
+STAGED, SETTLED = f"n.`{NAMES.previous.run}` = $before", f"REMOVE n.`{NAMES.staged.embedding}`"
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+@pytest.mark.parametrize(
+    ("kind", "moment", "becomes"),
+    [
+        ("full", "before", f"SET n:{OTHER}"),
+        ("full", "before", ""),
+        ("full", "while staged", f"SET n:{OTHER}"),
+        slow("full", "while staged", ""),
+        slow("full", "while unstaged", "SET n:NoMore"),
+        ("local", "before", "SET n:NoMore"),
+        slow("local", "before", ""),
+        ("local", "while staged", ""),
+        ("local", "while unstaged", f"SET n:{OTHER}"),
+        ("rollback", "before", ""),
+        slow("rollback", "while staged", "SET n:NoMore"),
+        slow("rollback", "while unstaged", ""),
+    ],
+)
+def test_nothing_is_left_on_a_node_that_loses_its_label(store, cypher, ring, kind, moment, becomes):
+    publish(store, ring, 0)
+    publish(store, ring, 1)
+    (published,) = cypher(f"MATCH (n {{key: 3}}) WHERE n:{LABEL} RETURN elementId(n) AS id")
+
+    def lose():
+        cypher(f"{LOSES} {becomes}")
+
+    if moment == "before":
+        lose()
+    else:
+        acted = at(store, {"while staged": STAGED, "while unstaged": SETTLED}[moment], lose)
+    now = ring if moment != "before" else ring_graph(cypher, LABEL)
+    if kind == "rollback":
+        store.roll_back(NAMES.model)
+    else:
+        publish(store, now, 2, changed=None if kind == "full" else np.arange(now.n_nodes) < 6)
+    store.tracer(None)
+    assert moment == "before" or acted
+    held = {row["id"]: set(row["held"]) for row in cypher(VALUES + "RETURN elementId(n) AS id, held")}
+    assert not any(key in keys for keys in held.values() for key in NAMES.staged)
+    spaces = {row["space"] for row in cypher(f"MATCH (n) RETURN DISTINCT n.`{NAMES.run}` AS space")}
+    assert spaces <= {None, store.bookkeeping().published(NAMES.model)["space"]}
+    if moment == "before" and kind != "rollback":
+        assert NAMES.run not in held[published["id"]]  # it has left the projection
+        assert NAMES.previous.run in held[published["id"]]
+        store.roll_back(NAMES.model)
+        held = {row["id"]: set(row["held"]) for row in cypher(VALUES + "RETURN elementId(n) AS id, held")}
+        assert NAMES.run in held[published["id"]]  # all of the version before is back
+    store.clear(model=NAMES.model)
+    assert cypher(VALUES + "RETURN held") == []
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+def test_values_of_others_on_other_labels_stay(store, cypher, ring):
+    mine = {NAMES.run: "mine", NAMES.staged.run: "mine", NAMES.previous.run: "mine", NAMES.embedding: [1.0]}
+    cypher(f"MATCH (n:{OTHER} {{key: 0}}) SET n += $mine", mine=mine)
+    publish_all_kinds(store, ring)
+    cypher(f"{LOSES} SET n:{OTHER}")
+    publish(store, ring_graph(cypher, LABEL), 3)
+    store.clear(model=NAMES.model)
+    (kept,) = cypher(VALUES + "RETURN properties(n) AS properties")
+    assert json.loads(json.dumps(kept["properties"])) == mine | {"key": 0}

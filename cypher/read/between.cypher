@@ -1,5 +1,5 @@
 // The nodes that make the way from one node to another least longer, as query/between.cypher finds them, by looking at every
-// node. No rows: one of the two has no coordinates. Parameters: model, node and other (element ids), k, show (property keys).
+// node of some labels. No rows: one of the two has no coordinates. Parameters: model, node and other (element ids), k, show (property keys).
 MATCH (model:HeatModel {name: $model})
 // Once read, its number stands for a version that never changes.
 WITH model.version AS version

@@ -12,6 +12,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.reach import EVERYWHERE, labels_met
 from heat_neo4j.database.versions import MOST_LABELS, labels_of
 from heat_neo4j.database.write.payload import check_coordinates
+from heat_neo4j.errors import WriteRefused
 from heat_neo4j.graph import Graph
 from tests.support.live_graph import make_ring, random_links, random_points, ring_graph
 from tests.support.slow import slow
@@ -181,6 +182,39 @@ def test_nothing_is_left_on_a_node_that_loses_its_label(store, cypher, ring, kin
         assert NAMES.run in held[published["id"]]  # all of the version before is back
     store.clear(model=NAMES.model)
     assert cypher(VALUES + "RETURN held") == []
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+def test_a_rollback_finds_a_node_that_loses_its_labels_after_it_has_left(store, cypher, ring):
+    publish(store, ring, 0)
+    before = cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key")
+    cypher(f"{LOSES} SET n:{OTHER}")
+    publish(store, ring_graph(cypher, LABEL), 1)
+    cypher(f"MATCH (n:{OTHER} {{key: 3}}) REMOVE n:{OTHER} SET n:NoMore")
+    store.roll_back(NAMES.model)
+    store.prune(NAMES.model, previous=True)
+    assert cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key") == before
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+def test_a_withdrawal_restores_a_node_that_has_just_lost_its_labels(store, cypher, ring):
+    publish(store, ring, 0)
+    before = cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key")
+
+    def meet_constraint():
+        cypher(f"{LOSES} SET n:NoMore")
+        cypher(f"CREATE CONSTRAINT reach FOR ()-[r:{NAMES.links.plain}]-() REQUIRE r.rank IS UNIQUE")
+
+    acted = at(store, "SET p = properties(s)", meet_constraint)
+    try:
+        with pytest.raises(WriteRefused, match="the version before is published again"):
+            publish(store, ring, 1)
+    finally:
+        cypher("DROP CONSTRAINT reach IF EXISTS")
+    assert acted
+    assert cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key") == before
 
 
 @pytest.mark.live

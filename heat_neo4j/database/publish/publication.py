@@ -136,6 +136,9 @@ class Publication:
             copies = self._names.placeholders("previous", "staged")
             before = {"before": self._version["run"], "space": self._version["space"]}
             self._staged = self._write_coordinates("write/coordinates_restage", copies, **before)
+            if self._reach.misses(self._version):  # a node that left has lost its labels since, or is deleted
+                self._reach.labels = EVERYWHERE
+                self._staged += self._write_coordinates("write/coordinates_restage", copies, **before)
         if LINKS in self._parts and "linkRun" in self._version:
             types = {"source": self._names.links.previous, "target": self._names.links.staged}
             self._write_all("write/links_copy", types, run=self._version["linkRun"])
@@ -207,6 +210,7 @@ class Publication:
     def _restore(self) -> None:
         plain, before = self._names.plain, self._before
         if EMBEDDING in self._parts:
+            self._reach.labels = EVERYWHERE  # a node may have lost its labels since it was settled
             if "run" in before:
                 copies, space = self._names.placeholders("plain", "previous"), before["space"]
                 self._write_coordinates(

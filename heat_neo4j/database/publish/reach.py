@@ -51,19 +51,34 @@ class Reach:
         """
         if not self.labels:
             return 0
-        names = {"run": self._names.run, "staged_run": self._names.staged.run}
-        params: Mapping[str, Any] = {"space": version.get("space"), "run_id": RUN_ID}
-        held = load_statement("read/holders", labels=self.nodes, **names)
-        (row,) = self._connection.read(held, params, doing="counting nodes with coordinates")
+        row = self._count(version)
         published, nodes = version.get("nodeCount", 0), int(row["nodes"])
         if row["published"] >= published and row["staged"] >= staged:
             return nodes
-        others = load_statement("read/other_holders", others=except_names(self.labels), **names)
+        others = load_statement("read/other_holders", others=except_names(self.labels), **self._runs)
+        params = _parameters(version)
         rows = self._connection.read(others, params, doing="looking for nodes that lost their labels")
         labels = dict.fromkeys([*self.labels, *(label for found in rows for label in found["labels"][:1])])
         is_known = all(found["labels"] for found in rows) and len(labels) <= MOST_LABELS
         self.labels = tuple(labels) if is_known else EVERYWHERE
         return nodes + sum(found["nodes"] for found in rows) if is_known else 0
+
+    def misses(self, version: Version) -> bool:
+        """Return whether readers of a version would find fewer nodes than it had, staged values first."""
+        return bool(self.labels) and self._count(version)["read"] < version["nodeCount"]
+
+    @property
+    def _runs(self) -> Mapping[str, str]:
+        return {"run": self._names.run, "staged_run": self._names.staged.run}
+
+    def _count(self, version: Version) -> Mapping[str, Any]:
+        held = load_statement("read/holders", labels=self.nodes, **self._runs)
+        (row,) = self._connection.read(held, _parameters(version), doing="counting nodes with coordinates")
+        return row
+
+
+def _parameters(version: Version) -> Mapping[str, Any]:
+    return {"space": version.get("space"), "run_id": RUN_ID}
 
 
 def labels_met(graph: Graph, chosen: Sequence[str]) -> tuple[str, ...]:

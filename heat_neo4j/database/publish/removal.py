@@ -236,8 +236,9 @@ def _unread_copies(book: Bookkeeping, model: str, names: WriteNames, version: Ve
 def _staged_copies(names: WriteNames) -> list[_Copy]:
     """Return the staged copies of a model."""
     links = {"runs": None, "kept": None, "run_id": RUN_ID}
+    every = {"labels": nodes_with(EVERYWHERE), **names.staged._asdict()}
     return [
-        _Copy("coordinates", names.staged._asdict(), {"spaces": [""], "run_id": RUN_ID}),
+        _Copy("coordinates", every, {"spaces": [""], "run_id": RUN_ID}),
         _Copy("links", {"type": names.links.staged}, links),
     ]
 

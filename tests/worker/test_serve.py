@@ -367,8 +367,7 @@ def test_a_killed_worker_is_replaced(server, store, papers, cypher, ask):
 
 
 def test_the_worker_says_what_it_does_and_fails_with_one_line(server, store, papers, tmp_path):
-    first_version(store, JOB)
-    papers.add()
+    first_version(store, replace(JOB, model=small_model(walk_length=10)))  # so that it trains in full
     metrics, config = tmp_path / "heat.prom", tmp_path / "heat.toml"
     config.write_text(f"[serve]\nmetrics_file = {json.dumps(str(metrics))}\n")
     with serving(server, "--every", "1h", "--config", str(config)) as process:

@@ -228,7 +228,7 @@ def finite(name: str, values: Iterable[float], count: int) -> NDArray[np.float64
     try:
         numbers = np.fromiter(values, dtype=np.float64, count=count)
     except OverflowError:  # an integer that no float can hold
-        numbers = np.array([math.inf])
+        numbers = np.array([np.inf])
     bad = ~(np.abs(numbers) <= _LARGEST)
     if bad.any():
         number = float(numbers[np.argmax(bad)])

@@ -132,7 +132,8 @@ def _matrix(data: Any) -> sparse.csr_array:
         values: Any = data if sparse.issparse(data) else np.asarray(data)
         values = values if values.dtype.kind == "c" else values.astype(np.float64)
     except (OverflowError, TypeError, ValueError) as error:
-        raise ValueError(f"a matrix of weights must hold numbers, in rows of one length: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"a matrix of weights must hold numbers, in rows of one length: {error}") from error
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: weights are numbers of 0 or more")
     if values.ndim != 2:

@@ -16,7 +16,7 @@ def opened(monkeypatch):
     """Record what would be connected to."""
     calls = []
 
-    def connect(uri, *, auth, database=None):
+    def connect(uri, *, auth, database=None, trusted=()):
         calls.append((uri, auth, database))
 
     monkeypatch.setattr(Neo4jStore, "connect", connect)

@@ -150,7 +150,8 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     values = {"model": "heat", "value": "p1", "k": 3}
     assert len(cypher(nearest, **values)) == 3
     assert len(cypher(links)) == 10
-    (by_version,) = reader.take("docs/publication.md", "cypher")
+    by_version, links_by_version = reader.take("docs/publication.md", "cypher")
+    assert len(cypher(links_by_version)) == len(cypher("MATCH ()-[p:HEAT_PREDICTED]->() RETURN p"))
     plain = "MATCH (n:Paper) RETURN n, n.heatEmbedding AS embedding"
     seen, expected = (
         {row["n"]["id"]: row["embedding"] for row in cypher(each)} for each in (by_version, plain)

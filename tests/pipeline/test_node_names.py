@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.published_model import PublishedModel, node_names
@@ -24,7 +25,7 @@ GRAPH = Graph(
 
 
 def names(caption=None, **projection):
-    run = SimpleNamespace(projection=projection)
+    run = RunRecord("run", "heat", ("embedding",), "complete", projection=projection)
     return node_names(STORE, PublishedModel(run, GRAPH, np.zeros((4, 3))), caption)
 
 

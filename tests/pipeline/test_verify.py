@@ -12,6 +12,7 @@ from heat_neo4j import HEAT, Graph, Projection, embed, refresh, verify
 from heat_neo4j.database.publish.writer import model_facts, software_versions
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
+from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.write.payload import COORDINATES, check_coordinates
 from heat_neo4j.errors import ConfigError, MemoryExceeded, NotVerifiable, ProjectionError
 from heat_neo4j.geometry.hyperboloid import distance
@@ -63,6 +64,7 @@ class Store:
     def __init__(self, run, points, *others, graph=None, kind="poincare"):
         coordinates = check_coordinates(points.copy(), NODES, kind)
         self.run, self.others, self.graph = run, others, graph or some_graph()
+        self.trust = Trust()
         self.stored = StoredCoordinates(
             run.run_id, kind, coordinates.values, coordinates.radii, np.ones(NODES, dtype=bool)
         )

@@ -209,7 +209,8 @@ class Neo4jStore:
         records = self._connection.read(query.written(names), values, doing="querying")
         if not records:
             chosen = [[names[each]] if each in names else [] for each in ("label", "property")]
-            require_names(self._connection, *chosen)
+            if any(chosen):
+                require_names(self._connection, *chosen)
             if "model" in values and not read_version(self._connection, values["model"]):
                 raise nothing_published(values["model"], self._connection)
         return [dict(record) for record in records]

@@ -198,7 +198,9 @@ def test_models_are_told_with_what_is_wrong_with_them(book, monkeypatch):
 
 BOOKKEEPING = """
 CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
-  (:HeatVersion {model: 'inspected', number: 1, run: 'r', createdBy: 'heat_neo4j'}),
+  (:HeatVersion {model: 'inspected', number: 1, run: 'r', createdBy: 'heat_neo4j', space: 's',
+    embeddingProperty: 'heatEmbedding', radiusProperty: 'heatRadius', runProperty: 'heatRun',
+    vectorProperty: 'heatEmbedding', coordinates: 'poincare', dimension: 2}),
   (:HeatRun {model: 'inspected', runId: 'r', parts: ['embedding'], stored: ['embedding'], status: 'complete',
     nodesWritten: 30, createdBy: 'heat_neo4j'})
 """

@@ -261,10 +261,12 @@ def test_properties_are_shown_as_asked(store, cloud):
 
     assert list(properties()) == ["name"]
     assert properties(show=[]) == {}
-    shown = properties(show=["group", "missing", "key"])
-    assert list(shown) == ["group", "missing", "key"]
-    assert shown["missing"] is None
+    shown = properties(show=["group", "createdBy", "key"])  # which only nodes of the bookkeeping have
+    assert list(shown) == ["group", "createdBy", "key"]
+    assert shown["createdBy"] is None
     assert shown["group"] == str(shown["key"] % 7)
+    with pytest.raises(ProjectionError, match="no property 'property of none' in database"):
+        properties(show=["group", "property of none"])
 
 
 # --- which node --------------------------------------------------------------------------------------------

@@ -885,6 +885,7 @@ def test_clearing_everything_leaves_exactly_what_was_there_before_us(server, sto
         "links": 0,
         "dry_run": False,
         "others": [],
+        "left": [],
     }
 
 

@@ -96,7 +96,7 @@ def test_queries_by_search_run_without_a_notification(server, store, toys, caplo
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     toy = toys[n]
     if n == 0:
-        with pytest.raises(ProjectionError, match="the model has no vector index"):
+        with pytest.raises(ProjectionError, match="has no published coordinates in this database"):
             ask(store, f"search/{name}", toy.values())
     else:
         rows = ask(store, f"search/{name}", toy.values(value="n00", values=["n00"]))

@@ -115,7 +115,9 @@ def test_filters_properties_and_other_keys(toy, graphrag, langchain):
     expected = toy.nearest("p9", 5, lambda i: i >= 40 and i % 2 == 0)
     assert keys(graphrag(**filtered).search("p9", top_k=5).items) == expected
     assert keys(langchain(**filtered).invoke("p9")) == expected
-    (item,) = graphrag(key="title", properties=["i", "missing"], n_links=0).search("About p9", top_k=1).items
+    # Only nodes of the bookkeeping have the second.
+    shown = graphrag(key="title", properties=["i", "createdBy"], n_links=0)
+    (item,) = shown.search("About p9", top_k=1).items
     (nearest,) = toy.nearest("p9", 1)
     assert item.metadata["properties"] == {"i": toy.keys.index(nearest)}
     assert item.metadata["links"] == []
@@ -125,6 +127,8 @@ def test_filters_properties_and_other_keys(toy, graphrag, langchain):
     assert "likely links" not in item.content
     (item,) = graphrag(key="title").search("About p9", top_k=1).items
     assert item.content.count("About") == 2 + 2 * len(item.metadata["links"]) == 8
+    with pytest.raises(ProjectionError, match="no property 'property of none' in database"):
+        graphrag(key="title", properties=["i", "property of none"]).search("About p9", top_k=1)
     refused = graphrag(node_filter="true) DETACH DELETE n //")
     with pytest.raises(ProjectionError, match="looking for neighbours"):
         refused.search("p9")

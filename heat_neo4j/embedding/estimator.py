@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from heat_neo4j import __version__
-from heat_neo4j._utils.array_store import DamagedFileError
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
@@ -199,9 +198,8 @@ class Embedder(BaseEstimator):
         if make_ready(on_progress, by_buckets=self._parts(graph, schedule) > 1):
             clock.stop("compile")
         if folder is not None:
-            trained, facts = self._train_over_files(
-                graph, schedule, team, start, folder, client, clock, on_progress
-            )
+            given = (graph, schedule, team, start, folder, client, clock, on_progress)
+            trained, facts = folder.recovering(lambda: self._train_over_files(*given))
         else:
             keys = make_keys(self.seed_)
             walks, facts = self._walks(graph, keys, team)
@@ -250,27 +248,7 @@ class Embedder(BaseEstimator):
         clock: "_Clock",
         on_progress: Progress,
     ) -> tuple[Trained, dict[str, Any]]:
-        """Train in a folder, by the workers of a cluster if there is one; go on from what is there.
-
-        If a file is damaged, go on from before it.
-        """
-        while True:
-            try:
-                return self._train_once(graph, schedule, team, start, folder, client, clock, on_progress)
-            except DamagedFileError as error:
-                folder.recover(error)
-
-    def _train_once(
-        self,
-        graph: Graph,
-        schedule: Schedule,
-        team: WorkerThreads,
-        start: NDArray[np.float64] | None,
-        folder: TrainingFolder,
-        client: "Client | None",
-        clock: "_Clock",
-        on_progress: Progress,
-    ) -> tuple[Trained, dict[str, Any]]:
+        """Train in a folder, by the workers of a cluster if there is one; go on from what is there."""
         store = folder.store
         self.seed_ = folder.seed(self.seed_)
         resumed = store.has("tasks")

@@ -4,8 +4,9 @@ import errno
 import logging
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -17,6 +18,7 @@ __all__ = ["TrainingFolder"]
 
 _MOST_DAMAGES = 5  # files found damaged in one training, after which the disk is to blame
 _log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 
 
 class TrainingFolder:
@@ -41,7 +43,15 @@ class TrainingFolder:
             self.store.sync("seed")
         return int(self.store.load("seed"))
 
-    def recover(self, error: DamagedFileError) -> None:
+    def recovering(self, work: Callable[[], Result]) -> Result:
+        """Do the work; if a file of the folder is damaged, do it again from before that file."""
+        while True:
+            try:
+                return work()
+            except DamagedFileError as error:
+                self._recover(error)
+
+    def _recover(self, error: DamagedFileError) -> None:
         """Drop what is made from a damaged file, and log that; raise the error if it is one too many."""
         if len(self.damages) == _MOST_DAMAGES:
             raise error

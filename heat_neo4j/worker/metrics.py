@@ -33,6 +33,7 @@ OUTCOMES = ("published", "nothing", "rejected", "rolled back", "pruned", "failed
 _PUBLISHED, _REJECTED = "published", "rejected"
 _FILE_SECONDS = 15.0  # between two times that the file is written, unless something changes
 _LOOK_SECONDS = 60.0  # between two looks at what is published, which others may change
+_REQUEST_SECONDS = 10.0  # in which a request must have come
 _MOST_STAGES = 50  # what a run's node says was perhaps written by others
 
 
@@ -116,6 +117,9 @@ class Metrics(Observer):
         except OSError as error:
             told = f"[serve] metrics_port {self._port}: cannot listen there: {error.strerror}"
             raise ConfigError(told) from error
+        # Without a timeout a connection that never asks would hold a thread for ever.
+        handler = self._server.RequestHandlerClass
+        self._server.RequestHandlerClass = type("Handler", (handler,), {"timeout": _REQUEST_SECONDS})
 
     def state(self, name: str, due: datetime | None) -> None:
         """Note what the worker is at, and when a refresh is due."""

@@ -293,7 +293,7 @@ def test_nodes_without_a_label_are_published_without_index(store, cypher, graph,
 
 @pytest.mark.slow
 def test_too_many_dimensions_are_published_without_index(store, cypher, graph, caplog, monkeypatch):
-    monkeypatch.setattr(vector_indexes, "LARGEST_DIMENSION", 2)
+    monkeypatch.setattr(vector_indexes, "MOST_COMPONENTS", 2)
     with caplog.at_level(logging.WARNING, logger="heat_neo4j"):
         assert store.write_embedding(graph, random_points(N, 1), names=NAMES).indexes == ()
     assert "an index takes at most 2 dimensions, got 3" in caplog.text

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,12 +10,11 @@ import pytest
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.database.write.payload import check_coordinates
 from tests.support.live_graph import (
     assert_at_rest,
     make_ring,
+    publish_random,
     random_links,
-    random_points,
     ring_graph,
     runs_in_graph,
 )
@@ -37,18 +37,7 @@ def ring(cypher, store):
     cypher(f"MATCH (n:{LABEL}) DETACH DELETE n")
 
 
-def publish(store, graph, seed, changed=None):
-    """Publish coordinates and links of a seed; with `changed` only those of some rows are of the seed."""
-    points = random_points(N, seed)
-    with store.start_run(graph, parts=["embedding", "links"], names=NAMES) as run:
-        if changed is None:
-            run.write_embedding(points)
-        else:
-            stored = store.read_stored(graph, NAMES.model)
-            kept = type(stored)(stored.run, stored.kind, stored.values, stored.radii, ~changed)
-            run.send_coordinates(kept.kept_in(check_coordinates(points, N, "poincare")), {}, changed)
-        run.write_links(random_links(N, seed))
-        return run.publish()
+publish = partial(publish_random, names=NAMES)
 
 
 def stop_at(store, count):

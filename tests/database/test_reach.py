@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,9 @@ from scipy import sparse
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.reach import EVERYWHERE, labels_met
 from heat_neo4j.database.versions import MOST_LABELS, labels_of
-from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.graph import Graph
-from tests.support.live_graph import make_ring, random_links, random_points, ring_graph
+from tests.support.live_graph import make_ring, publish_random, ring_graph
 from tests.support.slow import slow
 
 LABEL, OTHER, N = "ReachRing", "ReachOther", 12
@@ -73,19 +73,7 @@ def ring(cypher, store):
     cypher("MATCH (n {key: 3}) WHERE size(labels(n)) = 0 DETACH DELETE n")
 
 
-def publish(store, graph, seed, *, changed=None):
-    """Publish coordinates of a seed; with `changed` only those of some rows are of the seed."""
-    points = random_points(graph.n_nodes, seed)
-    with store.start_run(graph, parts=["embedding", "links"], names=NAMES) as run:
-        if changed is None:
-            run.write_embedding(points)
-        else:
-            stored = store.read_stored(graph, NAMES.model)
-            kept = type(stored)(stored.run, stored.kind, stored.values, stored.radii, ~changed)
-            coordinates = kept.kept_in(check_coordinates(points, graph.n_nodes, "poincare"))
-            run.send_coordinates(coordinates, {}, changed)
-        run.write_links(random_links(graph.n_nodes, seed))
-        return run.publish()
+publish = partial(publish_random, names=NAMES)
 
 
 def publish_all_kinds(store, graph):

@@ -14,8 +14,11 @@ from neo4j import exceptions as driver_errors
 from scipy import sparse
 
 from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish import publication
+from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
+from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Provenance
@@ -224,3 +227,21 @@ def assert_at_rest(cypher: Cypher, label: str, names: Any) -> dict[str, Any]:
     assert set(counts.get("plain", ())) == ({node["space"]} if "run" in node else set())
     assert set(counts.get("plain links", ())) == ({node["linkRun"]} if "linkRun" in node else set())
     return node
+
+
+def publish_random(
+    store: Neo4jStore, graph: Graph, seed: int, changed: Any = None, *, names: WriteNames
+) -> RunRecord:
+    """Publish coordinates and links of a seed; with `changed` only those of some rows are of the seed."""
+    points = random_points(graph.n_nodes, seed)
+    with store.start_run(graph, parts=["embedding", "links"], names=names) as run:
+        if changed is None:
+            run.write_embedding(points)
+        else:
+            stored = store.read_stored(graph, names.model)
+            assert stored is not None
+            kept = type(stored)(stored.run, stored.kind, stored.values, stored.radii, ~changed)
+            coordinates = kept.kept_in(check_coordinates(points, graph.n_nodes, "poincare"))
+            run.send_coordinates(coordinates, {}, changed)
+        run.write_links(random_links(graph.n_nodes, seed))
+        return run.publish()

@@ -245,6 +245,12 @@ def test_the_port_listens_on_this_machine_only(listening):
         socket.create_connection(("127.0.0.2", port), timeout=5)
 
 
+def test_a_connection_that_asks_nothing_is_closed(listening, monkeypatch):
+    monkeypatch.setattr(listening._server.RequestHandlerClass, "timeout", 0.05)
+    with socket.create_connection(listening.address, timeout=30) as connection:
+        assert connection.recv(1) == b""
+
+
 def test_a_port_that_is_taken_is_told_in_one_line_and_is_free_after_the_end(listening):
     _, port = listening.address
     second = Metrics(MODEL, port=port)

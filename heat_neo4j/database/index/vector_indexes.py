@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.validation import MOST_COMPONENTS
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import Fragment, load_statement
@@ -35,7 +36,6 @@ __all__ = [
 ]
 
 STAGE = "build index"
-LARGEST_DIMENSION = 4096
 NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
 """What a version says that has no index."""
 Cover = tuple[tuple[str, ...], int]
@@ -174,8 +174,8 @@ def build_indexes(
     an index of others is in the way, or the dimension is above 4096; a WriteFailed if building one fails or
     makes no progress for `stalled_seconds`.
     """
-    if plan.dimension > LARGEST_DIMENSION:
-        raise WriteRefused(f"an index takes at most {LARGEST_DIMENSION} dimensions, got {plan.dimension}")
+    if plan.dimension > MOST_COMPONENTS:
+        raise WriteRefused(f"an index takes at most {MOST_COMPONENTS} dimensions, got {plan.dimension}")
     labels, nodes = cover
     planned = [plan.name_of(label) for label in labels]
     if not planned:

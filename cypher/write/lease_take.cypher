@@ -1,13 +1,15 @@
-// Take the lease of a model, if nobody holds it, its time is over, its holder is dead, or it is ours: one row, which says
-// who holds it now, until when, and which run was being published. No row if the model has no node, or two. The locks of
-// the holder before go, which waits for its batches under way; runs that it was writing write no more.
-// Parameters: model, holder, dead (a holder, or null), seconds, locks (how many).
+// Take the lease of a model, if nobody holds it, its time is over or further away than any lease lasts, its holder is
+// dead, or it is ours: one row, which says who holds it now, until when, and which run was being published. No row if
+// the model has no node, or two. The locks of the holder before go, which waits for its batches under way; runs that it
+// was writing write no more. Parameters: model, holder, dead (a holder, or null), seconds, longest (seconds), locks (how
+// many).
 MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
 SET m.lock = true REMOVE m.lock
 WITH m WHERE m.name IS NOT NULL
 WITH collect(m) AS models
 UNWIND CASE size(models) WHEN 1 THEN models ELSE [] END AS m
-WITH m, coalesce(m.leaseHolder IN [$holder, coalesce($dead, $holder)] OR m.leaseUntil < datetime(), true) AS free
+WITH m, coalesce(m.leaseHolder IN [$holder, coalesce($dead, $holder)] OR m.leaseUntil < datetime()
+  OR m.leaseUntil > datetime() + duration({seconds: $longest}), true) AS free
 FOREACH (_ IN CASE WHEN free THEN [1] ELSE [] END |
   SET m.leaseHolder = $holder, m.leaseUntil = datetime() + duration({seconds: $seconds}))
 WITH m, free

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import click
 
-from heat_neo4j._utils.validation import MOST_COMPONENTS
+from heat_neo4j._utils.validation import LONGEST_LEASE, MOST_COMPONENTS
 from heat_neo4j.cli.values import Count, Duration, Keyed, Number, OrAuto, Pair, Size
 
 __all__ = ["HEADINGS", "SETTINGS", "Level", "Setting", "settings_of"]
@@ -194,7 +194,7 @@ SETTINGS = (
             "Reject one in which a smaller share of the 10 nearest nodes stayed the same.", 0.05),
     _number("refresh.max_move", _ABOVE_0, "file",
             "Reject one in which nodes moved by more in the mean, in hyperbolic distance.  [default: none]"),
-    _number("refresh.lease_seconds", Number(min=1), "file",
+    _number("refresh.lease_seconds", Number(min=1, max=LONGEST_LEASE), "file",
             "After so long without a sign of life another process may take over.", 60.0),
     _number("refresh.records", _NATURAL, "more", "Nodes of earlier runs to keep.", 100),
     Setting("serve.every", Duration(), "common", metavar="TIME",

@@ -19,7 +19,7 @@ from heat_neo4j.database.index.vector_indexes import show_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.query_files import load_query
 from heat_neo4j.database.store import Neo4jStore
-from heat_neo4j.errors import LeaseHeld, ProjectionError
+from heat_neo4j.errors import ConfigError, LeaseHeld, ProjectionError
 from tests.support.live_graph import (
     before_first,
     expire_lease,
@@ -738,6 +738,15 @@ def test_an_expired_lease_that_nobody_took_is_held_on(store, second, cypher):
         lease.check()
         with pytest.raises(LeaseHeld), second.lease(MODEL):
             pass
+
+
+def test_a_lease_that_ends_later_than_any_does_is_taken_over(store, second, cypher):
+    with store.lease(MODEL):
+        cypher("MATCH (m:HeatModel {name: $m}) SET m.leaseUntil = datetime() + duration('P2D')", m=MODEL)
+        with second.lease(MODEL) as later:
+            later.check()
+    with pytest.raises(ConfigError, match="at most 86,400 seconds"):
+        store.lease(MODEL, 90_000.0)
 
 
 @pytest.mark.parametrize("everything", [True, False])

@@ -12,11 +12,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import write, write_batches
-from heat_neo4j.errors import HeatError, LeaseHeld, WriteFailed
+from heat_neo4j.errors import ConfigError, HeatError, LeaseHeld, WriteFailed
 
 __all__ = ["LEASE_SECONDS", "WRITE_LOCKS", "Lease", "Renewal", "lock_models"]
 
@@ -77,10 +78,15 @@ class Lease:
     is refused by the database.
 
     On entering, the model's node is made if there is none, and there is a LeaseHeld if another process holds
-    the lease, or a WriteFailed if others removed the node, again and again.
+    the lease, or a WriteFailed if others removed the node, again and again. `seconds` is at most
+    `LONGEST_LEASE`, else there is a ConfigError.
     """
 
     def __init__(self, connection: Connection, model: str, seconds: float = LEASE_SECONDS) -> None:
+        if not 0 < seconds <= LONGEST_LEASE:
+            raise ConfigError(
+                f"a lease lasts more than 0 and at most {LONGEST_LEASE:,.0f} seconds: got {seconds}"
+            )
         self.connection, self.model, self._seconds = connection, model, seconds
         self.staging: str | None = None  # the run whose publication was under way when the lease was taken
         self._node = ""
@@ -182,7 +188,7 @@ class Lease:
     def _take_over(self) -> None:
         """Take the lease, from a dead holder if need be."""
         params: dict[str, Any] = {"model": self.model, "holder": self.holder, "dead": None}
-        params |= {"seconds": self._seconds, "locks": WRITE_LOCKS}
+        params |= {"seconds": self._seconds, "longest": LONGEST_LEASE, "locks": WRITE_LOCKS}
         statement = load_statement("write/lease_take")
         for _ in range(_ATTEMPTS):
             rows = write(self.connection, partial(_run, statement, params), doing=_TAKING)

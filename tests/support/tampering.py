@@ -8,6 +8,7 @@ replaces its graph.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import datetime
 import http.server
 import json
@@ -15,17 +16,25 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
+import click
 import neo4j.spatial
 from click.testing import CliRunner, Result
+from mcp.server.mcpserver.exceptions import ToolError
 
 from heat_neo4j.cli import heat
+from heat_neo4j.cli.connection import open_store
+from heat_neo4j.cli.group import HeatCommand
+from heat_neo4j.cli.options import common_options, setting_options
+from heat_neo4j.retrieval.mcp_server import build_server
+from heat_neo4j.worker.loop import Worker
 from tests.support.live_graph import Cypher, open_cypher
 
 MODEL, LABEL, TYPE, FILTER = "tampered", "TamperedPaper", "TAMPERED_CITES", "n.key >= 0"
@@ -59,8 +68,11 @@ READING: tuple[tuple[str, ...], ...] = (
     ("rollback", "--model", MODEL, "--dry-run"),
     ("prune", "--model", MODEL, "--dry-run"),
     ("clear", "--all", "--dry-run"),
+    ("evaluate", "reconstruction", *OPTIONS[:8], *OPTIONS[10:20], "--no-baselines"),
+    ("mcp", "--model", MODEL),
 )
 WRITING: tuple[tuple[str, ...], ...] = (
+    ("serve", *OPTIONS[:10], "--every", "1d"),
     ("refresh", "--model", MODEL, "--mode", "full"),
     ("links", "--model", MODEL, "--no-probability"),
     ("rollback", "--model", MODEL),
@@ -69,7 +81,32 @@ WRITING: tuple[tuple[str, ...], ...] = (
     ("index", "drop", "--model", MODEL),
     ("embed", *OPTIONS, "--no-links"),
 )
+QUESTIONS: Mapping[str, Mapping[str, Any]] = {
+    "nearest": {"node": "1"},
+    "more_general": {"node": "1", "label": LABEL},
+    "between": {"node": "1", "other": "9"},
+    "likeliest_links": {"node": "1"},
+    "explain": {"source": "1", "target": "9"},
+    "published_runs": {},
+}
+"""What ``heat mcp`` is asked."""
 CLEARING: tuple[tuple[str, ...], ...] = (("clear", "--all", "--yes"),)
+
+
+@click.command(cls=HeatCommand)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@setting_options("write.model", "connection")
+@common_options
+def as_asked(model: str, arguments: tuple[str, ...], **options: Any) -> None:
+    """Ask the server of ``heat mcp`` everything; a defect that it hides from its client is raised."""
+    with open_store(options) as store:
+        server = build_server(store, model)
+        for tool, given in QUESTIONS.items():
+            try:
+                asyncio.run(server.call_tool(tool, dict(given)))
+            except ToolError as error:
+                if "internal error" in str(error):
+                    raise RuntimeError(f"{tool}: {error.__cause__!r}") from error
 
 
 @contextmanager
@@ -162,7 +199,8 @@ class Tampering:
             done = self.run("embed", *OPTIONS)
             assert done.exit_code == 0, done.output
         cypher(
-            "CREATE (:HeatRequest {model: $m, action: 'refresh', mode: 'auto', status: 'done', attempts: 1})",
+            "CREATE (:HeatRequest {model: $m, action: 'prune', mode: 'auto'}), "
+            "(:HeatRequest {model: $m, action: 'refresh', mode: 'auto', status: 'done', attempts: 1})",
             m=MODEL,
         )
         self._kept = self._bookkeeping()
@@ -174,14 +212,11 @@ class Tampering:
         self._user = self.of_the_user()
 
     def run(self, *arguments: str) -> Result:
-        """Run a command in this process."""
+        """Run a command in this process; ``serve`` stops where it would first wait."""
         arguments = tuple(each.format(run=getattr(self, "run_id", "")) for each in arguments)
-        before = os.getcwd()
-        os.chdir(self._folder)
-        try:
-            return CliRunner().invoke(heat, list(arguments), prog_name="heat", env=self._environment)
-        finally:
-            os.chdir(before)
+        command = as_asked if arguments[0] == "mcp" else heat
+        with chdir(self._folder), patch.object(Worker, "_wait", lambda worker, *_: worker.stop()):
+            return CliRunner().invoke(command, list(arguments), prog_name="heat", env=self._environment)
 
     def edits(self, address: str) -> list[Edit]:
         """Return every edit, in a fixed order."""

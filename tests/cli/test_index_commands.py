@@ -116,6 +116,7 @@ def test_a_model_that_is_not_published_has_no_index(invoke, action):
     )
 
 
+@pytest.mark.slow
 def test_embedding_without_index(invoke):
     run = document(invoke(*EMBED, "--model", "cli bare", "--no-index", "--json"))
     assert (run["status"], run["indexes"]) == ("complete", [])
@@ -123,6 +124,7 @@ def test_embedding_without_index(invoke):
     invoke("clear", "--model", "cli bare", "--yes")
 
 
+@pytest.mark.slow
 def test_embedding_nodes_without_labels_says_that_there_is_no_index(server, invoke, cypher):
     """In a process of its own, as a user sees it: tests collect warnings before they reach stderr."""
     cypher("CREATE ({code: 'cb', bare: true})-[:CLI_NEXT]->({code: 'cc', bare: true})")

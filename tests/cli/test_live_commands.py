@@ -68,6 +68,7 @@ def test_embed_says_what_it_did_and_how_to_use_it(invoke, cypher):
     assert len(more.splitlines()) == len(result.stdout.splitlines()) + 11  # a line for each stage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "column"),
     [
@@ -251,6 +252,7 @@ def test_a_query_is_shown_with_the_names_of_a_model(invoke, cypher):
     assert not any("HEAT_" in text or "`heat" in text or "Module" in text for text in shown.values())
 
 
+@pytest.mark.slow
 @pytest.mark.vector_index
 def test_a_rollback_says_how_far_it_is(invoke, cypher):
     invoke(*EMBED)

@@ -9,6 +9,7 @@ from heat_neo4j.database.write.refusals import refuse_constraints
 from heat_neo4j.errors import ProjectionError, WriteFailed, WriteRefused
 from tests.database.test_publication_live import Killed, plain, publish
 from tests.support.live_graph import assert_at_rest, make_ring, ring_graph, snapshot
+from tests.support.slow import slow
 
 LABEL, N = "PublicationRing", 12
 NAMES = WriteNames(model="publication")
@@ -38,8 +39,9 @@ def constrain(cypher, what):
 
 
 @pytest.mark.live
-def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, store, ring):
-    for what in UNIQUE:
+@pytest.mark.parametrize("each", [["run", "rank"], slow([*UNIQUE])])
+def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, store, ring, each):
+    for what in each:
         constrain(cypher, what)
         before = snapshot(cypher)
         with pytest.raises(WriteRefused, match=r"constraint 'heat_test' .*DROP CONSTRAINT `heat_test`"):
@@ -54,10 +56,10 @@ def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, s
 @pytest.mark.parametrize(
     ("what", "statement", "nth", "versions"),
     [
-        ("run", "$left", 1, 0),
-        ("previous", "$left", 1, 1),
+        slow("run", "$left", 1, 0),
+        slow("previous", "$left", 1, 1),
         ("rank", "SET p = properties(s)", 1, 1),
-        ("version", "MERGE (v:HeatVersion", 2, 0),
+        slow("version", "MERGE (v:HeatVersion", 2, 0),
     ],
 )
 def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, what, statement, nth, versions):
@@ -88,7 +90,7 @@ def test_a_publication_that_meets_a_constraint_goes_back(cypher, store, ring, wh
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("what", ["previous", "creator"])
+@pytest.mark.parametrize("what", ["previous", slow("creator")])
 def test_prune_and_clear_finish_whatever_constraint_there_is(cypher, store, ring, what):
     """A process died after its first switch; then somebody made a constraint."""
     clean = snapshot(cypher)

@@ -190,7 +190,7 @@ def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, gra
     expect_found(cypher, random_points(N, 0, d=2))
 
 
-@pytest.mark.both_releases
+@pytest.mark.slow
 def test_indexes_of_the_same_dimension_go_on(store, cypher, graph):
     """The server takes new points into them: no version but the first two changes its schema."""
     for seed in range(2):
@@ -228,6 +228,7 @@ def test_no_index_is_made_if_none_is_wanted(store, cypher, graph):
     assert problem == "model 'index test' has no vector index: `heat index create` makes one"
 
 
+@pytest.mark.slow
 def test_a_version_without_index_takes_the_index_of_the_one_before_away(store, cypher, graph):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     store.write_embedding(graph, random_points(N, 2), names=NAMES, index=False)
@@ -403,6 +404,7 @@ def test_nearest_nodes_are_found_at_every_moment_of_new_versions(server, store, 
         assert all(answer in found for answer in answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heard", [slow("late"), "as a refusal", slow("in time")])
 def test_an_answer_that_a_later_version_may_have_overtaken_is_void(store, graph, monkeypatch, heard):
     """It is published before the answer is heard, which is whole if that took no longer than writers wait."""
@@ -481,6 +483,7 @@ def test_what_a_dead_run_had_staged_goes_with_the_next(store, cypher, graph):
     expect_found(cypher, random_points(N, 3, d=4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [slow("poincare"), "klein"])
 def test_an_index_comes_and_goes_and_no_node_is_written_to(store, cypher, graph, kind):
     store.write_embedding(graph, random_points(N, 1), names=NAMES, coordinates=kind, index=False)
@@ -576,6 +579,7 @@ def test_an_index_that_got_our_name_while_we_wrote_is_left_alone(
     assert set(of_ours(cypher)) == set(there) == {INDEX}
 
 
+@pytest.mark.slow
 def test_a_staged_index_that_cannot_be_is_done_without(store, cypher, graph, drop_after, caplog):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     with store.start_run(graph, names=NAMES) as run:
@@ -603,6 +607,7 @@ def test_an_index_over_our_coordinates_by_another_name_is_left_alone(store, cyph
     assert list(of_ours(cypher)) == ["mine"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", [slow("clear"), slow("drop"), "new version"])
 def test_an_index_that_got_the_name_of_ours_since_is_not_dropped(store, cypher, graph, drop_after, action):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
@@ -688,6 +693,7 @@ def test_an_index_that_failed_is_told_and_made_anew(store, cypher, graph, monkey
     assert new != old
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -729,6 +735,7 @@ def test_an_index_takes_published_coordinates(store, graph):
 # --- two at once, lost commits, killed clients -------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -767,6 +774,7 @@ def test_a_run_taken_over_while_it_builds_its_index_fails_cleanly(server, store,
     expect_found(cypher, later)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", [slow("clear"), "drop"])
 def test_who_is_overtaken_before_it_drops_an_index_drops_none(
     server, store, cypher, graph, monkeypatch, action
@@ -807,6 +815,7 @@ def test_while_an_index_is_made_no_version_is_published(server, store, cypher, g
     expect_found(cypher, points)
 
 
+@pytest.mark.slow
 def test_commits_that_were_not_heard_of_are_repeated_without_a_trace(store, cypher, graph, monkeypatch):
     store.write_embedding(graph, random_points(N, 1), names=NAMES)
     heard = lose_first_answers(monkeypatch)
@@ -835,6 +844,7 @@ def build_and_die(settings, graph, words):
         store.write_embedding(graph, random_points(graph.n_nodes, 2), names=NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [slow("CREATE VECTOR INDEX"), slow("MERGE (v:HeatVersion"), "SET m.version"]
 )

@@ -415,6 +415,7 @@ def test_an_index_that_somebody_dropped_is_told(store, cypher, own):
     assert [each.distance for each in answer.nodes] == digits(own.nearest(4)[:10])
 
 
+@pytest.mark.slow
 def test_a_query_of_the_library_asks_the_models_own_index(server, store, own):
     if store._connection.server.version.startswith("5."):
         with pytest.raises(ProjectionError, match="refused a statement"):  # no SEARCH there

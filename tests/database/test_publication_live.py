@@ -18,6 +18,7 @@ from tests.support.live_graph import (
     ring_graph,
     runs_in_graph,
 )
+from tests.support.slow import slow
 
 pytestmark = [pytest.mark.live, pytest.mark.vector_index]
 
@@ -143,7 +144,7 @@ def test_links_that_two_versions_share_are_changed_in_place(cypher, store, ring,
 
 @pytest.mark.parametrize(
     ("action", "step"),
-    [pytest.param("full", 1, marks=pytest.mark.slow), ("full", 3), ("local", 4), ("rollback", 4)],
+    [slow("full", 1), ("full", 3), slow("local", 4), slow("rollback", 4)],
 )
 def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, store, ring, action, step):
     for seed in range(2):

@@ -27,6 +27,7 @@ from tests.support.live_graph import open_cypher
 from tests.support.naive_attributes import day_slowly, days_slowly, on_sphere_slowly, texts_slowly
 from tests.support.naive_reader import read_slowly
 from tests.support.shuffling import ShufflingTransaction
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -146,7 +147,7 @@ TWINS = {
 
 @pytest.mark.both_releases
 @pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, slow(2)])
 def test_it_reads_what_the_slow_twin_reads(cypher, store, server, seed):
     make_random(cypher, seed)
     for options, matched, relationships in TWINS.values():
@@ -307,7 +308,7 @@ def test_attributes_of_labels(cypher, store):
 
 @pytest.mark.both_releases
 @pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("aggregation", ["sum", "min", "max"])
+@pytest.mark.parametrize("aggregation", ["sum", slow("min"), slow("max")])
 def test_relationships_weigh_by_their_type(cypher, store, server, weight, aggregation):
     make_random(cypher, 9)
     factors = {LINK: 0.3, LINK2: 2.0}
@@ -509,7 +510,7 @@ def root(array):
 
 
 @pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, slow(1), slow(2)])
 def test_connections_cut_at_any_moment_lose_nothing_and_repeat_nothing(
     cypher, store, server, tmp_path, monkeypatch, seed
 ):

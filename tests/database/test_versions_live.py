@@ -183,6 +183,7 @@ def test_what_the_version_before_had_not_is_not_seen_after_a_rollback(store, cyp
         expect_seen(store, cypher, graph, 0 if links is None else 1, links)  # the index of either serves
 
 
+@pytest.mark.slow
 @pytest.mark.vector_index
 def test_a_rollback_that_was_not_heard_of_is_not_done_twice(store, cypher, graph, monkeypatch):
     runs = [publish(store, graph, seed) for seed in range(2)]

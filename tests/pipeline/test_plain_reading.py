@@ -114,6 +114,7 @@ def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, pape
 @pytest.mark.filterwarnings(
     "ignore:The default returned 'id' field:DeprecationWarning"
 )  # the retriever's own
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [6, slow(10)])
 def test_a_retriever_with_a_constant_index_name_goes_on_over_refreshes(store, cypher, papers, times):
     """Before every statement of a refresh it is answered, and after each by the new version."""

@@ -26,6 +26,7 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
+from heat_neo4j import redaction
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding.compiling import make_ready
 from heat_neo4j.local_server.folders import heat_home
@@ -174,7 +175,8 @@ def heat_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No test sees the developer's NEO4J_* variables or local servers."""
+    """No test sees the developer's NEO4J_* variables or local servers, or the passwords of other tests."""
+    monkeypatch.setattr(redaction, "_kept", set())
     for name in [name for name in os.environ if name.startswith("NEO4J_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HEAT_HOME", str(tmp_path_factory.getbasetemp() / "no-servers-here"))

@@ -23,7 +23,7 @@ Means are of the values present. What has means takes one more column if it is m
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -159,7 +159,8 @@ class AttributeTable:
 
     The strings of one property have at most `max_categories` columns. `labels`, masks of shape (n_rows,), say
     which nodes carry the labels of attributes; none does if a label is not there. Numbers and dense
-    matrices are made in `scratch`. `names` are those of the rows, for errors.
+    matrices are made in `scratch`. `name_of` returns the name of a row, for errors, which also say if rows
+    are only a sample of the nodes.
     """
 
     def __init__(
@@ -170,9 +171,10 @@ class AttributeTable:
         max_categories: int,
         labels: Masks | None = None,
         scratch: Scratch = IN_MEMORY,
-        names: Sequence[Any] = (),
+        name_of: Callable[[int], str] | None = None,
+        is_sample: bool = False,
     ) -> None:
-        self._attributes, self._names = tuple(attributes), names
+        self._attributes, self._name_of, self._is_sample = tuple(attributes), name_of, is_sample
         self._n_rows, self._max_categories, self._scratch = n_rows, max_categories, scratch
         everywhere, nowhere = np.ones(n_rows, dtype=np.bool_), np.zeros(n_rows, dtype=np.bool_)
         self._masks = {
@@ -200,12 +202,11 @@ class AttributeTable:
                 if kind is not None:
                     self._add(attribute, kind, own_rows, own_values)
             except BadValuesError as error:
-                bad = [
-                    row
-                    for row, value in zip(own_rows.tolist(), own_values, strict=True)
-                    if error.is_bad(value)
-                ]
-                raise error.on([self._names[row] for row in bad] if self._names else []) from None
+                bad = own_rows[np.array([error.is_bad(value) for value in own_values], dtype=np.bool_)]
+                if self._name_of is None or not bad.size:
+                    raise
+                is_part = self._is_sample or rows.size < self._n_rows
+                raise error.on(self._name_of(int(bad[0])), bad.size - 1, at_least=is_part) from None
 
     def check_present(self) -> None:
         """Raise a ProjectionError if no node has one of the properties."""

@@ -136,12 +136,10 @@ class BadValuesError(ProjectionError):
         super().__init__(f"{what}: {advice}")
         self.what, self.advice, self.is_bad = what, advice, is_bad
 
-    def on(self, nodes: Sequence[Any]) -> ProjectionError:
-        """Return the same error with how many nodes have such a value, and the first of them."""
-        if not nodes:
-            return self
-        others = f" and {len(nodes) - 1:,} more" if len(nodes) > 1 else ""
-        return ProjectionError(f"{self.what} on node {example(nodes[0])}{others}: {self.advice}")
+    def on(self, node: str, others: int, *, at_least: bool) -> ProjectionError:
+        """Return the same error with the first node that has such a value, and how many others have one."""
+        count = f" and {'at least ' if at_least else ''}{others:,} more" if others else ""
+        return ProjectionError(f"{self.what} on node {node}{count}: {self.advice}")
 
 
 class Kind(StrEnum):

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, odd_category
-from heat_neo4j.attributes.values import Kind
+from heat_neo4j.attributes.values import Kind, example
 from heat_neo4j.graph import Graph, Provenance, Relationships
 from heat_neo4j.inputs.columns import node_column
 from heat_neo4j.inputs.names import check_names, check_names_meet
@@ -217,7 +217,12 @@ class NodeProperties:
         )
         wanted = [Attribute(name, text=name in texts) for name in columns]
         rows = np.arange(len(names))
-        table = AttributeTable(wanted, len(names), max_categories=_MOST_CATEGORIES, names=names)
+        table = AttributeTable(
+            wanted,
+            len(names),
+            max_categories=_MOST_CATEGORIES,
+            name_of=lambda row: example(names[row]),
+        )
         table.add(rows, {each.key: columns[each.name] for each in wanted})
         if self.recipe is not None:
             return table.apply(self.recipe, rows)

@@ -410,6 +410,18 @@ def test_what_a_recipe_does_not_know_is_counted():
 
 
 @pytest.mark.parametrize(
+    ("n_rows", "is_sample", "others"),
+    [(2, False, "1 more"), (3, False, "at least 1 more"), (2, True, "at least 1 more")],
+)
+def test_bad_values_are_counted_as_far_as_they_were_read(n_rows, is_sample, others):
+    table = AttributeTable(
+        [Attribute("p")], n_rows, max_categories=1, name_of="node {}".format, is_sample=is_sample
+    )
+    with pytest.raises(ProjectionError, match=f" on node node 0 and {others}: set or remove"):
+        table.add(np.arange(2), {"p": [np.nan, np.nan]})
+
+
+@pytest.mark.parametrize(
     ("values", "other", "message"),
     [
         ({"p": [Point(4326, (1.0, 2.0))]}, {"p": [Point(7203, (1.0, 2.0))]}, "srid 7203 where .* 4326: fit"),

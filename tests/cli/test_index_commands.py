@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -109,9 +110,35 @@ def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     assert apart_from_versions(snapshot(cypher)) == before
 
 
-@pytest.mark.parametrize("action", ["create", "status", "drop"])
-def test_a_model_that_is_not_published_has_no_index(invoke, action):
-    assert error_of(invoke("index", action, "--model", "nosuch", code=4)) == (
+def commands_of_a_model(command=heat, path=()):
+    """Yield the path of each command with an option --model, and the command."""
+    options = {option for parameter in command.params for option in parameter.opts}
+    if "--model" in options:
+        yield path, command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from commands_of_a_model(each, (*path, name))
+
+
+def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # no picture and no page is saved
+    may_be_new = {("check",), ("estimate",), ("embed",)}
+    commands = [
+        (*path, *(["nearest"] if path[0] == "cypher" else ["c3"] * count))
+        for path, command in commands_of_a_model()
+        if path not in may_be_new
+        for count in [sum(isinstance(each, click.Argument) and each.required for each in command.params)]
+    ]
+    silent = [
+        arguments
+        for arguments in [*commands, ("explore", "--serve")]
+        if not error_of(invoke(*arguments, "--model", "cli naer", code=4)).endswith(
+            "did you mean 'cli near'?"
+        )
+    ]
+    assert silent == []
+    assert {command[0] for command in commands} >= {"serve", "mcp", "clear", "runs"}
+    assert list(tmp_path.iterdir()) == []
+    assert error_of(invoke("index", "status", "--model", "nosuch", code=4)) == (
         "heat: model 'nosuch' has no published coordinates in this database: run `heat embed`"
     )
 

@@ -159,13 +159,17 @@ BAD = {
     ),
     "ragged lists": (
         *attributed("[1, 2]", "[1]"),
-        "attribute 'x' has lists of 1 and of 2 numbers: give all nodes",
+        "attribute 'x' has lists of 1 and of 2 numbers on node 4:.*:[0-9]+: give all nodes",
     ),
     "NaN attribute": (
-        *attributed("1", "0.0 / 0.0"),
-        r"attribute 'x' has a value that is NaN, infinite or too large \(nan\)",
+        attributed("1", "0.0 / 0.0")[0],
+        {"labels": [NODE], "attributes": ["x"], "key": {NODE: "key"}},
+        r"attribute 'x' has a value that is NaN, infinite or too large \(nan\) on node 2: set",
     ),
-    "NaN in a list": (*attributed("[1.0]", "[0.0 / 0.0]"), r"attribute 'x' has a value that is NaN"),
+    "NaN in a list": (
+        *attributed("[0.0 / 0.0]", "[0.0 / 0.0]"),
+        "NaN, infinite .* on node 4:.* and 1 more: set",
+    ),
     "dates and numbers": (
         *attributed("date('2001-02-03')", "1"),
         r"attribute 'x' mixes dates \(2001-02-03\) and numbers \(1\): make them one kind",

@@ -16,7 +16,7 @@ from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.counts import count_by_type
 from heat_neo4j.database.read.nodes import NodeTable, Positions, key_problems
-from heat_neo4j.database.read.reader import read_properties, read_relationships
+from heat_neo4j.database.read.reader import name_of, read_properties, read_relationships
 from heat_neo4j.database.read.relationships import RelationshipTable
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import quote_identifier
@@ -69,7 +69,7 @@ def check_projection(
     except ProjectionError as error:
         return replace(report, problems=(str(error),))
     relationships = read_relationships(connection, scope, nodes, on_progress)
-    properties = _PropertyCheck(projection, nodes)
+    properties = _PropertyCheck(projection, nodes, partial(name_of, connection, scope, nodes))
     for positions, values in read_properties(connection, scope, nodes, on_progress):
         properties.add(positions, values)
     attributes, property_problems = properties.finish(recipe)
@@ -96,7 +96,7 @@ def check_projection(
 class _PropertyCheck:
     """Takes each attribute by itself, so that one that cannot be read does not hide the others."""
 
-    def __init__(self, projection: Projection, nodes: NodeTable) -> None:
+    def __init__(self, projection: Projection, nodes: NodeTable, name_of_row: Callable[[int], str]) -> None:
         self._rows = np.arange(nodes.size)
         self._masks = nodes.label_masks()
         self._keys = projection.keys
@@ -107,7 +107,11 @@ class _PropertyCheck:
         self._problems: dict[Attribute, str] = {}
         self._tables = {
             attribute: AttributeTable(
-                [attribute], nodes.size, max_categories=projection.max_categories, labels=self._masks
+                [attribute],
+                nodes.size,
+                max_categories=projection.max_categories,
+                labels=self._masks,
+                name_of=name_of_row,
             )
             for attribute in projection.all_attributes
         }

@@ -14,7 +14,7 @@ from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.nodes import id_prefix
-from heat_neo4j.database.read.reader import plain_values
+from heat_neo4j.database.read.reader import name_by_id, plain_values
 from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
@@ -125,10 +125,13 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
 
     values: dict[str, list[Any]] = {key: [] for key in keys}
     labels: list[list[str]] = []
+    ids: list[str] = []
     for part, record in BatchSize(_SAMPLE_NODES).parts(read, range(len(sample["ids"]))):
         for key, column in zip(keys, record["columns"], strict=True):
             values[key] += plain_values(column)
-        labels += [sample["labels"][part.start + position] for position in record["positions"]]
+        places = [part.start + position for position in record["positions"]]
+        labels += [sample["labels"][place] for place in places]
+        ids += [sample["ids"][place] for place in places]
     masks = {
         label: np.array([label in carried for carried in labels], dtype=np.bool_)
         for label in scope.projection.label_attributes
@@ -136,7 +139,14 @@ def _sampled_attributes(connection: Connection, scope: Scope, n_nodes: int) -> l
     rows, encoded = np.arange(len(labels)), []
     for attribute in attributes:
         most = scope.projection.max_categories
-        table = AttributeTable([attribute], rows.size, max_categories=most, labels=masks)
+        table = AttributeTable(
+            [attribute],
+            rows.size,
+            max_categories=most,
+            labels=masks,
+            name_of=lambda row: name_by_id(connection, scope, ids[row], labels[row]),
+            is_sample=stride > 1,
+        )
         table.add(rows, values)
         with suppress(ProjectionError):  # none of the sample has it
             encoded.append(table.finish(rows))

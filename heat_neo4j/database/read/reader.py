@@ -1,6 +1,6 @@
 """Reading a projection into a `Graph`: columns in lists, in bounded chunks, in any order the server likes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -35,6 +35,8 @@ except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
 __all__ = [
+    "name_by_id",
+    "name_of",
     "plain_values",
     "read_graph",
     "read_properties",
@@ -124,6 +126,7 @@ def read_graph(
             max_categories=projection.max_categories,
             labels=masks,
             scratch=scratch,
+            name_of=partial(name_of, connection, scope, nodes),
         )
         keys, places = projection.keys, projection.keys.places(masks, nodes.size)
         key_values: NDArray[np.object_] = np.full(nodes.size if keys.by_label else 0, None, dtype=object)
@@ -196,8 +199,9 @@ def read_relationships(
     else:
         name = "read/relationships"
     statement = load_statement(name, **scope.relationships())
-    name_of = partial(_name_of, connection, scope, nodes)
-    table = RelationshipTable(scope.projection, nodes.size, name_of, scratch)
+    table = RelationshipTable(
+        scope.projection, nodes.size, partial(name_of, connection, scope, nodes), scratch
+    )
     read, most = 0, int(nodes.degrees.sum())
     on_progress("reading relationships", read, most)
 
@@ -220,19 +224,27 @@ def read_relationships(
     return table
 
 
-def _name_of(connection: Connection, scope: Scope, nodes: NodeTable, position: int) -> str:
-    """Return the key of a node for a message; its element id if it has no key, or is gone."""
-    at = np.array([position])
-    (element_id,), keys = nodes.element_ids(at), scope.projection.keys
-    values: list[Any] = []
-    if keys.by_label:
-        parameters = {"heat_ids": [element_id], "heat_keys": list(keys.properties)}
-        statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
-        record = connection.read(statement, parameters, doing="reading keys")[0]
-        columns = dict(zip(keys.properties, map(plain_values, record["columns"]), strict=True))
-        if record["positions"]:
-            values = keys.values(columns, keys.places(nodes.label_masks(), nodes.size)[at])
-    return element_id if values in ([], [None]) else repr(values[0])
+def name_of(connection: Connection, scope: Scope, nodes: NodeTable, position: int) -> str:
+    """Return what `name_by_id` returns, of a node at a position."""
+    labels = nodes.label_sets[nodes.label_codes[position]]
+    return name_by_id(connection, scope, nodes.element_ids(np.array([position]))[0], labels)
+
+
+def name_by_id(connection: Connection, scope: Scope, element_id: str, labels: Collection[str]) -> str:
+    """Return the key of a node for a message; its element id if it has no key, or was deleted."""
+    keys = scope.projection.keys
+    if not keys.by_label:
+        return element_id
+    parameters = {"heat_ids": [element_id], "heat_keys": list(keys.properties)}
+    statement = load_statement("read/attributes", labels=scope.nodes()["labels"])
+    record = connection.read(statement, parameters, doing="reading keys")[0]
+    if not record["positions"]:
+        return element_id
+    values = {
+        name: plain_values(column)[0] for name, column in zip(keys.properties, record["columns"], strict=True)
+    }
+    key = keys.value_of(labels, values)
+    return element_id if key is None else repr(key)
 
 
 def read_properties(

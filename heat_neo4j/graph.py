@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
+
 __all__ = ["Graph", "Provenance", "Relationships", "Triple", "check_weights", "earliest_times"]
 
 _AT_ONCE = 2**16
@@ -123,7 +125,7 @@ class Relationships:
         return len(self.source)
 
     def __repr__(self) -> str:
-        return f"Relationships({len(self)} of {len(self.types)} types)"
+        return f"Relationships({len(self):,} of {plural(len(self.types), 'type')})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,7 +300,8 @@ class Graph:
         return self.relationships.schema(labels, code.ravel())
 
     def __repr__(self) -> str:
-        return f"Graph({self.n_nodes} nodes, {self.n_edges} edges, {self.n_attributes} attributes)"
+        sizes = {"node": self.n_nodes, "edge": self.n_edges, "attribute": self.n_attributes}
+        return f"Graph({', '.join(plural(count, noun) for noun, count in sizes.items())})"
 
     def _repr_html_(self) -> str:
         types = () if self.relationships is None else self.relationships.types

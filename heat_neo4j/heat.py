@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from heat_neo4j._utils.display import did_you_mean
+from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j._utils.frames import column_of, make_frame
 from heat_neo4j._utils.progress import Progress, as_progress
 from heat_neo4j._utils.random import draw_seed
@@ -280,8 +280,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             if new.all():
                 raise ValueError("no node of the graph was embedded: are its nodes named as those of `fit`?")
             if graph.n_attributes != self.graph_.n_attributes:
-                counts = f"{graph.n_attributes} attributes where {self.graph_.n_attributes} were embedded"
-                raise ValueError(f"the graph has {counts}")
+                counts = plural(graph.n_attributes, "attribute")
+                raise ValueError(f"the graph has {counts} where {self.graph_.n_attributes} were embedded")
             placed = clone(self).set_params(random_state=self.seed_)
             points = fit_local(placed, graph, points, new).embedding_
         return self._output(points, graph.names)

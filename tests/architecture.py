@@ -12,7 +12,8 @@ PACKAGE = ROOT / "heat_neo4j"
 FLOORS = (
     {"redaction", "_kernels"},
     {"errors"},
-    {"_utils", "graph"},
+    {"_utils"},
+    {"graph"},
     {"patterns", "geometry", "attributes", "local_server"},
     {"embedding", "database", "inputs"},
     {"linkpred"},

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.elementwise import cos, log, sin
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import Scratch, slices
 from heat_neo4j.attributes.exact_sums import exact_sums
 from heat_neo4j.attributes.values import (
@@ -149,7 +150,7 @@ class _Vectors(_Numbers):
     def _check_fit(self, recipe: Recipe) -> None:
         expected = len(recipe["mean"])
         if self.width != expected:
-            what = f"lists of {self.width} numbers where its recipe has {expected}"
+            what = f"lists of {plural(self.width, 'number')} where its recipe has {expected}"
             raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
 
 

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
 from heat_neo4j.attributes.columns import Column, make_column
 from heat_neo4j.attributes.values import (
@@ -77,7 +78,7 @@ def described(entry: Recipe) -> str:
     if kind == Kind.POINT:
         return f"srid {entry['srid']}, mean {', '.join(f'{mean:.6g}' for mean in entry['mean'])}"
     if kind == Kind.VECTOR:
-        return f"means of {len(entry['mean'])} numbers"
+        return f"means of {plural(len(entry['mean']), 'number')}"
     return f"mean {_mean(entry)}"
 
 

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder
@@ -131,7 +132,9 @@ def evaluate_classes(
     """
     graph = as_graph(graph)
     if len(classes.member) != graph.n_nodes:
-        raise ValueError(f"classes have {len(classes.member)} rows for {graph.n_nodes} nodes")
+        raise ValueError(
+            f"classes have {plural(len(classes.member), 'row')} for {plural(graph.n_nodes, 'node')}"
+        )
     if not shares or not all(0.0 < share < 1.0 for share in shares) or len(set(shares)) < len(shares):
         raise ValueError(f"shares must lie between 0 and 1, each once, got {list(shares)}")
     baselines = feature_methods(model.n_components, on_progress) if methods is None else methods

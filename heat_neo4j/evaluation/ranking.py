@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.sweeps import count_pairs_above, paired_excess
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j.evaluation.thresholds import ThresholdCounter
@@ -355,7 +356,7 @@ def _row(matrix: sparse.csr_array, u: int) -> Pairs:
 
 def _checked_size(scorer: PairScorer, graph: Graph) -> int:
     if scorer.n_nodes != graph.n_nodes:
-        raise ValueError(f"the scorer has {scorer.n_nodes} nodes, the graph {graph.n_nodes}")
+        raise ValueError(f"the scorer has {plural(scorer.n_nodes, 'node')}, the graph {graph.n_nodes}")
     return graph.n_nodes
 
 

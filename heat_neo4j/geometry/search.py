@@ -21,6 +21,7 @@ from heat_neo4j._kernels.sweeps import (
     nearest_absent,
 )
 from heat_neo4j._utils.blockwise import BlockWorkers
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
@@ -52,7 +53,7 @@ def columns_of(embedding: ArrayLike, n_nodes: int) -> tuple[NDArray[np.float64],
     points = np.asarray(embedding, dtype=np.float64)
     check_points(points)
     if len(points) != n_nodes:
-        raise ValueError(f"embedding has {len(points)} rows for {n_nodes} nodes")
+        raise ValueError(f"embedding has {plural(len(points), 'row')} for {plural(n_nodes, 'node')}")
     return np.ascontiguousarray(points[:, :-1].T), np.ascontiguousarray(points[:, -1])
 
 

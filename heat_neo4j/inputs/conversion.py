@@ -10,6 +10,7 @@ import numpy as np
 from narwhals.dependencies import is_into_dataframe
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.frames import graph_of_frame
 from heat_neo4j.inputs.geometric import graph_of_data, graph_of_hetero_data
@@ -144,8 +145,8 @@ def _matrix(data: Any) -> sparse.csr_array:
     if values.shape[0] != values.shape[1]:
         rows, columns = values.shape
         raise ValueError(
-            f"a matrix of weights must be square, a row and a column for each node, and has {rows} rows and "
-            f"{columns} columns: a graph cannot be split by rows, as GridSearchCV and cross_val_score do; "
-            "choose_parameters and evaluate_links hold out edges"
+            f"a matrix of weights must be square, a row and a column for each node, and has "
+            f"{plural(rows, 'row')} and {plural(columns, 'column')}: a graph cannot be split by rows, as "
+            "GridSearchCV and cross_val_score do; choose_parameters and evaluate_links hold out edges"
         )
     return sparse.csr_array(values)

@@ -52,7 +52,9 @@ class NodeProperties:
         if frame is None:
             return {}, []
         if len(frame) != n_nodes:
-            raise ValueError(f"the data frame of nodes has {len(frame)} rows for {n_nodes} nodes")
+            raise ValueError(
+                f"the data frame of nodes has {plural(len(frame), 'row')} for {plural(n_nodes, 'node')}"
+            )
         index = _Index.of(frame)
         columns, names = self._parted(frame, index)
         rows = range(n_nodes)

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j._utils.threads import one_blas_thread
@@ -127,8 +128,8 @@ def embed_without(
     edges, others = split.test_edges, split.test_non_edges
     if min(len(edges), len(others)) < _MIN_PAIRS:
         raise CalibrationError(
-            f"no link probability: {len(edges)} edges can be held out against {len(others)} non-edges; "
-            f"it takes {_MIN_PAIRS} of each"
+            f"no link probability: {plural(len(edges), 'edge')} can be held out against "
+            f"{plural(len(others), 'non-edge')}; it takes {_MIN_PAIRS} of each"
         )
     trained = clone(model).set_params(random_state=seed).fit(split.train, on_progress=on_progress)
     return HeldOut(split, trained.embedding_)

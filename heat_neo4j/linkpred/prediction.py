@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import column_of, html_table, make_frame
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
@@ -167,7 +168,7 @@ class PredictedLinks:
 
     def __repr__(self) -> str:
         of = f" of {', '.join(map(str, self.patterns))}" if self.patterns else ""
-        return f"PredictedLinks({len(self)} links{of})"
+        return f"PredictedLinks({plural(len(self), 'link')}{of})"
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), self._columns(slice(_SHOWN)))

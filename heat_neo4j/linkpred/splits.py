@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.graph import Graph
 
@@ -81,7 +82,9 @@ def split_edges_of(
     free = np.flatnonzero(theirs & ~_first_of_a_node(edges, graph.n_nodes, place))
     chosen = free[np.argsort(place[free])[: max(round(share * int(theirs.sum())), 1)]]
     if not len(chosen):
-        raise ValueError(f"no edge of {int(nodes.sum())} nodes can be held out while every node keeps one")
+        raise ValueError(
+            f"no edge of {plural(int(nodes.sum()), 'node')} can be held out while every node keeps one"
+        )
     held = edges[chosen]
     first = np.repeat(np.where(nodes[held[:, 0]], held[:, 0], held[:, 1]), _NON_EDGES_OF_NODES)
     second = np.random.default_rng(non_edge_seed).integers(0, graph.n_nodes, len(first))
@@ -172,7 +175,7 @@ def draw_non_edges(
     row_start = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1, dtype=np.int64))))
     total = n * (n - 1) // 2 - len(edges)
     if total == 0:
-        raise ValueError(f"the graph of {n} nodes is complete: it has no non-edge to draw")
+        raise ValueError(f"the graph of {plural(n, 'node')} is complete: it has no non-edge to draw")
     ranks = np.sort(
         np.random.default_rng(seed).choice(total, size=min(count, total), replace=False, shuffle=False)
     )

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from sklearn.base import clone
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
@@ -152,8 +153,8 @@ def _split(graph: Graph, share: float, seed: int) -> EdgeSplit:
         raise TuningError(f"no parameter can be chosen: {error}") from error
     if len(split.test_edges) < _MIN_EDGES:
         raise TuningError(
-            f"no parameter can be chosen: {len(split.test_edges)} edges can be held out while every node "
-            f"keeps one, and it takes {_MIN_EDGES}"
+            f"no parameter can be chosen: {plural(len(split.test_edges), 'edge')} can be held out while every "
+            f"node keeps one, and it takes {_MIN_EDGES}"
         )
     return split
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_probability
 from heat_neo4j.database.runs import RunRecord
@@ -243,7 +244,7 @@ def judgement_lines(quality: Quality, drift: Drift | None) -> Iterator[str]:
         last = "" if quality.last_auroc is None else f", last run {quality.last_auroc:.3f}"
         yield (
             f"held-out AUROC {quality.auroc:.3f}{last}, degrees {quality.degree_auroc:.3f} "
-            f"({quality.held_out_edges:,} edges)"
+            f"({plural(quality.held_out_edges, 'edge')})"
         )
     if drift is not None:
         overlap = "" if drift.overlap is None else f", {drift.overlap:.0%} of the nearest nodes stayed"

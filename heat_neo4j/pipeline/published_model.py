@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j._utils.display import did_you_mean, display_text
+from heat_neo4j._utils.display import did_you_mean, display_text, plural
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.values import RecipeError
@@ -182,7 +182,8 @@ def _changes(run: RunRecord, graph: Graph, n_found: int) -> Iterator[str]:
     if gone:
         yield f"{gone:,} of the {run.nodes_written:,} nodes of run {run.run_id} are no longer in the graph"
     if graph.n_edges != run.edge_count:
-        yield f"the graph has {graph.n_edges:,} edges now and had {run.edge_count:,} when it was embedded"
+        edges = plural(graph.n_edges, "edge")
+        yield f"the graph has {edges} now and had {run.edge_count:,} when it was embedded"
 
 
 def read_links(store: Neo4jStore, published: PublishedModel) -> StoredLinks | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.geometry.hyperboloid import check_points, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import expected_calibration_error
@@ -314,7 +315,7 @@ def plot_radius_by_degree(embedding: Array, graph: Graph, *, ax: Axes | None = N
     axes.set_xlim(0.85, 1.25 * float(degrees.max(initial=1.0)))
     axes.set_ylim(0.0, 1.05 * float(radii.max(initial=0.0)) or 1.0)
     opaque_dot = Line2D([], [], color=COLOURS[0], marker="o", linestyle="", markersize=4)
-    add_legend(axes, {f"{degrees.size:,} nodes": opaque_dot, "median": line})
+    add_legend(axes, {plural(degrees.size, "node"): opaque_dot, "median": line})
     return axes
 
 

@@ -285,14 +285,14 @@ CASES = [
         "property of the user",
         EMBED,
         5,
-        "1 nodes (e.g. ID) have badEmbedding, badRadius, badRun or badVector, perhaps with Staged or Previous at its end, from elsewhere, not from a run of model 'bad': choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)",
+        "badEmbedding, badRadius, badRun or badVector, perhaps with Staged or Previous at its end, on 1 node (e.g. ID) is not from a run of model 'bad': choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True)",
         graph="MATCH (n:BadPaper {key: 2}) SET n.badEmbedding = 'mine'",
     ),
     Case(
         "relationship type of the user",
         EMBED,
         5,
-        "1 relationships (e.g. ID) of type 'BAD_PREDICTED' are not from a run of model 'bad': choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True); they stay as they are",
+        "type 'BAD_PREDICTED' on 1 relationship (e.g. ID) is not from a run of model 'bad': choose other names, repeat an interrupted clear, or allow it with --overwrite (overwrite=True); existing relationships stay as they are",
         graph="MATCH (n:BadPaper {key: 2}) CREATE (n)-[:BAD_PREDICTED]->(n)",
     ),
     Case(

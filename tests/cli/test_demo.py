@@ -99,7 +99,7 @@ def test_modules_that_are_not_the_demos_are_left_alone(server, cypher, tmp_path,
     before = snapshot(cypher)
     result = invoke("--picture", str(tmp_path / "x.png"), code=5, **server.environment)
     assert result.stderr.splitlines()[-1] == (
-        "heat: 1 nodes of label 'Module' are not of 'heat demo', nothing was loaded: "
+        "heat: label 'Module' is on 1 node that 'heat demo' did not make, nothing was loaded: "
         "use another database (--database) or server (--uri)"
     )
     assert snapshot(cypher) == before

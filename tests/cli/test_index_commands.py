@@ -115,8 +115,9 @@ def commands_of_a_model(command=heat, path=()):
     options = {option for parameter in command.params for option in parameter.opts}
     if "--model" in options:
         yield path, command
-    for name, each in getattr(command, "commands", {}).items():
-        yield from commands_of_a_model(each, (*path, name))
+    context = click.Context(command)
+    for name in command.list_commands(context) if isinstance(command, click.Group) else ():
+        yield from commands_of_a_model(command.get_command(context, name), (*path, name))
 
 
 def test_every_command_suggests_the_model_that_is_meant(invoke, tmp_path, monkeypatch):
@@ -169,7 +170,7 @@ def test_embedding_nodes_without_labels_says_that_there_is_no_index(server, invo
     assert done.returncode == 0, done.stderr
     (line,) = (line for line in done.stderr.splitlines() if "vector index" in line)
     assert re.fullmatch(
-        r"heat: model 'cli bare' is published without a vector index: 2 nodes have no label, .*", line
+        r"heat: model 'cli bare' is published without a vector index: no label is on 2 nodes, .*", line
     )
     assert "vector index" not in done.stdout
 

@@ -303,7 +303,7 @@ def test_make_room_removes_only_older_loads_of_the_family(store, cypher, label):
         cypher(f"CREATE (:`{label}` {{origin: 5}})")
         before = snapshot(cypher)
         with pytest.raises(
-            WriteRefused, match=f"^1 nodes of label '{label}' are not of 'x', nothing was loaded: "
+            WriteRefused, match=f"^label '{label}' is on 1 node that 'x' did not make, nothing was loaded: "
         ):
             store.make_room(label, family="x", origin="x 3")
         assert snapshot(cypher) == before

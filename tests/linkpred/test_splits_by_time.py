@@ -157,7 +157,7 @@ def test_what_cannot_be_split_is_refused():
     bare = Graph(dated_graph({(0, 1): 1, (1, 2): 2}).adjacency)
     with pytest.raises(ValueError, match=r"^Graph\(9 nodes, 2 edges, 0 attributes\) has no times: name the "):
         split_edges_by_time(bare)
-    with pytest.raises(ValueError, match=r"^no edge of Graph\(9 nodes, 1 edges, 0 attributes\) has a time$"):
+    with pytest.raises(ValueError, match=r"^no edge of Graph\(9 nodes, 1 edge, 0 attributes\) has a time$"):
         split_edges_by_time(dated_graph({(0, 1): None}))
     with pytest.raises(ValueError, match="can be held out while every node keeps one"):
         split_edges_by_time(dated_graph({(0, 1): 1, (0, 2): 2}))

@@ -111,8 +111,8 @@ def _serve(model: str, title: str, open_it: bool, caption: Key | None, options: 
     fields = {name: options[name] for name in ("color_by", "n_threads")}
     with open_store(options) as store, Reporter() as progress:
         live = LiveModel(store, model, caption=caption, **fields, on_progress=progress)
+        note = live.heading()["note"]  # before the port is taken: the model may not exist
         server = PageServer(live, options["port"], title or f"Model {model}")
-        note = live.heading()["note"]
         progress.close()
         stopped = threading.Event()
         with stopped_by_signals(stopped.set), server.running():

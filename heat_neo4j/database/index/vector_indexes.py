@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import MOST_COMPONENTS
 from heat_neo4j.database.connection import Connection
@@ -260,7 +261,9 @@ def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequen
     cover = label_cover(sets)
     if found and not cover:
         bare = sum(count for labels, count in sets if not labels)
-        raise WriteRefused(f"{bare} nodes have no label, and a vector index is over nodes of a label")
+        raise WriteRefused(
+            f"no label is on {plural(bare, 'node')}, and a vector index covers nodes of one label"
+        )
     return cover, found
 
 

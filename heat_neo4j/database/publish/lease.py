@@ -179,7 +179,7 @@ class Lease:
                 self.check()
             is_done: bool = found < params["most"]
             if not (is_done or written):
-                raise WriteFailed(f"no progress while {doing}: {found} nodes or links stay as they are")
+                raise WriteFailed(f"no progress while {doing}: {found:,} left")
             return is_done
 
         BatchSize(rows).until_done(attempt)

@@ -14,6 +14,7 @@ import numpy as np
 from neo4j import SummaryCounters
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Parameters, Transaction
@@ -151,7 +152,7 @@ def make_room(connection: Connection, label: str, *, family: str, origin: str) -
     """Remove what earlier loads of a family left; return how many nodes. See `Neo4jStore.make_room`."""
     foreign = connection.read(load_statement("load/foreign_nodes", label=label), {"family": family})
     if foreign[0]["nodes"]:
-        what = f"{foreign[0]['nodes']} nodes of label {label!r} are not of {family!r}"
+        what = f"label {label!r} is on {plural(foreign[0]['nodes'], 'node')} that {family!r} did not make"
         raise WriteRefused(f"{what}, nothing was loaded: use another database (--database) or server (--uri)")
     statement, removed = load_statement("load/remove_outdated", label=label), 0
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.geometry import hyperboloid
 
@@ -116,7 +117,8 @@ def check_coordinates(model: Any, n_nodes: int, kind: str) -> Coordinates:
     bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if bad.size:
         raise WriteRefused(
-            f"the embedding has NaN or infinity in {bad.size} rows (first: {bad[0]}): nothing written"
+            f"the embedding has NaN or infinity in {plural(bad.size, 'row')} (first: {bad[0]}): "
+            "nothing was written"
         )
     hyperboloid.check_points(points)
     values = np.ascontiguousarray(_FROM_HYPERBOLOID[kind](points))

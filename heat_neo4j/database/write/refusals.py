@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
@@ -115,8 +116,8 @@ def refuse_foreign_values(
         row = connection.read(statement, parameters, doing=doing)[0]
         if row["found"]:
             raise WriteRefused(
-                f"{row['found']} nodes (e.g. {row['example']}) have {names.embedding}, {names.radius}, "
-                f"{names.run} or {names.vector}, perhaps with Staged or Previous at its end, from elsewhere, "
+                f"{names.embedding}, {names.radius}, {names.run} or {names.vector}, perhaps with Staged or "
+                f"Previous at its end, on {plural(row['found'], 'node')} (e.g. {row['example']}) is "
                 f"not from a run of model {names.model!r}: {advice}"
             )
     if LINKS in parts:
@@ -126,6 +127,6 @@ def refuse_foreign_values(
         row = connection.read(statement, parameters, doing=doing)[0]
         if row["found"]:
             raise WriteRefused(
-                f"{row['found']} relationships (e.g. {row['example']}) of type {row['type']!r} are "
-                f"not from a run of model {names.model!r}: {advice}; they stay as they are"
+                f"type {row['type']!r} on {plural(row['found'], 'relationship')} (e.g. {row['example']}) is "
+                f"not from a run of model {names.model!r}: {advice}; existing relationships stay as they are"
             )

@@ -153,8 +153,8 @@ def _split(graph: Graph, share: float, seed: int) -> EdgeSplit:
         raise TuningError(f"no parameter can be chosen: {error}") from error
     if len(split.test_edges) < _MIN_EDGES:
         raise TuningError(
-            f"no parameter can be chosen: {plural(len(split.test_edges), 'edge')} can be held out while every "
-            f"node keeps one, and it takes {_MIN_EDGES}"
+            f"no parameter can be chosen: {plural(len(split.test_edges), 'edge')} can be held out while "
+            f"every node keeps one, and it takes {_MIN_EDGES}"
         )
     return split
 

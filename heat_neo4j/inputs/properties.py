@@ -21,7 +21,7 @@ from heat_neo4j.inputs.columns import node_column
 from heat_neo4j.inputs.names import check_names, check_names_meet
 from heat_neo4j.inputs.values import plain_column, plain_name, plain_value
 
-__all__ = ["NodeProperties", "column_names", "column_values"]
+__all__ = ["NodeProperties", "column_names", "column_values", "poor_attributes"]
 
 Columns = dict[str, list[Any]]
 
@@ -34,6 +34,27 @@ _ADVICE = {
     "number": "convert it to numbers, as astype(float) does, or leave it out if it is an identifier",
     "text": "name it in text= of as_graph to read its words, or leave it out if it is an identifier",
 }
+
+
+def poor_attributes(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """Return the columns that make poor attributes, each with its kind of `odd_category`, or "empty".
+
+    >>> poor_attributes({"born": ["1990-05-01", "1991-06-01"], "year": [1990, None], "none": [None, None]})
+    {'born': 'date', 'none': 'empty'}
+    """
+    poor = {}
+    for name, values in columns.items():
+        present = [value for value in values if value is not None]
+        if not present:
+            poor[name] = "empty"
+        elif isinstance(present[0], str):
+            texts = sorted(set(present))
+            is_cut = len(texts) > _MOST_CATEGORIES
+            entry = {"kind": Kind.CATEGORY, "values": texts[:_MOST_CATEGORIES], "other": is_cut}
+            odd = odd_category(entry, len(present))
+            if odd is not None:
+                poor[name] = odd[1]
+    return poor
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
 """``heat load``: what it says, and what it refuses before or after it has looked at the server."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 from click.testing import CliRunner
 
 from heat_neo4j.cli import heat
+from heat_neo4j.cli.commands import load
+from heat_neo4j.database.write.loader import LoadNames, LoadReport
 from tests.support.live_graph import open_cypher, snapshot
 
 
@@ -68,6 +71,42 @@ def test_what_is_there_stays_unless_told_otherwise(server, cypher, edges):
     invoke(edges, "--label", "LoadedByCli", "--overwrite", **server.environment)
     (row,) = cypher("MATCH (:LoadedByCli {id: 'a'})-[r]->() RETURN r.weight AS weight")
     assert row["weight"] == 4.0
+
+
+def test_the_next_command_has_both_labels_and_only_columns_that_make_attributes(monkeypatch, tmp_path):
+    edges, nodes = tmp_path / "edges.csv", tmp_path / "nodes.csv"
+    edges.write_text("source,target\n" + "".join(f"u{row},f{row}\n" for row in range(30)))
+    lines = [f"u{row},sku {row},about {row},{row % 3},{'ab'[row % 2]},\n" for row in range(30)]
+    nodes.write_text("node,sku,about,year,kind,none\n" + "".join(lines))
+    asked = []
+
+    class Store:
+        def load_graph(self, graph, names, **options):
+            asked.append(names)
+            return LoadReport(60, 30, 60, 30)
+
+    monkeypatch.setattr(load, "open_store", lambda options: nullcontext(Store()))
+    result = invoke(
+        str(edges),
+        "--attribute-file",
+        str(nodes),
+        "--as-columns",
+        "--label",
+        "User",
+        "--target-label",
+        "Film",
+    )
+    assert asked == [LoadNames("User", target_label="Film")]
+    *_, loaded, _, _, left_out, after = result.stdout.splitlines()
+    assert loaded == "Loaded        60 nodes of label User and Film, 60 of them new"
+    assert left_out == (
+        "Left out      sku, about (too many different texts: read words with --text, leave identifiers out); "
+        "none (no value)"
+    )
+    assert after == (
+        "Next          heat embed --label User --label Film --relationship LINK --weight weight "
+        "--key User=id --key Film=id --attribute year --attribute kind"
+    )
 
 
 def test_a_bad_file_is_found_before_a_server_is_asked(edges, tmp_path):

@@ -33,6 +33,12 @@ ODDITIES = {
     "without_label": Counted("node has no class", "nodes have no class"),
     "without_time": Counted("relationship has no time", "relationships have no time"),
 }
+_LEFT_OUT = {
+    "text": "too many different texts: read words with --text, leave identifiers out",
+    "number": "numbers as texts: convert them in Cypher with toFloat()",
+    "date": "dates as texts: convert them in Cypher with date()",
+    "empty": "no value",
+}
 EXAMPLE = """
 heat load cora_ml/edgelist.tsv.gz --attribute-file cora_ml/feats.csv.gz \\
           --class-file cora_ml/labels.csv.gz --label Paper --relationship CITES
@@ -110,13 +116,22 @@ def _check_one_type(graph: FileGraph, edges: Path, relationship: str) -> None:
 
 
 def _lines(report: LoadReport, graph: FileGraph, names: LoadNames) -> Iterator[tuple[str, str]]:
-    """Yield what was loaded, what was odd about it, and the command that comes next."""
+    """Yield what was loaded, what was odd about it, and the next command, without poor attributes."""
+    from heat_neo4j.inputs.properties import poor_attributes
+
     nodes, links = plural(report.nodes, "node"), plural(report.relationships, "relationship")
     labels = " and ".join(names.labels)
     yield "Loaded", f"{nodes} of label {labels}, {report.nodes_created:,} of them new"
     yield "", f"{links} of type {names.relationship}, {report.relationships_created:,} of them new"
     yield from counted(graph.counts, ODDITIES)
-    columns = ["features"] if graph.features is not None else list(graph.columns)
+    poor = poor_attributes(graph.columns)
+    reasons = {
+        kind: ", ".join(name for name in poor if poor[name] == kind) for kind in dict.fromkeys(poor.values())
+    }
+    if poor:
+        yield "Left out", "; ".join(f"{left_out} ({_LEFT_OUT[kind]})" for kind, left_out in reasons.items())
+    named = ["features"] if graph.features is not None else graph.columns
+    columns = [name for name in named if name not in poor]
     words = ["heat", "embed", *(word for label in names.labels for word in ("--label", label))]
     words += ["--relationship", names.relationship, "--weight", names.weight]
     several = len(names.labels) > 1

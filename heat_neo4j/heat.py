@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +19,14 @@ from heat_neo4j._utils.random import draw_seed
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.embedding.warm_start import fit_local
-from heat_neo4j.geometry.hyperboloid import pair_distances, radius, to_klein, to_poincare
+from heat_neo4j.geometry.hyperboloid import (
+    check_points,
+    distance,
+    pair_distances,
+    radius,
+    to_klein,
+    to_poincare,
+)
 from heat_neo4j.geometry.search import columns_of, nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.conversion import as_graph
@@ -286,15 +294,14 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             points = fit_local(placed, graph, points, new).embedding_
         return self._output(points, graph.names)
 
-    def kneighbors(
-        self, nodes: Iterable[Any] | None = None, n_neighbors: int = 10, return_distance: bool = True
-    ) -> Any:
-        """Return the nearest nodes of some nodes, exactly, nearest first.
+    def kneighbors(self, nodes: Any = None, n_neighbors: int = 10, return_distance: bool = True) -> Any:
+        """Return the nearest nodes of some nodes or points, exactly, nearest first.
 
         Parameters
         ----------
-        nodes : iterable, optional
-            Names of nodes; all, in the order of `nodes_`, if not given. A node is no neighbour of itself.
+        nodes : iterable, or float64 array of shape (m, d + 1), or data frame, optional
+            Names of nodes; all, in the order of `nodes_`, if not given. A node is no neighbour of itself. Or
+            points of the hyperboloid, as `transform` returns them; the nearest node may be at the same point.
         n_neighbors : int
             How many of each; all others if there are no more.
         return_distance : bool
@@ -311,16 +318,57 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         Raises
         ------
         TypeError, ValueError
-            If `n_neighbors` is below 1, or a node was not embedded.
+            If `n_neighbors` is below 1, a node was not embedded, or points are not on the hyperboloid.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
         check_is_fitted(self, "embedding_")
         check_integer("n_neighbors", n_neighbors, minimum=1)
-        rows = None if nodes is None else self._rows(nodes)
-        found = nearest_neighbours(self.embedding_, n_neighbors, rows=rows, n_threads=self.n_threads)
+        asked: dict[str, Any] = {}
+        if len(getattr(nodes, "shape", ())) == 2:
+            asked["points"] = self._checked(np.asarray(nodes, dtype=np.float64))
+        elif nodes is not None:
+            asked["rows"] = self._rows(nodes)
+        found = nearest_neighbours(self.embedding_, n_neighbors, **asked, n_threads=self.n_threads)
         neighbours = self.nodes_[found.partner]
         return (found.distance, neighbours) if return_distance else neighbours
+
+    def distance(self, a: Any, b: Any) -> Any:
+        """Return the hyperbolic distance of two nodes, or of each of several pairs.
+
+        Parameters
+        ----------
+        a, b : name of a node, or list or array of names
+            The ends. One name is paired with each of several.
+
+        Returns
+        -------
+        float, or float64 array of shape (m,)
+
+        Raises
+        ------
+        ValueError
+            If a node was not embedded, or `a` and `b` are of different lengths.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> model = HEAT(n_components=2, random_state=0).fit(nx.path_graph(20))
+        >>> model.distance(3, 4) < model.distance(3, 15)
+        True
+        >>> model.distance(3, [4, 15]).shape
+        (2,)
+        """
+        check_is_fitted(self, "embedding_")
+        rows = [self._rows([end] if self._is_one(end) else end) for end in (a, b)]
+        if rows[0].size != rows[1].size and not (self._is_one(a) or self._is_one(b)):
+            ends = " and ".join(plural(each.size, "node") for each in rows)
+            raise ValueError(f"a and b are {ends}: give as many of each, or one of either")
+        apart = distance(*(self.embedding_[each] for each in rows))
+        return float(apart[0]) if self._is_one(a) and self._is_one(b) else apart
 
     def predict_links(
         self,
@@ -380,7 +428,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         ----------
         X : optional
             A graph of nodes that were embedded, such as one of edges that were held out, as `fit` takes it;
-            the one that was embedded if not given.
+            the one that was embedded if not given. Edges of other nodes are left out, and a warning counts
+            them.
         y : None
             Ignored.
 
@@ -393,19 +442,14 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         Raises
         ------
         TypeError, ValueError
-            If `X` is no graph, has no edge, or a node that was not embedded; or if all pairs are edges.
+            If `X` is no graph, or has no edge of nodes that were embedded; or if all pairs are edges.
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         """
         check_is_fitted(self, "embedding_")
-        graph = self.graph_ if X is None else as_graph(X)
-        try:
-            rows, n = self._rows(graph.names), len(self.nodes_)
-        except ValueError as error:
-            advice = "choose_parameters and evaluate_links hold out edges so that every node is embedded"
-            raise ValueError(f"{error}: {advice}") from error
+        graph, n = self.graph_ if X is None else as_graph(X), len(self.nodes_)
         of_seed = np.random.SeedSequence(self.seed_).spawn(2)
-        edges = _sorted_pairs(rows[np.column_stack((graph.edges.row, graph.edges.col))], n)
+        edges = _sorted_pairs(self._embedded_edges(graph), n)
         if not len(edges):
             raise ValueError("the graph has no edge to be told from other pairs")
         known = np.column_stack((self.graph_.edges.row, self.graph_.edges.col)).astype(np.int64)
@@ -490,8 +534,35 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             return make_frame({"node": column_of(names), **_columns(points)}, wanted, index="node")
         return make_frame(_columns(points), wanted)
 
+    def _embedded_edges(self, graph: Graph) -> Rows:
+        """Return the edges of `graph` whose ends were embedded, as pairs of rows; warn of the others."""
+        row_of = self._row_of()
+        rows = np.array([row_of.get(name, -1) for name in graph.names], dtype=np.int64)
+        edges = rows[np.column_stack((graph.edges.row, graph.edges.col))]
+        is_known = (edges >= 0).all(axis=1)
+        advice = "choose_parameters and evaluate_links hold out edges so that every node is embedded"
+        if len(edges) and not is_known.any():
+            raise ValueError(f"no edge of the graph joins two nodes that were embedded: {advice}")
+        if not is_known.all():
+            left_out = f"{len(edges) - int(is_known.sum()):,} of {plural(len(edges), 'edge')}"
+            what = f"left out of the score: {left_out} with a node that was not embedded"
+            warnings.warn(f"{what}: {advice}", stacklevel=3)
+        return edges[is_known]
+
     def _row_of(self) -> dict[Any, int]:
         return {name: row for row, name in enumerate(self.graph_.names)}
+
+    def _is_one(self, nodes: Any) -> bool:
+        """Return whether `nodes` is the name of one node, not several names; a tuple may be either."""
+        is_name = isinstance(nodes, tuple) and nodes in self._row_of()
+        return is_name or isinstance(nodes, str) or not isinstance(nodes, Iterable)
+
+    def _checked(self, points: Array) -> Array:
+        """Return `points`, checked to be of the space of the embedding."""
+        if points.shape[1] != self.embedding_.shape[1]:
+            raise ValueError(f"points must have shape (m, {self.embedding_.shape[1]}), got {points.shape}")
+        check_points(points)
+        return points
 
     def _rows(self, names: Iterable[Any]) -> Rows:
         if isinstance(names, str):

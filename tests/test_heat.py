@@ -57,6 +57,35 @@ def test_neighbours_are_those_of_a_scan_by_name(model):
     assert model.kneighbors(["member 0"], n_neighbors=99)[1].shape == (1, len(names) - 1)
 
 
+def test_distances_are_those_of_the_points_by_name(model):
+    names, points = model.nodes_.tolist(), model.embedding_
+    apart = model.distance("member 3", "member 9")
+    assert isinstance(apart, float)
+    assert apart == distance(points[names.index("member 3")], points[names.index("member 9")])
+    others = ["member 9", "member 3"]
+    assert model.distance("member 3", others).tolist() == [apart, 0.0]
+    assert model.distance(np.array(others), others[::-1]).tolist() == [apart, apart]
+    in_pairs = HEAT.from_points(nx.relabel_nodes(nx.path_graph(3), lambda row: (row, "b")), points[:3])
+    assert in_pairs.distance((0, "b"), (1, "b")) == distance(points[0], points[1])
+
+
+def test_neighbours_of_points_are_those_of_a_scan(model):
+    grown = nx.Graph(KARATE)
+    grown.add_edges_from([("new", "member 33"), ("newer", "new")])
+    points = model.transform(grown)[-2:]
+    distances, neighbours = model.kneighbors(points, n_neighbors=5)
+    for point, apart, found in zip(points, distances, neighbours, strict=True):
+        scanned = distance(point, model.embedding_)
+        nearest = np.argsort(scanned, kind="stable")[:5]
+        assert found.tolist() == model.nodes_[nearest].tolist()
+        assert np.allclose(apart, scanned[nearest])
+    frame = clone(model).set_output(transform="pandas").fit(KARATE).transform(grown)
+    assert np.array_equal(model.kneighbors(frame.tail(2), 5, return_distance=False), neighbours)
+    distances, neighbours = model.kneighbors(model.embedding_[:1], n_neighbors=99)
+    assert (distances[0, 0], neighbours[0, 0]) == (0.0, "member 0")
+    assert neighbours.shape == (1, len(model.nodes_))
+
+
 def test_embedded_nodes_keep_their_points_and_new_ones_lie_near_their_neighbours(model):
     assert np.array_equal(model.transform(KARATE), model.embedding_)
     grown = KARATE.copy()
@@ -179,8 +208,13 @@ def test_bars_show_the_stages(capsys):
         (lambda model: model.kneighbors(["member 99"]), ValueError, "'member 99': did you mean 'member"),
         (lambda model: model.kneighbors("member 0"), TypeError, "nodes must be a list of names"),
         (lambda model: model.kneighbors(n_neighbors=0), ValueError, "n_neighbors"),
+        (lambda model: model.kneighbors(model.embedding_[:, 1:]), ValueError, r"must have shape \(m, 4\)"),
+        (lambda model: model.kneighbors(np.ones((1, 4))), ValueError, "row 0 is not on the hyperboloid"),
+        (lambda model: model.distance("member 99", "member 1"), ValueError, "did you mean 'member"),
+        (lambda model: model.distance(model.nodes_[:2], model.nodes_[:3]), ValueError, "2 nodes and 3 nodes"),
+        (lambda model: HEAT().distance(0, 1), NotFittedError, "not fitted"),
         (lambda model: model.transform(nx.path_graph(3)), ValueError, "no node of the graph was embedded"),
-        (lambda model: model.score(nx.path_graph(3)), ValueError, "is named 0: choose_parameters and"),
+        (lambda model: model.score(nx.path_graph(3)), ValueError, "no edge .* were embedded: choose_par"),
         (lambda model: model.score(nx.empty_graph(["member 0"])), ValueError, "no edge to be told"),
         (lambda model: model.to_frame("polar"), ValueError, "coordinates must be one of poincare"),
         (lambda model: model.to_frame(backend="excel"), ConfigError, "data frames are of pandas"),
@@ -226,6 +260,18 @@ def test_a_search_over_parameters_works_on_edges_whose_nodes_stay():
     search = GridSearchCV(HEAT(**SMALL), {"alpha": [0.0, 0.2]}, cv=KFold(3, shuffle=True, random_state=0))
     search.fit(edges)
     assert (search.cv_results_["mean_test_score"] > 0).all()
+
+
+def test_edges_of_nodes_that_were_not_embedded_do_not_count_in_a_score(model):
+    more = nx.Graph(KARATE)
+    more.add_edges_from([("new", "member 33"), ("newer", "new")])
+    with pytest.warns(UserWarning, match=r"^left out of the score: 2 of 80 edges with .*: choose_parameters"):
+        assert model.score(more) == model.score()
+    edges = pd.DataFrame(list(KARATE.edges), columns=["source", "target"])
+    search = GridSearchCV(HEAT(**SMALL), {"alpha": [0.0, 0.2]}, cv=KFold(4))
+    with pytest.warns(UserWarning, match="left out of the score"):
+        search.fit(edges)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
 def test_nodes_are_added_to_a_model_of_texts():

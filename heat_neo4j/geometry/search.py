@@ -136,23 +136,28 @@ def nearest_neighbours(
     k: int = 10,
     *,
     rows: NDArray[np.int64] | None = None,
+    points: NDArray[np.float64] | None = None,
     n_threads: int | None = None,
     on_progress: Progress = no_progress,
 ) -> Neighbours:
-    """Return the k nearest neighbours of some points, or all N - 1 of them, linked or not.
+    """Return the k nearest neighbours of some nodes or points, or all if there are no more, linked or not.
 
-    They are those in `rows`, shape (m,), or every point. O(m k) memory; the same bits for any number of
-    threads, all cores when None. Progress is called with ("neighbours", nodes done, m).
+    The nodes are those in `rows`, shape (m,), or all; no node is a neighbour of itself. `points`, shape
+    (m, d + 1), replace them. O(m k) memory, and O(N) with points; the same bits for any number of threads,
+    all cores when None. Progress is called with ("neighbours", nodes done, m).
     """
     check_integer("k", k, minimum=1)
     n = len(embedding)
-    spatial, time = columns_of(embedding, n)
-    rows = np.arange(n) if rows is None else rows
-    width = min(k, n - 1)
-    if width < 1:
-        return Neighbours(np.empty((len(rows), 0), dtype=np.int64), np.empty((len(rows), 0)))
-    no_links = np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     roles = np.full(n, IS_SOURCE | IS_TARGET, dtype=np.uint8)
+    rows, width = np.arange(n) if rows is None else rows, min(k, n - 1)
+    if points is not None:
+        roles = np.repeat(np.array([IS_TARGET, IS_SOURCE], dtype=np.uint8), (n, len(points)))
+        rows, width = n + np.arange(len(points)), min(k, n)
+        embedding = np.concatenate((embedding, points))
+    spatial, time = columns_of(embedding, len(roles))
+    if width < 1 or not len(rows):
+        return Neighbours(np.empty((len(rows), width), dtype=np.int64), np.empty((len(rows), width)))
+    no_links = np.zeros(len(roles) + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     search = PartnerSearch(Candidates(spatial, time, *no_links, roles))
     with WorkerThreads(resolve_threads(n_threads)) as team:
         distance, partner = search.nearest(rows, width, np.inf, team, on_progress, "neighbours")

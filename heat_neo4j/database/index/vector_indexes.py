@@ -261,9 +261,7 @@ def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequen
     cover = label_cover(sets)
     if found and not cover:
         bare = sum(count for labels, count in sets if not labels)
-        raise WriteRefused(
-            f"no label is on {plural(bare, 'node')}, and a vector index covers nodes of one label"
-        )
+        raise WriteRefused(f"{plural(bare, 'node')} without a label cannot be in a vector index")
     return cover, found
 
 

@@ -68,6 +68,11 @@ async def check_nearest(client, toy):
     nearest = await asked(client, "nearest", node="p50", k=4)
     assert [each["name"] for each in nearest["nodes"]] == list(map(toy.shown, toy.nearest("p50", 4)))
     assert (nearest["model"], nearest["certified"]) == (toy.model, True)
+    beside = next(key for key in toy.keys if any("\n" in each for each in toy.nearest(key, 4)))
+    found = await asked(client, "nearest", node=beside, k=4)
+    assert [(each["key"], each["name"]) for each in found["nodes"]] == [
+        (key, toy.shown(key)) for key in toy.nearest(beside, 4)
+    ]
     links = await asked(client, "likeliest_links", node="p50", k=3)
     expected = sorted(toy.linked("p50"), key=lambda link: -link[2])[:3]
     assert [(each["name"], each["leaves"], each["probability"]) for each in links["links"]] == [
@@ -103,6 +108,7 @@ async def check_reasons(client):
 async def check_refusals(client, toy):
     for key in HOSTILE:
         found = await asked(client, "nearest", node=key, k=2)
+        assert [each["key"] for each in found["nodes"]] == toy.nearest(key, 2)
         assert [each["name"] for each in found["nodes"]] == list(map(toy.shown, toy.nearest(key, 2)))
         text = await asked(client, "nearest", node=f"{key} not there")
         assert "Error executing tool nearest: there is no" in text

@@ -146,7 +146,8 @@ def _safe(tool: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     @wraps(tool)
     def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = plain_data(tool(*arguments, **named))
+            # A key must stay as it is, since the next call finds the node by it.
+            found: dict[str, Any] = plain_data(tool(*arguments, **named), exact=("key",))
         except (HeatError, ValueError) as error:
             text = redacted(" ".join(str(error)[:_LONGEST_ERROR].split()))
             raise ToolError(printable(text)) from error

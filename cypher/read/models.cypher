@@ -1,5 +1,5 @@
 // The model nodes, each with its published version (null if nothing is).
-MATCH (m:HeatModel {createdBy: 'heat_neo4j'})
+MATCH (m:HeatModel {createdBy: 'heat_neo4j'}) WHERE size(labels(m)) = 1
 // Read once: the node of a version never changes, this number does.
 WITH m {.*} AS model
 // One that is deleted meanwhile has lost its name.

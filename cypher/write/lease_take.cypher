@@ -3,7 +3,7 @@
 // the model has no node, or two. The locks of the holder before go, which waits for its batches under way; runs that it
 // was writing write no more. Parameters: model, holder, dead (a holder, or null), seconds, longest (seconds), locks (how
 // many).
-MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'})
+MATCH (m:HeatModel {name: $model, createdBy: 'heat_neo4j'}) WHERE size(labels(m)) = 1
 SET m.lock = true REMOVE m.lock
 WITH m WHERE m.name IS NOT NULL
 WITH collect(m) AS models

@@ -1,5 +1,5 @@
 // Remove model nodes that two runs made at the same moment; their first one stays.
 // Parameters: ids.
 MATCH (m:HeatModel {createdBy: 'heat_neo4j'})
-WHERE elementId(m) IN $ids
+WHERE elementId(m) IN $ids AND size(labels(m)) = 1
 DETACH DELETE m

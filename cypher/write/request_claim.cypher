@@ -3,7 +3,7 @@
 // has, has failed, which the row says.
 // Parameters: id, worker, claim (a name for this claim), seconds (how long it lasts), attempts (how many there may be),
 // fault (why the request cannot be done, null if that is not known yet).
-MATCH (q:HeatRequest) WHERE elementId(q) = $id
+MATCH (q:HeatRequest) WHERE elementId(q) = $id AND size(labels(q)) = 1
 SET q.lock = true REMOVE q.lock
 WITH q, q.status IS :: STRING AS isStated
 WHERE NOT isStated OR coalesce(q.status, 'waiting') = 'waiting'

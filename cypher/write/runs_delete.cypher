@@ -2,7 +2,7 @@
 @lease
 CALL (m) {
   MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name})
-  WHERE r.runId IN $runs
+  WHERE r.runId IN $runs AND size(labels(r)) = 1
   DETACH DELETE r
 }
 RETURN m.name AS model

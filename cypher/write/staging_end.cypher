@@ -4,7 +4,7 @@
 SET m.staging = null
 WITH m
 CALL (m) {
-  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name, status: 'removing'})
+  MATCH (r:HeatRun {createdBy: 'heat_neo4j', model: m.name, status: 'removing'}) WHERE size(labels(r)) = 1
   DETACH DELETE r
 }
 RETURN m.name AS model

@@ -9,7 +9,7 @@ WITH m, CASE WHEN m.version IS :: INTEGER NOT NULL AND 0 <= m.version <= $most_v
              THEN m.version ELSE 0 END AS version
 CALL (m, version) {
   MATCH (old:HeatVersion {model: m.name, createdBy: 'heat_neo4j'})
-  WHERE coalesce(old.token <> $token, true) AND NOT coalesce(version - $kept < old.number <= version, false)
+  WHERE size(labels(old)) = 1 AND coalesce(old.token <> $token, true) AND NOT coalesce(version - $kept < old.number <= version, false)
   DELETE old
 }
 MERGE (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j', token: $token})

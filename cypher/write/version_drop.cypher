@@ -4,7 +4,7 @@
 REMOVE m.version
 WITH m
 CALL (m) {
-  MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j'})
+  MATCH (v:HeatVersion {model: m.name, createdBy: 'heat_neo4j'}) WHERE size(labels(v)) = 1
   DELETE v
 }
 CALL (m) {

@@ -26,7 +26,7 @@ __all__ = ["NO_SERVER", "names_server", "open_store"]
 
 _TRUSTED = (
     "node_filter", "relationship_filter", "write_property", "radius_property", "run_property",
-    "vector_property",
+    "vector_property", "link_type",
 )  # fmt: skip
 NO_SERVER = "set NEO4J_URI, give --uri, or start a local one with `heat server start`"
 """What to do where there is no server."""

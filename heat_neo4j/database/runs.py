@@ -15,7 +15,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import Fragment, except_names, is_identifier, load_statement
 from heat_neo4j.database.trust import FILTERS, Trust
-from heat_neo4j.database.versions import checked, runs_of
+from heat_neo4j.database.versions import checked, is_run_id, runs_of
 from heat_neo4j.errors import ProjectionError
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "EMBEDDING",
     "LABELS",
     "LINKS",
-    "RUN_ID",
     "TYPES",
     "Bookkeeping",
     "RunRecord",
@@ -36,8 +35,6 @@ __all__ = [
 EMBEDDING, LINKS = "embedding", "links"
 LABELS = ("HeatRun", "HeatModel", "HeatVersion", "HeatRequest")
 """What is never part of a graph that is read without naming labels."""
-RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
-"""The form of a run's id, as a regular expression: what carries one is ours."""
 TYPES = ("HEAT_WRITE_LOCK", "HEAT_PREVIOUS", "HEAT_PUBLISHED")
 """Relationships between nodes of these."""
 _MODEL = ("name", "version", "staging", "publishedAt", "rolledBackAt", "leaseHolder", "leaseUntil")
@@ -332,7 +329,7 @@ def read_bookkeeping(source: Connection | Transaction, *, history: bool = False)
         runs = tuple(
             RunRecord.from_node(node)
             for node in record["runs"]
-            if is_identifier(node["runId"]) and is_identifier(node["model"])
+            if is_run_id(node["runId"]) and is_identifier(node["model"])
         )
         return Bookkeeping(_published(record["models"]), runs)
 

@@ -1,6 +1,6 @@
-"""`Trust`: which filters may run, and which properties may be written, that only the database names.
+"""`Trust`: which filters may run, and what may be written under, that only the database names.
 
-Whoever may edit a node of our bookkeeping must not make the operator run Cypher, or remove a user's property.
+Whoever may edit a node of our bookkeeping must not make the operator run Cypher, or remove what is a user's.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ TRUSTED_FILE = "trusted"
 """Name of the operator's file, in `heat_home()`: one digest a line."""
 _MOST_DIGESTS = 10_000
 _LONGEST = 200  # characters of a filter or name in messages
-_NAME_SETTINGS = {
+_PROPERTY_SETTINGS = {
     "embedding": "write_property",
     "radius": "radius_property",
     "run": "run_property",
@@ -37,7 +37,8 @@ class Trust:
     Parameters
     ----------
     texts : iterable of str
-        Filters, and names of node properties, that records in the database may repeat.
+        Filters, names of node properties and a type of predicted links that records in the database may
+        repeat.
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -55,14 +56,13 @@ class Trust:
         )
 
     def require_names(self, names: WriteNames) -> WriteNames:
-        """Return recorded names to write under; refuse properties that the operator did not give."""
-        default = WriteNames(names.model).plain
-        for part, setting in _NAME_SETTINGS.items():
-            name = getattr(names.plain, part)
-            if name == getattr(default, part) or self._accepts(_property_of(names.model), name):
+        """Return recorded names to write under; refuse those that the operator did not give."""
+        for setting, name in _own_names(names).items():
+            if self._accepts(_name_of(names.model), name):
                 continue
+            kind = "relationship type" if setting == "link_type" else "node property"
             raise ConfigError(
-                f"model {display_text(names.model, _LONGEST)!r} is recorded as written to the node property "
+                f"model {display_text(names.model, _LONGEST)!r} is recorded as written to the {kind} "
                 f"{display_text(name, _LONGEST)!r}, which this machine does not know: if it is yours to "
                 f"overwrite, set {setting} under [write] in heat.toml (in Python: connect(trusted=[...]))"
             )
@@ -73,13 +73,8 @@ class Trust:
         self._remember(_digest("filter", text) for text in texts if text is not None)
 
     def remember_names(self, names: WriteNames) -> None:
-        """Note the properties that the operator has a model written to."""
-        default = WriteNames(names.model).plain
-        self._remember(
-            _digest(_property_of(names.model), name)
-            for name, usual in zip(names.plain, default, strict=True)
-            if name != usual
-        )
+        """Note the names that the operator has a model written under."""
+        self._remember(_digest(_name_of(names.model), name) for name in _own_names(names).values())
 
     def _accepts(self, kind: str, text: str) -> bool:
         return text in self._texts or _digest(kind, text) in _read(_file())
@@ -106,8 +101,19 @@ def _read(file: Path) -> list[str]:
         return []
 
 
-def _property_of(model: str) -> str:
-    return f"property of {model}"
+def _own_names(names: WriteNames) -> dict[str, str]:
+    """Return the names that are not the usual ones of the model, each by its setting."""
+    usual = WriteNames(names.model)
+    found = {
+        setting: getattr(names.plain, part)
+        for part, setting in _PROPERTY_SETTINGS.items()
+        if getattr(names.plain, part) != getattr(usual.plain, part)
+    }
+    return found if names.link_type == usual.link_type else {**found, "link_type": names.link_type}
+
+
+def _name_of(model: str) -> str:
+    return f"name of {model}"
 
 
 def _digest(kind: str, text: str) -> str:

@@ -5,6 +5,7 @@ what they are rolled back to. Such a node never changes: each function here retu
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,12 @@ from heat_neo4j.database.statements import is_identifier
 
 __all__ = [
     "MOST_LABELS",
+    "RUN_ID",
     "Version",
     "at_rest",
     "being_published",
     "checked",
+    "is_run_id",
     "labels_of",
     "previous_of",
     "published",
@@ -27,6 +30,8 @@ __all__ = [
 ]
 
 Version = Mapping[str, Any]
+RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
+"""The form of a run's id, as a regular expression: what carries one is ours."""
 MOST_LABELS = 50
 """Labels in one statement. The server plans one with 2,000 labels for longer than it looks at 10^7 nodes."""
 
@@ -43,8 +48,15 @@ _NEEDED = {
     "linkRun": ("linkType",),
 }  # fmt: skip
 _LARGEST_DIMENSION = 2**16
+
+
+def is_run_id(value: Any) -> bool:
+    """Return whether a value has the form of a run's id; by any other, what is a user's would be removed."""
+    return isinstance(value, str) and re.fullmatch(RUN_ID, value, re.ASCII) is not None
+
+
 _KINDS: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("run", "space", "linkRun"), lambda value: isinstance(value, str) and value != ""),
+    **dict.fromkeys(("run", "space", "linkRun"), is_run_id),
     **dict.fromkeys(
         ("embeddingProperty", "radiusProperty", "runProperty", "vectorProperty", *_STAGED_COORDINATES,
          "linkType", "stagedLinkType"),

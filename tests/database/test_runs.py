@@ -11,7 +11,7 @@ from neo4j import exceptions as driver_errors
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed
+from heat_neo4j.errors import ConfigError, ConnectionFailed, ProjectionError, WriteFailed
 from heat_neo4j.graph import Provenance
 from tests.support.live_graph import (
     make_ring,
@@ -20,6 +20,7 @@ from tests.support.live_graph import (
     random_points,
     ring_graph,
     runs_in_graph,
+    snapshot,
 )
 
 pytestmark = pytest.mark.live
@@ -359,3 +360,47 @@ def test_a_damaged_node_of_ours_never_stops_clear(store, cypher, graph, name):
     store.clear(model=NAMES.model)
     assert store.runs(NAMES.model) == []
     cypher("MATCH (m:HeatModel) WHERE m.name IS NULL OR NOT m.name IS :: STRING NOT NULL DETACH DELETE m")
+
+
+FORGED = (
+    "CREATE (:HeatRun {createdBy: 'heat_neo4j', runId: 'nightly-42', model: 'etl', parts: ['links'], "
+    "status: 'superseded', stored: [], linkType: 'EXECUTED'}), "
+    "(:HeatRun {createdBy: 'heat_neo4j', runId: 'nightly-42', model: 'last', parts: ['embedding'], "
+    "status: 'superseded', stored: ['embedding']}), "
+    "(:HeatRun {createdBy: 'heat_neo4j', runId: '20260101T000000Z-0123456789ab', model: 'last', "
+    "parts: ['embedding'], status: 'superseded', stored: ['embedding']}), "
+    "(:HeatRun {createdBy: 'heat_neo4j', runId: '20260101T000000Z-0123456789ac', model: 'etl', "
+    "parts: ['links'], status: 'superseded', stored: [], linkType: 'EXECUTED'})"
+)
+
+
+@pytest.mark.one_release
+def test_clear_removes_nothing_of_a_users_that_forged_nodes_name(server, store, cypher):
+    if server.local is None:
+        pytest.skip("would clear what others wrote on a server that is not ours")
+    cypher(
+        "CREATE (a:Machine {name: 'a', lastRun: 'nightly-42', lastRadius: 1.0, lastEmbedding: [1.0, 2.0]})"
+        "-[:EXECUTED {run: 'nightly-42'}]->"
+        "(:Machine:HeatModel {createdBy: 'heat_neo4j', name: 'mine'})"
+        "-[:EXECUTED]->(:Machine:HeatRequest {lock: 7, message: 'mine'}), "
+        "(a)-[:EXECUTED]->(:Machine:HeatRun {createdBy: 'heat_neo4j', runId: 'nightly-42', model: 'x'})"
+    )
+    cypher(
+        "CREATE VECTOR INDEX last_Machine FOR (n:Machine) ON (n.lastEmbedding) OPTIONS {indexConfig: "
+        "{`vector.dimensions`: 2, `vector.similarity_function`: 'cosine'}}"
+    )
+    try:
+        before = snapshot(cypher)
+        cypher(FORGED)
+        cypher("CREATE (:HeatModel {createdBy: 'heat_neo4j', name: 'last'})")
+        with pytest.raises(ConfigError, match="relationship type 'EXECUTED', which this machine"):
+            store.clear(everything=True)
+        cypher("MATCH (r:HeatRun {model: 'etl'}) DELETE r")
+        assert store.requests("mine").waiting() == {}
+        store.clear(everything=True)
+        cypher("MATCH (r:HeatRun {runId: 'nightly-42'}) WHERE size(labels(r)) = 1 DELETE r")
+        cypher("MATCH (m:HeatModel {name: 'etl'}) DETACH DELETE m")
+        assert snapshot(cypher) == before
+    finally:
+        cypher("DROP INDEX last_Machine IF EXISTS")
+        cypher("MATCH (n:Machine) DETACH DELETE n")

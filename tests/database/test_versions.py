@@ -17,6 +17,8 @@ from heat_neo4j.database.versions import (
 )
 
 NAMES = WriteNames()
+A, B, C = (f"20261127T000000Z-{number:012x}" for number in range(3))
+"""Ids of runs."""
 NO_INDEX = {"indexes": None, "core": None}
 STAGED_COORDINATES = {
     "stagedEmbedding": "heatEmbeddingStaged",
@@ -86,26 +88,26 @@ def test_nothing_is_published_at_first():
     assert previous_of({}) == {}
     assert being_published({}) == ()
     assert runs_of({}) == (None, None)
-    assert without_previous({}) == without_runs({}, ["a"]) == at_rest({}, NO_INDEX) == {}
+    assert without_previous({}) == without_runs({}, [A]) == at_rest({}, NO_INDEX) == {}
 
 
 def test_a_first_version_has_none_before_it():
-    first = history(both("a"))
-    assert first == both("a")
+    first = history(both(A))
+    assert first == both(A)
     assert previous_of(first) == {}
 
 
 def test_the_version_before_is_remembered_and_not_the_one_before_that():
-    third = history(both("a"), both("b"), both("c"))
-    assert address(third) == both("c")
-    assert previous_of(third) == both("b")
-    assert (third["previousRun"], third["previousSpace"], third["previousLinkRun"]) == ("b", "b", "b")
+    third = history(both(A), both(B), both(C))
+    assert address(third) == both(C)
+    assert previous_of(third) == both(B)
+    assert (third["previousRun"], third["previousSpace"], third["previousLinkRun"]) == (B, B, B)
 
 
 def test_what_a_run_has_not_written_stays_published():
-    version = history(both("a"), links("b"), coordinates("c", index=False) | NO_INDEX)
-    assert address(version) == coordinates("c", index=False) | links("b")
-    assert previous_of(version) == coordinates("a") | links("b")
+    version = history(both(A), links(B), coordinates(C, index=False) | NO_INDEX)
+    assert address(version) == coordinates(C, index=False) | links(B)
+    assert previous_of(version) == coordinates(A) | links(B)
 
 
 # --- while it is published ---------------------------------------------------------------------------------
@@ -114,15 +116,15 @@ def test_what_a_run_has_not_written_stays_published():
 @pytest.mark.parametrize(
     ("before", "parts", "publishing", "staged"),
     [
-        ([], coordinates("b"), ("embedding",), STAGED_COORDINATES),
-        ([], links("b"), ("links",), STAGED_LINKS),
-        ([both("a")], both("b"), ("embedding", "links"), STAGED_COORDINATES | STAGED_LINKS),
-        ([both("a")], coordinates("b"), ("embedding",), STAGED_COORDINATES),
-        ([both("a")], coordinates("b", space="a"), ("embedding",), STAGED_COORDINATES),
-        ([both("a")], links("b"), ("links",), STAGED_LINKS),
+        ([], coordinates(B), ("embedding",), STAGED_COORDINATES),
+        ([], links(B), ("links",), STAGED_LINKS),
+        ([both(A)], both(B), ("embedding", "links"), STAGED_COORDINATES | STAGED_LINKS),
+        ([both(A)], coordinates(B), ("embedding",), STAGED_COORDINATES),
+        ([both(A)], coordinates(B, space=A), ("embedding",), STAGED_COORDINATES),
+        ([both(A)], links(B), ("links",), STAGED_LINKS),
         (
-            [both("a")],
-            coordinates("b", kind="klein"),
+            [both(A)],
+            coordinates(B, kind="klein"),
             ("embedding",),
             STAGED_COORDINATES | {"stagedVector": "heatVectorStaged"},
         ),
@@ -144,10 +146,10 @@ def test_readers_are_sent_to_staged_names_of_the_parts_that_change_and_of_no_oth
 
 
 @pytest.mark.parametrize(
-    "change", [lambda v: coming(v, both("c")), lambda v: rolled_back(v, NAMES, index=True)]
+    "change", [lambda v: coming(v, both(C)), lambda v: rolled_back(v, NAMES, index=True)]
 )
 def test_at_rest_a_version_says_nothing_of_staged_names(change):
-    version = change(as_read(history(both("a"), coordinates("b"))))
+    version = change(as_read(history(both(A), coordinates(B))))
     rest = settle(as_read(version))
     assert being_published(version)
     assert being_published(rest) == ()
@@ -155,11 +157,11 @@ def test_at_rest_a_version_says_nothing_of_staged_names(change):
 
 
 def test_at_rest_readers_go_by_the_plain_indexes():
-    version = coming(history(both("a")), both("b")) | {"indexes": ["_heatStaged_Paper"], "core": ["b"]}
-    rest = at_rest(version, indexed("b"))
-    assert address(rest) == both("b")
-    assert previous_of(rest) == both("a")
-    assert address(at_rest(version, NO_INDEX)) == coordinates("b", index=False) | links("b")
+    version = coming(history(both(A)), both(B)) | {"indexes": ["_heatStaged_Paper"], "core": [B]}
+    rest = at_rest(version, indexed(B))
+    assert address(rest) == both(B)
+    assert previous_of(rest) == both(A)
+    assert address(at_rest(version, NO_INDEX)) == coordinates(B, index=False) | links(B)
 
 
 # --- back --------------------------------------------------------------------------------------------------
@@ -168,11 +170,11 @@ def test_at_rest_readers_go_by_the_plain_indexes():
 @pytest.mark.parametrize(
     ("parts", "publishing"),
     [
-        ([both("a"), both("b")], ("embedding", "links")),
-        ([coordinates("a"), both("b")], ("embedding", "links")),
-        ([both("a"), links("b")], ("links",)),
-        ([both("a"), coordinates("b", space="a")], ("embedding",)),
-        ([both("a"), coordinates("b", index=False) | NO_INDEX], ("embedding",)),
+        ([both(A), both(B)], ("embedding", "links")),
+        ([coordinates(A), both(B)], ("embedding", "links")),
+        ([both(A), links(B)], ("links",)),
+        ([both(A), coordinates(B, space=A)], ("embedding",)),
+        ([both(A), coordinates(B, index=False) | NO_INDEX], ("embedding",)),
     ],
 )
 def test_to_go_back_twice_is_to_stay(parts, publishing):
@@ -187,10 +189,10 @@ def test_to_go_back_twice_is_to_stay(parts, publishing):
 
 def test_a_part_that_was_not_there_before_is_staged_nowhere():
     """Plain names lose it when they are settled; readers by version read none of it from the switch on."""
-    back = rolled_back(history(coordinates("a"), links("b")), NAMES, index=True)
+    back = rolled_back(history(coordinates(A), links(B)), NAMES, index=True)
     assert being_published(back) == ("links",)
     assert not {"linkRun", "linkType", "stagedLinkType"} & set(back)
-    back = rolled_back(history(links("a"), coordinates("b")), NAMES, index=True)
+    back = rolled_back(history(links(A), coordinates(B)), NAMES, index=True)
     assert being_published(back) == ("embedding",)
     assert not {"run", "space", "stagedEmbedding", "stagedRun"} & set(back)
 
@@ -199,19 +201,19 @@ def test_a_part_that_was_not_there_before_is_staged_nowhere():
 
 
 def test_an_index_comes_and_goes():
-    version = history(both("a"), both("b"))
+    version = history(both(A), both(B))
     without = at_rest(as_read(version), NO_INDEX)
-    assert address(without) == coordinates("b", index=False) | links("b")
-    assert previous_of(without) == both("a")
-    assert at_rest(without, indexed("b")) == version
+    assert address(without) == coordinates(B, index=False) | links(B)
+    assert previous_of(without) == both(A)
+    assert at_rest(without, indexed(B)) == version
 
 
 def test_where_only_links_came_since_the_index_is_that_of_both_versions():
     """The coordinates before are the same ones, so what became of their index holds there too."""
-    version = at_rest(history(both("a"), links("b")), NO_INDEX)
-    assert previous_of(version) == coordinates("a", index=False) | links("a")
+    version = at_rest(history(both(A), links(B)), NO_INDEX)
+    assert previous_of(version) == coordinates(A, index=False) | links(A)
     before = settle(rolled_back(version, NAMES, index=False))
-    assert address(before) == coordinates("a", index=False) | links("a")
+    assert address(before) == coordinates(A, index=False) | links(A)
 
 
 # --- removing ----------------------------------------------------------------------------------------------
@@ -220,14 +222,14 @@ def test_where_only_links_came_since_the_index_is_that_of_both_versions():
 @pytest.mark.parametrize(
     ("runs", "now", "before"),
     [
-        (["nobody"], coordinates("c") | links("b"), both("b")),
-        (["c"], links("b"), both("b")),
-        (["b"], coordinates("c"), {}),
-        (["b", "c"], {}, {}),
+        (["nobody"], coordinates(C) | links(B), both(B)),
+        ([C], links(B), both(B)),
+        ([B], coordinates(C), {}),
+        ([B, C], {}, {}),
     ],
 )
 def test_what_a_run_wrote_goes_and_with_it_what_needs_it(runs, now, before):
-    version = as_read(history(both("b"), coordinates("c")))
+    version = as_read(history(both(B), coordinates(C)))
     left = without_runs(version, runs)
     assert address(left) == now
     assert previous_of(left) == before
@@ -237,42 +239,42 @@ def test_what_a_run_wrote_goes_and_with_it_what_needs_it(runs, now, before):
     ("runs", "now", "before"),
     [
         # Nodes that did not move are the same ones in both versions: with them goes the one before.
-        (["b"], links("a"), {}),
+        ([B], links(A), {}),
         # All nodes that did not move carry the run that trained, so without it there are no coordinates.
-        (["a"], {}, {}),
-        (["nobody"], coordinates("b", space="a") | links("a"), both("a")),
+        ([A], {}, {}),
+        (["nobody"], coordinates(B, space=A) | links(A), both(A)),
     ],
 )
 def test_with_a_local_run_goes_what_shares_its_nodes(runs, now, before):
-    left = without_runs(history(both("a"), coordinates("b", space="a")), runs)
+    left = without_runs(history(both(A), coordinates(B, space=A)), runs)
     assert address(left) == now
     assert previous_of(left) == before
 
 
 def test_the_links_of_a_local_run_go_alone():
-    version = history(both("a"), coordinates("b", space="a"), links("c"))
-    left = without_runs(version, ["c"])
-    assert address(left) == coordinates("b", space="a")
-    assert previous_of(left) == coordinates("b", space="a") | links("a")
+    version = history(both(A), coordinates(B, space=A), links(C))
+    left = without_runs(version, [C])
+    assert address(left) == coordinates(B, space=A)
+    assert previous_of(left) == coordinates(B, space=A) | links(A)
 
 
 def test_what_is_left_is_not_what_it_would_be_rolled_back_to():
-    version = history(coordinates("a"), links("b"))
-    assert previous_of(without_runs(version, ["b"])) == {}
-    assert address(without_runs(version, ["b"])) == coordinates("a")
+    version = history(coordinates(A), links(B))
+    assert previous_of(without_runs(version, [B])) == {}
+    assert address(without_runs(version, [B])) == coordinates(A)
 
 
 def test_the_version_before_can_be_forgotten():
-    version = without_previous(as_read(history(both("a"), both("b"))))
-    assert address(version) == version == both("b")
+    version = without_previous(as_read(history(both(A), both(B))))
+    assert address(version) == version == both(B)
 
 
 def test_a_version_never_changes():
-    version = as_read(history(both("a"), coordinates("b")))
+    version = as_read(history(both(A), coordinates(B)))
     kept = copy.deepcopy(version)
-    coming(version, both("c"))
+    coming(version, both(C))
     settle(rolled_back(version, NAMES, index=True))
     at_rest(version, NO_INDEX)
-    without_runs(version, ["b"])
+    without_runs(version, [B])
     without_previous(version)
     assert version == kept

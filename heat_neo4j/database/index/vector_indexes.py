@@ -80,6 +80,10 @@ class VectorIndex:
     quantized: bool  # whether vectors are stored with fewer digits
     failure: str  # why it failed; empty if it did not
 
+    def is_made_here(self) -> bool:
+        """Return whether it is as this package makes them, whatever its dimension."""
+        return self.dimension is not None and self.similarity == "EUCLIDEAN" and not self.quantized
+
     def serves(self, plan: IndexPlan) -> bool:
         """Return whether it finds nearest points as planned."""
         planned = (plan.name_of(self.label), plan.property, plan.dimension, "EUCLIDEAN", False)

@@ -28,11 +28,12 @@ from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
 from heat_neo4j.database.publish.protocol import PUBLICATION, WITHDRAWAL, Step, remaining
 from heat_neo4j.database.publish.reach import EVERYWHERE, Reach
 from heat_neo4j.database.read.rights import sees_all_transactions
-from heat_neo4j.database.runs import EMBEDDING, LINKS, RUN_ID, read_bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LINKS, read_bookkeeping
 from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.transactions import Withdrawn
 from heat_neo4j.database.versions import (
+    RUN_ID,
     Version,
     at_rest,
     being_published,

@@ -11,9 +11,9 @@ import numpy as np
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.runs import RUN_ID, nodes_with
+from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
-from heat_neo4j.database.versions import MOST_LABELS, Version
+from heat_neo4j.database.versions import MOST_LABELS, RUN_ID, Version
 from heat_neo4j.graph import Graph
 
 __all__ = ["EVERYWHERE", "Reach", "labels_met"]

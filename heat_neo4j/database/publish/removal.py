@@ -15,11 +15,11 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import Lease
 from heat_neo4j.database.publish.publication import await_readers, finish, switch_version
 from heat_neo4j.database.publish.reach import EVERYWHERE
-from heat_neo4j.database.runs import DAMAGED, RUN_ID, Bookkeeping, RunRecord, nodes_with, read_bookkeeping
+from heat_neo4j.database.runs import DAMAGED, Bookkeeping, RunRecord, nodes_with, read_bookkeeping
 from heat_neo4j.database.server_errors import violates_constraint
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.versions import Version, previous_of, runs_of, without_previous, without_runs
-from heat_neo4j.errors import HeatError, WriteRefused
+from heat_neo4j.database.versions import RUN_ID, Version, previous_of, runs_of, without_previous, without_runs
+from heat_neo4j.errors import ConfigError, HeatError, WriteRefused
 
 __all__ = ["RECORDS", "ClearReport", "clear", "count_needless", "prune"]
 
@@ -66,15 +66,23 @@ def clear(
         raise WriteRefused(f"there is no run {run_id!r} in this database: `heat runs` lists them")
     names = {node["name"] for node in book.models if everything or node["name"] == model}
     names |= {run.model for run in chosen}
+    removed, refused = [], []
+    for name in sorted(names):
+        try:
+            if dry_run:
+                removed.append(_count(connection, book, name, chosen))
+            else:
+                with Lease(connection, name) as lease:
+                    removed.append(_clear_model(lease, chosen, on_progress))
+        except ConfigError as error:  # its names are not trusted: other models go all the same
+            if not everything:
+                raise
+            refused.append(error)
+    if refused and not dry_run:
+        raise refused[0]
     if dry_run:
-        removed = [_count(connection, book, name, chosen) for name in names]
         remaining = {run.model for run in book.runs if run not in chosen}
-    else:
-        removed = []
-        for name in sorted(names):
-            with Lease(connection, name) as lease:
-                removed.append(_clear_model(lease, chosen, on_progress))
-        # With its lease went the node of a model of which no run is left.
+    else:  # with its lease went the node of a model of which no run is left
         remaining = {node["name"] for node in read_bookkeeping(connection).models}
     return ClearReport(
         runs=tuple(run.run_id for run in chosen),
@@ -83,7 +91,7 @@ def clear(
         links=sum(each.links for each in removed),
         dry_run=dry_run,
         others=tuple(run for each in removed for run in each.others),
-        left=tuple(line for each in removed for line in each.left),
+        left=(*(line for each in removed for line in each.left), *map(str, refused)),
     )
 
 
@@ -110,8 +118,8 @@ def _clear_model(lease: Lease, chosen: list[RunRecord], on_progress: Progress) -
         _switch(lease, after)
         await_readers(lease.connection)
     if "run" not in after:
-        indexes = own_indexes(lease.connection, names)
-        drop_indexes(lease.connection, [index.name for index in indexes], lease.check)
+        indexes = [index.name for index in own_indexes(lease.connection, names) if index.is_made_here()]
+        drop_indexes(lease.connection, indexes, lease.check)
     removed, left = {"coordinates": 0, "links": 0}, []
     copies = _unread_copies(book, lease.model, names, after)
     for copy in copies if is_finished else [*_staged_copies(names), *copies]:

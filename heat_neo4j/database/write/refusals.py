@@ -6,8 +6,9 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
-from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, RUN_ID, TYPES, Bookkeeping
+from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, TYPES, Bookkeeping
 from heat_neo4j.database.statements import Fragment, load_statement, quote_identifier
+from heat_neo4j.database.versions import RUN_ID
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.graph import Graph
 

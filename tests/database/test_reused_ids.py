@@ -1,8 +1,11 @@
 """Neo4j gives the element ids of deleted nodes to new ones, which never get values of the former nodes."""
 
+import time
+
 import numpy as np
 import pytest
 
+from heat_neo4j.cli.report import describe
 from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
@@ -30,6 +33,19 @@ def replace_nodes(cypher, graph):
     ids = [graph.node_ids[row] for row in REPLACED]
     cypher("MATCH (n)-[r]-() WHERE elementId(n) IN $ids DELETE r", ids=ids)
     cypher("MATCH (n) WHERE elementId(n) IN $ids SET n = {key: 1000 + n.key}", ids=ids)
+
+
+def reuse_ids(cypher, graph):
+    """Delete the nodes of some rows and create others until Neo4j gives one of these an id of theirs."""
+    ids = {graph.node_ids[row] for row in REPLACED}
+    cypher("MATCH (n) WHERE elementId(n) IN $ids DETACH DELETE n", ids=list(ids))
+    create = f"UNWIND $keys AS key CREATE (n:`{LABEL}` {{key: key}}) RETURN elementId(n) AS id"
+    for attempt in range(240):
+        keys = range(1000 + 5 * attempt, 1005 + 5 * attempt)
+        if ids & {row["id"] for row in cypher(create, keys=list(keys))}:
+            return
+        time.sleep(0.25)
+    raise AssertionError("the server gives no id again")
 
 
 def read(store, key):
@@ -79,6 +95,25 @@ def test_a_new_node_gets_nothing_of_the_one_that_had_its_id(cypher, store, ring,
     assert record.nodes_missing == (0 if kind == "links" else len(REPLACED))
     assert record.links_missing == rows_at_replaced(links)
     assert record.links_written == len(links.source) - record.links_missing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["key", None])
+def test_a_node_with_the_id_of_one_deleted_during_the_run_gets_nothing(cypher, store, ring, key):
+    links = random_links(N, 1)
+    write(store, read(store, key))
+    graph = read(store, key)
+    with store.start_run(graph, parts=["embedding", "links"], names=NAMES) as run:
+        reuse_ids(cypher, graph)
+        run.write_embedding(random_points(N, 1))
+        run.write_links(links)
+        record = run.publish()
+    assert ours_on_replaced(cypher) == []
+    left_out = rows_at_replaced(links)
+    assert (record.nodes_missing, record.links_missing) == (len(REPLACED), left_out)
+    for count in (f"{len(REPLACED)} nodes", f"{left_out} predicted links"):
+        line = f"{count} not written: nodes were deleted or replaced after the graph was read"
+        assert ("", line) in list(describe(record, stages=False))
 
 
 @pytest.mark.parametrize("key", ["key", None])

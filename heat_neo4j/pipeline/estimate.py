@@ -169,7 +169,7 @@ class RunSize:
     attribute_neighbours: int | None = None
     threads: int = 1
     links_per_node: int = 10  # 0 for none
-    pattern_ends: tuple[tuple[int, int], ...] = ()  # sources and targets of each pattern; all nodes if empty
+    pattern_ends: tuple[tuple[int, int], ...] | None = None  # sources and targets of each; all nodes if None
     pattern_limits: tuple[tuple[int, int | None], ...] = ()  # of each: most links of a node, and in all
     top: int | None = None  # most links of each pattern; no limit if None
     probability: bool = True  # whether a second training fits their probability
@@ -238,7 +238,7 @@ class RunSize:
     @property
     def ends(self) -> tuple[tuple[int, int], ...]:
         """Sources and targets of each pattern of links."""
-        return self.pattern_ends or ((self.nodes, self.nodes),)
+        return ((self.nodes, self.nodes),) if self.pattern_ends is None else self.pattern_ends
 
     @property
     def links(self) -> int:
@@ -332,12 +332,13 @@ def _memory(size: RunSize) -> dict[str, int]:
     if size.links_per_node:
         if size.probability:
             stages["calibrate"] = training + (_EDGE + _SPLIT_EDGE) * size.relationships + _points(size)
-        most = max(min(a + b, size.nodes) for a, b in size.ends)  # one pattern is searched at a time
-        blocks = most * (24 * (size.n_components + 1) + _IN_BLOCK)
-        pairs = _LINK * most * size.links_per_node
-        if len(size.ends) > 1:
-            pairs += round(_FOUND * _DOUBLE_LINKS * size.links)
-        stages["links"] = graph + _points(size) + blocks + pairs + _scoring_bytes(size)
+        if size.ends:
+            most = max(min(a + b, size.nodes) for a, b in size.ends)  # one pattern is searched at a time
+            blocks = most * (24 * (size.n_components + 1) + _IN_BLOCK)
+            pairs = _LINK * most * size.links_per_node
+            if len(size.ends) > 1:
+                pairs += round(_FOUND * _DOUBLE_LINKS * size.links)
+            stages["links"] = graph + _points(size) + blocks + pairs + _scoring_bytes(size)
     stages["write"] = graph + 3 * _points(size) + _LINK * size.links
     return {stage: round(PROGRAM + used) for stage, used in stages.items()}
 
@@ -486,7 +487,7 @@ def _slower(nodes: int, rates: Rates) -> float:
 def _link_seconds(size: RunSize, rates: Rates) -> float:
     """Return what the search for links takes, or the combined score of all pairs or a shortlist."""
     if not size.combined:
-        blocks = rates.link_block * size.endpoints / len(size.ends) / BLOCK
+        blocks = rates.link_block * size.endpoints / max(1, len(size.ends)) / BLOCK
         node = rates.link_node + rates.link_coordinate * size.n_components + blocks
         return size.endpoints * node / size.threads
     dense = _DENSE_FEATURES * rates.dense_product * size.dense_columns

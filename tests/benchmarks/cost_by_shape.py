@@ -1,8 +1,9 @@
-"""Graphs whose cost is in their shape: a thousand rare relationship types, and long vectors as attributes.
+"""Graphs whose cost is in their shape: rare relationship types, thousands of labels, long vectors.
 
 ::
 
-    python -m tests.benchmarks.cost_by_shape [--rare-types 1000] [--nodes 800 1600] [--numbers 1536 384]
+    python -m tests.benchmarks.cost_by_shape [--rare-types 1000] [--labels 5000] [--nodes 800 1600]
+        [--numbers 1536 384]
 
 Prints CPU seconds of one thread and peak memory of training, of the fitted score and of predicted links,
 beside what `heat estimate` expects. Each graph is measured in a process of its own.
@@ -30,7 +31,7 @@ from heat_neo4j.linkpred.candidates import counted_patterns, ends_of
 from heat_neo4j.patterns import link_limits
 from heat_neo4j.pipeline.estimate import RunSize, estimate
 
-__all__ = ["main", "make_types", "make_vectors", "size_of"]
+__all__ = ["main", "make_labels", "make_types", "make_vectors", "size_of"]
 
 
 def make_types(n_rare: int) -> Graph:
@@ -49,6 +50,14 @@ def make_types(n_rare: int) -> Graph:
     return _graph(451, pairs, labels=labels)
 
 
+def make_labels(n_labels: int) -> Graph:
+    """Return nodes with a label each and 20,000 relationships of 1,000 types: most patterns occur once."""
+    ends = np.random.default_rng(0).integers(0, n_labels, (2, 20_000))
+    pairs = {f"T{kind}": tuple(ends[:, kind::1000]) for kind in range(1000)}
+    rows = np.arange(n_labels)
+    return _graph(n_labels, pairs, labels={f"L{row}": rows == row for row in range(n_labels)})
+
+
 def make_vectors(n_nodes: int, n_numbers: int) -> Graph:
     """Return nodes of twelve groups with a vector of numbers each, and two relationships from each node."""
     rng = np.random.default_rng(0)
@@ -63,6 +72,9 @@ def make_vectors(n_nodes: int, n_numbers: int) -> Graph:
     target = np.where(rng.random(len(source)) < 0.7, near, rng.integers(0, n_nodes, len(source)))
     labels = {"Entity": np.ones(n_nodes, dtype=np.bool_)}
     return _graph(n_nodes, {"RELATES_TO": (source, target)}, vectors, labels=labels)
+
+
+SHAPES = {"types": make_types, "labels": make_labels, "vectors": make_vectors}
 
 
 def _graph(n: int, pairs: dict[str, Any], attributes: Any = None, labels: Any = None) -> Graph:
@@ -105,7 +117,7 @@ def measure(graph: Graph) -> dict[str, dict[str, float]]:
     score = fit_link_score(model, graph)
     lap("calibrate", seconds["calibrate"], max(memory["train"], memory["calibrate"]))
     links = predict_links(model, graph, score=score, n_threads=1)
-    lap("links", seconds["links"], max(memory[stage] for stage in ("train", "calibrate", "links")))
+    lap("links", seconds["links"], max(memory.get(stage, 0) for stage in ("train", "calibrate", "links")))
     found["links"] |= {"count": len(links), "expected count": expected.links}
     return found
 
@@ -114,17 +126,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line for each graph and stage."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.cost_by_shape", description=__doc__)
     parser.add_argument("--rare-types", type=int, default=1000)
+    parser.add_argument("--labels", type=int, default=5000)
     parser.add_argument("--nodes", type=int, nargs="*", default=[800, 1600])
     parser.add_argument("--numbers", type=int, nargs="*", default=[1536, 384])
-    parser.add_argument("--one", type=int, nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.one:
-        graph = make_types(*options.one) if len(options.one) == 1 else make_vectors(*options.one)
-        print(json.dumps(measure(graph)))
+        kind, *sizes = options.one
+        print(json.dumps(measure(SHAPES[kind](*map(int, sizes)))))
         return 0
-    shapes = [[options.rare_types], *zip(options.nodes, options.numbers, strict=True)]
-    for shape in shapes:
-        name = f"{shape[0]:,} rare types" if len(shape) == 1 else "{:,} vectors of {:,}".format(*shape)
+    vectors = zip(options.nodes, options.numbers, strict=True)
+    shapes = [
+        (f"{options.rare_types:,} rare types", "types", options.rare_types),
+        (f"{options.labels:,} labels", "labels", options.labels),
+        *(("{:,} vectors of {:,}".format(*shape), "vectors", *shape) for shape in vectors),
+    ]
+    for name, *shape in shapes:
         command = [sys.executable, "-m", __spec__.name, "--one", *map(str, shape)]
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         for stage, row in found.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -10,15 +11,20 @@ import pytest
 from scipy import sparse
 
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.reach import EVERYWHERE, labels_met
 from heat_neo4j.database.versions import MOST_LABELS, labels_of
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.graph import Graph
-from tests.support.live_graph import make_ring, publish_random, ring_graph
+from tests.support.live_graph import make_ring, publish_random, random_links, ring_graph
 from tests.support.slow import slow
 
 LABEL, OTHER, N = "ReachRing", "ReachOther", 12
 NAMES = WriteNames(model="reach")
+STAGED, SETTLED = f"n.`{NAMES.previous.run}` = $before", f"REMOVE n.`{NAMES.staged.embedding}`"
+REMOVALS = (f"REMOVE n.`{NAMES.embedding}`", f"REMOVE n.`{NAMES.previous.embedding}`")
+FINISHES = (STAGED, SETTLED, "collect(DISTINCT labels(n))")
+ONE_NODE = "OPTIONAL MATCH (n) RETURN elementId(n) AS id LIMIT 1"  # of whatever label
 VALUES = "MATCH (n) WITH n, [key IN keys(n) WHERE key STARTS WITH 'reach'] AS held WHERE size(held) > 0 "
 LOSES = f"MATCH (n {{key: 3}}) WHERE n:{LABEL} REMOVE n:{LABEL}"
 
@@ -90,18 +96,87 @@ def operators(plan):
     return [plan["operatorType"].split("@")[0], *below]
 
 
+@contextmanager
+def traced(store):
+    """Collect the statements that a store sends."""
+    sent = {}
+    store.tracer(sent.setdefault)
+    yield sent
+    store.tracer(None)
+
+
+def scanning(cypher, server, statements):
+    """Return the statements that look at all nodes of the database."""
+    statements = [each for each in statements if ONE_NODE not in each]
+    with cypher.driver.session(database=server.database) as session:
+        plans = {each: session.run(f"EXPLAIN {each}").consume().plan for each in statements}
+    return [statement for statement, plan in plans.items() if "AllNodesScan" in operators(plan)]
+
+
 @pytest.mark.live
 @pytest.mark.one_release
 def test_no_statement_of_a_publication_or_a_reader_looks_at_all_nodes(store, cypher, server, ring):
-    sent = {}
-    store.tracer(sent.setdefault)
-    publish_all_kinds(store, ring)
-    store.tracer(None)
+    with traced(store) as sent:
+        publish_all_kinds(store, ring)
     assert len(sent) > 25
-    with cypher.driver.session(database=server.database) as session:
-        for statement in sent:
-            plan = session.run(f"EXPLAIN {statement}").consume().plan
-            assert "AllNodesScan" not in operators(plan), statement
+    assert scanning(cypher, server, sent) == []
+
+
+def read_by_label(store, graph):
+    projection = Projection([LABEL], ["NEXT"], weight="weight", attributes=["tags"], key="key")
+    read = store.read_graph(projection)
+    store.read_embedding(read, names=NAMES)
+    store.read_stored(read, NAMES.model)
+    store.read_links(read, NAMES.model)
+
+
+def write_links(store, graph):
+    store.write_links(graph, random_links(N, 3), names=NAMES)
+
+
+class StoppedError(Exception):
+    """Ends a writer in the place of a kill."""
+
+
+def stop_half_published(store, graph):
+    """Publish until the first batch is to be moved to its plain names, and stop there."""
+
+    def stop():
+        raise StoppedError
+
+    at(store, SETTLED, stop)
+    with pytest.raises(StoppedError):
+        publish(store, graph, 3)
+    store.tracer(None)
+
+
+WORKS = {
+    "reading": (read_by_label, ()),
+    "links alone": (write_links, ()),
+    "prune": (lambda store, graph: store.prune(NAMES.model), ()),
+    # These three find what is on nodes that have lost their labels, too.
+    "prune of the version before": (lambda store, graph: store.prune(NAMES.model, previous=True), REMOVALS),
+    "clear": (lambda store, graph: store.clear(model=NAMES.model), REMOVALS),
+    "take-over": (lambda store, graph: publish(store, graph, 4), FINISHES),
+}
+
+
+@pytest.mark.live
+@pytest.mark.one_release
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORKS)
+def test_only_removals_and_take_overs_look_at_all_nodes(store, cypher, server, ring, name):
+    work, exceptions = WORKS[name]
+    publish(store, ring, 0)
+    publish(store, ring, 1)
+    if name == "take-over":
+        stop_half_published(store, ring)
+    with traced(store) as sent:
+        work(store, ring)
+    assert sent
+    found = scanning(cypher, server, sent)
+    assert bool(found) == bool(exceptions)
+    assert [each for each in found if not any(words in each for words in exceptions)] == []
 
 
 def at(store, words, act):
@@ -115,9 +190,6 @@ def at(store, words, act):
 
     store.tracer(trace)
     return acted
-
-
-STAGED, SETTLED = f"n.`{NAMES.previous.run}` = $before", f"REMOVE n.`{NAMES.staged.embedding}`"
 
 
 @pytest.mark.live

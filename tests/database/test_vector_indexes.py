@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heat_neo4j.database.index.vector_indexes import IndexPlan, VectorIndex, build_indexes, label_cover
+from heat_neo4j.database.index.vector_indexes import (
+    MOST_INDEXES,
+    IndexPlan,
+    VectorIndex,
+    build_indexes,
+    label_cover,
+    read_cover,
+)
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.published_index import IndexStatus
-from heat_neo4j.errors import WriteFailed
+from heat_neo4j.errors import WriteFailed, WriteRefused
 
 NAMES = WriteNames(model="papers")
 PLAN = IndexPlan(
@@ -145,3 +152,16 @@ def test_an_index_that_makes_no_progress_is_given_up():
     connection = SimpleNamespace(read=lambda *arguments, **options: [record])
     with pytest.raises(WriteFailed, match=r"stays at 3%: look at the server's log"):
         build_indexes(connection, PLAN, (("Paper",), 5), check_lease=lambda: None, stalled_seconds=0.0)
+
+
+@pytest.mark.parametrize("n_labels", [MOST_INDEXES, MOST_INDEXES + 1, 5_000])
+def test_thousands_of_labels_get_no_thousands_of_indexes(n_labels):
+    rows = [{"labels": [f"L{number}"], "nodes": 1} for number in range(n_labels)]
+    connection = SimpleNamespace(read=lambda *_, **__: rows)
+    plan = SimpleNamespace(run="heatRun", space="a", labels=())
+    if n_labels <= MOST_INDEXES:
+        cover, found = read_cover(connection, plan, ["A"])
+        assert (len(cover), found) == (n_labels, n_labels)
+        return
+    with pytest.raises(WriteRefused, match=r"more than 50 labels are needed .* give the nodes one label"):
+        read_cover(connection, plan, ["A"])

@@ -257,9 +257,11 @@ def test_of_many_patterns_one_is_searched_at_a_time():
 
 def test_a_pattern_of_few_nodes_costs_what_these_do():
     one = replace(SMALL, nodes=100_000, pattern_ends=((1000, 50),))
-    whole = replace(one, pattern_ends=())
+    whole, none = replace(one, pattern_ends=None), replace(one, pattern_ends=(), pattern_limits=())
     for combined in (False, True):
-        few, all_nodes = (replace(each, combined=combined) for each in (one, whole))
+        few, all_nodes, nothing = (replace(each, combined=combined) for each in (one, whole, none))
+        assert (nothing.links, estimate(nothing).seconds["links"]) == (0, 0)
+        assert "links" not in estimate(nothing).memory
         assert few.links < 0.02 * all_nodes.links
         assert estimate(few).seconds["links"] < 0.1 * estimate(all_nodes).seconds["links"]
 
@@ -284,7 +286,7 @@ def test_dense_vectors_cost_what_float32_rows_and_their_products_do():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [("200",), ("600", "768")])
+@pytest.mark.parametrize("shape", [("types", "200"), ("labels", "1000"), ("vectors", "600", "768")])
 def test_memory_of_odd_shapes_is_within_half_of_the_estimate(shape):
     command = [sys.executable, "-m", "tests.benchmarks.cost_by_shape", "--one", *shape]
     stages = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

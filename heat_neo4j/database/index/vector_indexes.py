@@ -41,6 +41,8 @@ NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
 """What a version says that has no index."""
 Cover = tuple[tuple[str, ...], int]
 """Labels of which every node has at least one, and how many nodes there are."""
+MOST_INDEXES = 50
+"""How many indexes a copy of the coordinates has at most: each takes Neo4j a change of the schema."""
 STALLED_SECONDS = 1800.0
 """How long an index may show no progress: merging the parts of a large one takes minutes."""
 _POLL_SECONDS = 0.05
@@ -145,13 +147,13 @@ def label_cover(label_sets: Sequence[tuple[Collection[str], int]]) -> tuple[str,
     """Return few labels of which every node has at least one; none if a node has no label.
 
     Given are sets of labels, and how many nodes have each. The label of the most nodes comes first, then that
-    of the most nodes which are left, and so on.
+    of the most nodes which are left, and so on. Stops at the first label beyond `MOST_INDEXES`.
     """
     if not all(labels for labels, _ in label_sets):
         return ()
     left = list(label_sets)
     cover: list[str] = []
-    while left:
+    while left and len(cover) <= MOST_INDEXES:
         nodes_of: Counter[str] = Counter()
         for labels, count in left:
             nodes_of.update(dict.fromkeys(labels, count))
@@ -254,9 +256,10 @@ def _foreign(index: VectorIndex, model: str) -> WriteRefused:
 
 
 def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequence[str]) -> Cover:
-    """Return labels that cover the nodes with the coordinates; a WriteRefused if a node has no label.
+    """Return labels that cover the nodes with the coordinates.
 
-    `nodes` is the label expression for the nodes to look at.
+    `nodes` is the label expression for the nodes to look at. A WriteRefused if a node has no label, or more
+    than `MOST_INDEXES` labels are needed.
     """
     statement = load_statement("read/label_sets", run=plan.run, labels=nodes)
     rows = connection.read(statement, {"space": plan.space}, doing="reading labels")
@@ -266,6 +269,11 @@ def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequen
     if found and not cover:
         bare = sum(count for labels, count in sets if not labels)
         raise WriteRefused(f"{plural(bare, 'node')} without a label cannot be in a vector index")
+    if len(cover) > MOST_INDEXES:
+        raise WriteRefused(
+            f"more than {MOST_INDEXES} labels are needed to reach all nodes, and each would need an index: "
+            "give the nodes one label in common"
+        )
     return cover, found
 
 

@@ -12,46 +12,37 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.write.loader import LoadNames
 from heat_neo4j.errors import HeatError
 from heat_neo4j.linkpred.prediction import PredictedLinks
+from tests.support.limited_servers import LIMITED_SERVERS
 from tests.support.live_graph import random_points
 
 pytestmark = pytest.mark.live
 LABEL, NAMES = "Limited", WriteNames("limited")
-N, DIMENSION, LINKS = 1_500, 400, 6_000
-LIMITS = {
-    "db.memory.transaction.max": "24m",
-    "db.memory.transaction.total.max": "40m",
-    "db.transaction.timeout": "5s",
-}
-QUICK = ("5.26", "db.memory.transaction.max")
+DIMENSION, LINKS_OF_EACH = 400, 5
 SERVERS = [
-    pytest.param(
-        (series, {setting: LIMITS[setting]}),
-        id=f"{series}-{setting}",
-        marks=[] if (series, setting) == QUICK else [pytest.mark.slow],
-    )
-    for series in ("5.26", "2026")
-    for setting in LIMITS
+    pytest.param(each, 1_500, id=name, marks=pytest.mark.slow) for name, each in LIMITED_SERVERS.items()
 ]
+QUICK = pytest.param(LIMITED_SERVERS["5.26-db.memory.transaction.max"], 600, id="quick")
 
 
 class Ring:
-    """A ring of nodes with long lists."""
+    """A ring of n nodes with long lists."""
 
-    keys = range(N)
-    source = np.arange(N)
-    target = (source + 1) % N
-    weight = np.ones(N)
+    def __init__(self, n):
+        self.keys = range(n)
+        self.source = np.arange(n)
+        self.target = (self.source + 1) % n
+        self.weight = np.ones(n)
 
     def properties(self, row):
         return {"numbers": [float(row)] * DIMENSION}
 
 
-def links(seed):
+def links(n, seed):
     """Return links of which a half is the same for each seed."""
-    source = np.arange(LINKS) % N
-    step = 2 + np.arange(LINKS) // N * (1 + seed)
-    apart = np.linspace(0.1, 4.0, LINKS)
-    return PredictedLinks(source, (source + step) % N, apart, np.exp(-apart))
+    source = np.arange(LINKS_OF_EACH * n) % n
+    step = 2 + np.arange(len(source)) // n * (1 + seed)
+    apart = np.linspace(0.1, 4.0, len(source))
+    return PredictedLinks(source, (source + step) % n, apart, np.exp(-apart))
 
 
 def failure_of(work):
@@ -63,17 +54,17 @@ def failure_of(work):
     return []
 
 
-@pytest.mark.parametrize("throwaway_server", SERVERS, indirect=True)
-def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throwaway_server, caplog):
+@pytest.mark.parametrize(("throwaway_server", "n"), [QUICK, *SERVERS], indirect=["throwaway_server"])
+def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throwaway_server, n, caplog):
     caplog.set_level(logging.INFO, logger="heat_neo4j")
     uri, user, password = throwaway_server.connection()
-    points, seed_of, ended = [random_points(N, seed, DIMENSION) for seed in range(2)], {}, []
+    points, seed_of, ended = [random_points(n, seed, DIMENSION) for seed in range(2)], {}, []
 
     def publish(seed):
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"], index=False) as run:
             seed_of[run.record.run_id] = seed
             run.write_embedding(points[seed])
-            run.write_links(links(seed))
+            run.write_links(links(n, seed))
             run.publish()
 
     def is_whole():
@@ -81,11 +72,11 @@ def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throw
         if run is not None:
             stored = store.read_embedding(graph, names=NAMES)
             np.testing.assert_allclose(stored, points[seed_of[run.run_id]], atol=1e-9)
-            assert len(store.read_links(graph, NAMES.model)) == LINKS
+            assert len(store.read_links(graph, NAMES.model)) == LINKS_OF_EACH * n
         return run
 
     with Neo4jStore.connect(uri, auth=(user, password)) as store:
-        store.load_graph(Ring(), LoadNames(label=LABEL))
+        store.load_graph(Ring(n), LoadNames(label=LABEL))
         graph = store.read_graph(Projection(labels=[LABEL], attributes=["numbers"], key="id"))
         for work in (
             lambda: publish(0),

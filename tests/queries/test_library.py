@@ -197,3 +197,13 @@ def test_what_is_missing_or_too_much_is_told(name, given, message):
 def test_an_unknown_query_is_told_with_a_hint(name, hint):
     with pytest.raises(ConfigError, match=f"there is no query {name!r}{hint}"):
         load_query(name)
+
+
+def test_the_docs_list_the_queries_that_look_at_all_nodes():
+    docs = (
+        (FOLDER.parents[1] / "docs" / "queries.md")
+        .read_text()
+        .split("## Queries that look at all nodes\n")[1]
+    )
+    scans = [name for name in NAMES if "ooks at all nodes" in load_query(name).text]
+    assert sorted(re.findall(r"`([a-z_/]+)`", docs)) == scans

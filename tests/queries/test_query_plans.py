@@ -98,6 +98,7 @@ def test_a_query_looks_nodes_up_where_it_can(server, session, name):
     assert tuple(rows[0].keys()) == columns(load_query(name))  # as the reference has them
     if ALL.search(load_query(name).text):
         assert hits <= OF_ALL
+        assert scans(found)
     else:
         assert scans(found) == []
         assert hits <= OF_ONE, "\n".join(

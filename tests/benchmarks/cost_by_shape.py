@@ -16,7 +16,7 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import process_time
 from typing import Any
 
@@ -75,7 +75,11 @@ def make_vectors(n_nodes: int, n_numbers: int) -> Graph:
     return _graph(n_nodes, {"RELATES_TO": (source, target)}, vectors, labels=labels)
 
 
-SHAPES = {"types": make_types, "labels": make_labels, "vectors": make_vectors}
+SHAPES: dict[str, Callable[..., Graph]] = {
+    "types": make_types,
+    "labels": make_labels,
+    "vectors": make_vectors,
+}
 
 
 def _graph(n: int, pairs: dict[str, Any], attributes: Any = None, labels: Any = None) -> Graph:

@@ -35,6 +35,7 @@ def test_the_same_bits_on_two_workers_of_which_one_is_killed_and_one_joins(graph
         assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost_is_said_and_the_training_goes_on_with_another(graph, in_memory, tmp_path):
     scratch = folders(tmp_path)
     with scheduler(tmp_path) as (running, file), worker(file), connected(file, 1) as client:

@@ -48,6 +48,7 @@ def assert_same(links: PredictedLinks, others: PredictedLinks) -> None:
         assert ours is None or ours.tobytes() == theirs.tobytes(), name
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
 def test_two_workers_find_the_same_though_one_is_killed(tmp_path, monkeypatch) -> None:
     scratch = tmp_path / "scratch"

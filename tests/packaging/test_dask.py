@@ -385,6 +385,7 @@ def slurm(folder, code, *arguments):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_job_of_slurm_is_a_script_with_one_process_for_each_core(tmp_path):
     asked = (
         "--cores",

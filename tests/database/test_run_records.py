@@ -1,23 +1,51 @@
 """A run's node that somebody has changed is read as far as it can be, and is no defect of ours."""
 
+import json
+import re
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from neo4j.spatial import CartesianPoint
+from neo4j.time import Date, DateTime, Duration
 
 from heat_neo4j.cli.commands.runs import _row
 from heat_neo4j.cli.report import describe
-from heat_neo4j.database.runs import RunRecord, _camel
-from heat_neo4j.database.versions import previous_of
+from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.publish.inspection import _state
+from heat_neo4j.database.runs import _MODEL, RunRecord, _camel, read_bookkeeping
+from heat_neo4j.database.versions import (
+    _KINDS,
+    at_rest,
+    checked,
+    labels_of,
+    previous_of,
+    published,
+    rolled_back,
+    without_runs,
+)
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.pipeline.published_model import model_of
+from heat_neo4j.worker.metrics import Metrics
 
 NAMES = [_camel(part.name) for part in fields(RunRecord) if part.name != "damaged"]
 SCALARS = st.one_of(st.text(max_size=5), st.integers(-(2**63), 2**63 - 1), st.floats(), st.booleans())
 TEXTS = st.sampled_from(["{", "[]", "{}", "null", "3", '{"mean": "x", "auroc": []}', "[" * 5000, "1" * 5000])
-VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=2), TEXTS)
+OTHERS = st.sampled_from(
+    [b"\0", Date(1, 1, 1), DateTime(9999, 12, 31, 23, 59, 59, 999_999_999), Duration(months=2**32),
+     CartesianPoint((1.0, 2.0))]
+)  # fmt: skip
+VALUES = st.one_of(SCALARS, st.lists(SCALARS, max_size=2), TEXTS, OTHERS)
 GOOD = {"runId": "r", "model": "m", "parts": ["embedding"], "status": "complete"}
+VERSION = {
+    "run": "r", "space": "r", "embeddingProperty": "heatEmbedding", "radiusProperty": "heatRadius",
+    "runProperty": "heatRun", "vectorProperty": "heatEmbedding", "coordinates": "poincare", "dimension": 2,
+    "linkRun": "r", "linkType": "HEAT_PREDICTED", "indexes": [], "core": [], "nodeLabels": ["A"],
+    "nodeCount": 1,
+}  # fmt: skip
+VERSION_NAMES = [*_KINDS, "nodeLabels", "nodeCount", "previous", "previousRun", "number", "model"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES))
@@ -29,6 +57,43 @@ def test_whatever_a_node_holds_it_can_be_read_shown_and_written(properties):
     if run.damaged:
         with pytest.raises(ProjectionError, match=r"is damaged .*heat clear --run"):
             run.whole()
+
+
+def read_or_refused(read, model):
+    """Return what is read of a model; None if an error says that a node is damaged, and what to do."""
+    try:
+        return read(model)
+    except ProjectionError as error:
+        told = str(error)
+    assert re.fullmatch(r".+ is damaged \(.+\): `heat clear --.+`.+", told, re.DOTALL), told
+    return None
+
+
+@given(
+    st.dictionaries(st.sampled_from(VERSION_NAMES), VALUES, max_size=3),
+    st.dictionaries(st.sampled_from(_MODEL), VALUES, max_size=2),
+    st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=2),
+    st.one_of(st.none(), st.dictionaries(st.sampled_from(VERSION_NAMES), VALUES | st.none(), max_size=3)),
+)
+def test_whatever_bookkeeping_holds_it_is_read_or_one_error_says_what_to_do(version, model, run, previous):
+    """A version that is read is whole; every use of what is left of a damaged one works."""
+    kept = {} if previous is None else {"previous": json.dumps({**VERSION, **previous}, default=str)}
+    models = [{"model": {"name": "m", **model}, "version": {**VERSION, **kept, **version}}]
+    row = {"models": models, "runs": [{**GOOD, **run}]}
+    book = read_bookkeeping(SimpleNamespace(run=lambda *_: SimpleNamespace(records=[row])))
+    for name in {"m", *(node["name"] for node in book.models)}:
+        assert checked(read_or_refused(book.published, name) or {})[1] == ()
+        read_or_refused(book.published_run, name)
+        left, names = book.remains(name), WriteNames("n")
+        book.names(name)
+        _state(book, name)
+        labels_of(left)
+        without_runs(left, ["r"])
+        at_rest(published(left, {}, names, index=True), {})
+        rolled_back(left, names, index=True)
+        shown = Metrics(name)
+        shown.look(SimpleNamespace(bookkeeping=lambda: book))
+        list(shown.collect())
 
 
 def test_what_is_whole_comes_back():

@@ -8,6 +8,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.versions import (
     at_rest,
     being_published,
+    checked,
     previous_of,
     published,
     rolled_back,
@@ -267,6 +268,59 @@ def test_what_is_left_is_not_what_it_would_be_rolled_back_to():
 def test_the_version_before_can_be_forgotten():
     version = without_previous(as_read(history(both(A), both(B))))
     assert address(version) == version == both(B)
+
+
+# --- damage ------------------------------------------------------------------------------------------------
+
+BEING_PUBLISHED = {"publishing": ["embedding", "links"], "indexWanted": True}
+WHOLE = both("a") | BEING_PUBLISHED | STAGED_COORDINATES | STAGED_LINKS
+
+
+def test_a_version_that_a_run_wrote_is_whole():
+    for version in ({}, both("a"), links("a"), coordinates("a", index=False), WHOLE):
+        assert checked(version) == (version, ())
+
+
+@pytest.mark.parametrize("absent", [True, False])
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        *dict.fromkeys(coordinates("a", index=False), links("a") | STAGED_LINKS).items(),
+        *dict.fromkeys(links("a"), coordinates("a") | STAGED_COORDINATES).items(),
+    ],
+)
+def test_without_a_property_that_readers_need_its_part_is_gone(name, left, absent):
+    version = {key: value for key, value in WHOLE.items() if key != name}
+    if not absent:
+        version[name] = None
+    sound, damaged = checked(version)
+    assert sound == left | BEING_PUBLISHED
+    assert damaged == (name,)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("coordinates", ["x" * 10**6, 10**30, ["poincare"], ""]),
+        ("run", [["a"], "", 7]),
+        ("space", [False, ["a"]]),
+        ("radiusProperty", [3, float("nan"), "", "a\0b"]),
+        ("dimension", [2**63 - 1, True, 3.0, 0, "3"]),
+        ("linkRun", [["a"], 7]),
+        ("linkType", [3, ["HEAT_PREDICTED"]]),
+        ("indexes", [float("nan"), [1, 2], "heat_Paper", [""]]),
+        ("core", [[1, 2], "a"]),
+        ("publishing", [["nodes"], "links", True]),
+        ("indexWanted", ["yes", 1]),
+        ("stagedRadius", [3, ""]),
+        ("stagedLinkType", [3.5]),
+    ],
+)
+def test_a_value_that_no_run_writes_is_left_out_and_named(name, values):
+    without = {key: value for key, value in WHOLE.items() if key != name}
+    sound, _ = checked(without)
+    for value in values:
+        assert checked({**WHOLE, name: value}) == (sound, (name,)), value
 
 
 def test_a_version_never_changes():

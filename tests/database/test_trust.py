@@ -8,7 +8,7 @@ import pytest
 
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.database.trust import TRUSTED_FILE, Trust
+from heat_neo4j.database.trust import FILTERS, TRUSTED_FILE, Trust
 from heat_neo4j.errors import ConfigError, ProjectionError
 from tests.architecture import modules
 
@@ -79,18 +79,56 @@ def test_without_a_writable_folder_nothing_is_remembered_and_nothing_fails(tmp_p
         recorded(node_filter=FILTER).trusted_projection(Trust())
 
 
+def makes_a_projection(node):
+    """Return whether a call makes a `Projection` of values that are not in the source text.
+
+    By `Projection.from_dict`, ``Projection(**values)``, ``made(Projection, **values)``, or
+    ``replace(projection, ...)`` of any projection.
+    """
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name("Projection"), attr="from_dict")):
+            return True
+        case (
+            ast.Call(func=ast.Name("Projection"), keywords=keywords)
+            | ast.Call(args=[ast.Name("Projection"), *_], keywords=keywords)
+        ):
+            return any(each.arg is None or each.arg in FILTERS for each in keywords)
+        case ast.Call(func=ast.Name("replace") | ast.Attribute(attr="replace"), args=[copied, *_]):
+            return "projection" in ast.unparse(copied).lower()
+    return False
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Projection.from_dict(recorded)", True),
+        ("Projection(**recorded)", True),
+        ("Projection(labels, node_filter=text)", True),
+        ("made(Projection, **recorded)", True),
+        ("replace(self.projection, node_filter=text)", True),
+        ("dataclasses.replace(run.unfiltered_projection, **recorded)", True),
+        ("Projection(labels, key='id')", False),
+        ("isinstance(value, Projection)", False),
+        ("replace(job, projection=projection)", False),
+        ("text.replace('a', 'b')", False),
+    ],
+)
+def test_a_call_that_makes_a_projection_is_recognised(text, expected):
+    assert makes_a_projection(ast.parse(text, mode="eval").body) is expected
+
+
 def test_only_the_gate_makes_projections_of_recorded_text():
     """`trusted_settings` sees every recorded filter before it can reach a statement."""
     callers = {
         name
         for name, path in modules().items()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Attribute)
-        and node.attr == "from_dict"
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "Projection"
+        if "rojection" in (text := path.read_text())
+        for node in ast.walk(ast.parse(text))
+        if makes_a_projection(node)
     }
     assert callers == {
+        "heat_neo4j.client",  # of the user's arguments
+        "heat_neo4j.cli.arguments",  # of the user's options
         "heat_neo4j.database.runs",  # the gate
         "heat_neo4j.database.read.node_identity",  # looks at names of a graph that was read
         "heat_neo4j.database.write.refusals",  # so does this

@@ -101,7 +101,7 @@ CLEARING: tuple[tuple[str, ...], ...] = (("clear", "--all", "--yes"),)
 @setting_options("write.model", "connection")
 @common_options
 def as_asked(model: str, arguments: tuple[str, ...], **options: Any) -> None:
-    """Ask the server of ``heat mcp`` everything; a defect that it hides from its client is raised."""
+    """Ask the server of ``heat mcp`` everything; print its errors, raise a defect that it hides."""
     with open_store(options) as store:
         server = build_server(store, model)
         for tool, given in QUESTIONS.items():
@@ -110,6 +110,7 @@ def as_asked(model: str, arguments: tuple[str, ...], **options: Any) -> None:
             except ToolError as error:
                 if "internal error" in str(error):
                     raise RuntimeError(f"{tool}: {error.__cause__!r}") from error
+                click.echo(f"heat: {tool}: {error}", err=True)
 
 
 @contextmanager

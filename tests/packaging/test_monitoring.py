@@ -95,6 +95,10 @@ def test_the_dashboard_is_whole_and_names_no_data_source_of_ours():
     assert query in LABELS
 
 
+def test_an_alert_fires_when_refreshes_are_rejected_again_and_again():
+    assert "heat_rejections_in_a_row >= 2" in [rule["expr"] for rule in rules()]
+
+
 def test_alerts_have_the_form_of_prometheus_rules():
     assert ALERTS.keys() == {"groups"}
     for group in ALERTS["groups"]:

@@ -300,6 +300,23 @@ def test_a_refresh_that_met_the_lease_of_another_is_tried_again_before_the_next_
     assert (due[0] - now).total_seconds() > 86000.0
 
 
+def test_the_health_file_counts_rejections_in_a_row(sleepless, monkeypatch, tmp_path):
+    outcomes = iter(["rejected", "rejected", "failed", "nothing"])
+    monkeypatch.setattr(loop, "perform", lambda *_, **__: loop.Answer("done", next(outcomes), "as it was"))
+    path, seen = tmp_path / "health", []
+    always = SimpleNamespace(first=lambda now: now, after=lambda now: now)
+    worker = sleepless(Store, 4, always, health=HealthFile(path))
+    wait = worker._wait
+
+    def look(*until):
+        seen.append(json.loads(path.read_text())["rejections"])
+        wait(*until)
+
+    monkeypatch.setattr(worker, "_wait", look)
+    worker.run()
+    assert seen == [1, 2, 2, 0]
+
+
 def test_a_lost_server_leaves_the_refresh_due(sleepless, monkeypatch):
     effects = itertools.chain([ServerUnreachable("lost")] * 2, itertools.repeat(None))
     done = []

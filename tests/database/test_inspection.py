@@ -6,6 +6,7 @@ import pytest
 
 from heat_neo4j.database.connection import ServerInfo
 from heat_neo4j.database.publish.inspection import OLDEST, ModelState, inspect_server
+from heat_neo4j.database.publish.publication import GRACE_SECONDS, await_readers
 from heat_neo4j.database.read.rights import Rights, privileged, sees_all_transactions
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.database.statements import load_statement
@@ -152,6 +153,34 @@ def test_all_transactions_are_listed_to_whoever_may_see_them_on_one_server(editi
 
     server = SimpleNamespace(edition=edition, database="films")
     assert sees_all_transactions(SimpleNamespace(server=server, read=read)) is expected
+
+
+@pytest.mark.parametrize(
+    ("edition", "listed", "slept"),
+    [
+        ("community", [[]], 0.0),
+        (
+            "community",
+            [["a", "b"], ["b", "later"], ["later"]],
+            0.2,
+        ),  # those that began later read the new version
+        ("enterprise", [["a"], []], GRACE_SECONDS),  # which does not list those of other users
+    ],
+)
+def test_a_publication_waits_for_the_readers_before_it_and_no_longer(edition, listed, slept):
+    clock, listed = SimpleNamespace(now=0.0), iter(listed)
+
+    def read(statement, parameters=None, *, doing):
+        if "SHOW TRANSACTIONS" in statement:
+            return [{"ids": next(listed)}]
+        return [{"servers": 1}] if "'system'" in statement else []
+
+    def sleep(seconds):
+        clock.now += seconds
+
+    connection = SimpleNamespace(server=SimpleNamespace(edition=edition, database="films"), read=read)
+    await_readers(connection, clock=lambda: clock.now, sleep=sleep)
+    assert clock.now == pytest.approx(slept)
 
 
 def test_what_is_denied_is_told():

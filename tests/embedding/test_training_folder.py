@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -234,6 +235,20 @@ def test_files_are_for_their_owner_alone_and_one_process_uses_them_at_a_time(gra
     folder = next(path for path in tmp_path.iterdir() if path.is_dir())
     with FileLock(folder.with_suffix(".lock"), blocking=False):
         pass
+
+
+def test_the_folder_is_made_while_the_lock_is_held(tmp_path, monkeypatch):
+    """A training that ends removes the folder, and then gives the lock to the next one."""
+    acquire = FileLock.acquire
+
+    def acquire_after_another(lock, **options):
+        shutil.rmtree(tmp_path / "heat-x", ignore_errors=True)
+        return acquire(lock, **options)
+
+    monkeypatch.setattr(FileLock, "acquire", acquire_after_another)
+    with TrainingFolder(tmp_path, "x") as folder:
+        assert folder.seed(3) == 3
+        assert (tmp_path / "heat-x" / "seed.npy").exists()
 
 
 def test_a_folder_that_cannot_be_is_said_at_once(graph, tmp_path):

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any
@@ -371,15 +371,20 @@ def switch_version(
     return switched["run"] or _NOTHING
 
 
-def await_readers(connection: Connection) -> None:
-    """Wait for the transactions that are under way now: they may go by the version before."""
-    began, waited_for = time.monotonic(), _transactions(connection)
-    while waited_for and time.monotonic() - began < GRACE_SECONDS:
-        time.sleep(_POLL_SECONDS)
+def await_readers(
+    connection: Connection,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Wait for the transactions that are open now: they may still read the version before."""
+    began, waited_for = clock(), _transactions(connection)
+    while waited_for and clock() - began < GRACE_SECONDS:
+        sleep(_POLL_SECONDS)
         waited_for &= _transactions(connection)
     if not sees_all_transactions(connection):
-        # Other users or servers may have transactions that the server does not list: wait the full time.
-        time.sleep(max(0.0, GRACE_SECONDS - (time.monotonic() - began)))
+        # The server does not list the transactions of other users or servers: wait the full time.
+        sleep(max(0.0, GRACE_SECONDS - (clock() - began)))
 
 
 def _transactions(connection: Connection) -> set[str]:

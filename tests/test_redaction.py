@@ -2,16 +2,21 @@
 
 import json
 import traceback
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from heat_neo4j import connect, redaction
 from heat_neo4j.cli import heat
+from heat_neo4j.database.connection import ServerInfo
+from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.errors import ConfigError, ConnectionFailed
+from heat_neo4j.graph import Graph
 from heat_neo4j.redaction import SHORTEST, keep_secret, redacted, redacted_data, server_address
 from heat_neo4j.worker.loop import perform
 
@@ -161,6 +166,22 @@ def test_what_a_worker_writes_on_a_request_holds_no_login(monkeypatch):
     monkeypatch.setattr("heat_neo4j.worker.loop.refresh", fail)
     answer = perform(None, None, None, None, on_progress=lambda *_: None, log=lines.append)
     assert answer.message == "internal error: RuntimeError: cannot reach neo4j:***@host"
+
+
+def test_what_is_recorded_of_a_run_that_failed_holds_no_login():
+    recorded = []
+    answer = SimpleNamespace(run=lambda statement, parameters: recorded.append(parameters))
+    server = SimpleNamespace(
+        server=ServerInfo("5.26.30", "community", "there:7687", "neo4j"),
+        write_transaction=lambda work, **_: work(answer),
+    )
+    run = Run(server, Graph(sparse.csr_array((1, 1)), node_ids=["4:a:0"]), parts=["embedding"])
+    error = RuntimeError(f"{'x' * 400} cannot reach neo4j:me:hunter2SECRET@host{'x' * 400}")
+    run.__exit__(RuntimeError, error, None)
+    (parameters,) = recorded
+    assert parameters["run"] == run.record.run_id
+    assert f"RuntimeError: {'x' * 400} cannot reach neo4j:***@host" in parameters["error"]
+    assert len(parameters["error"]) == 500
 
 
 def test_messages_name_a_server_that_is_well_formed():

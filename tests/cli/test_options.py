@@ -142,6 +142,13 @@ def test_a_size_has_a_number_and_perhaps_a_unit(text, size):
     assert parsed("--memory-limit", text)["memory_limit"] == size
 
 
+@pytest.mark.parametrize("name", ["embed", "refresh", "links", "verify", "serve"])
+def test_without_a_limit_a_run_may_use_the_memory_that_is_free(name, monkeypatch):
+    monkeypatch.setattr("heat_neo4j._utils.memory.free_memory", lambda: 2**20)
+    assert arguments.memory_limit(parsed(name=name)) == 2**20
+    assert arguments.memory_limit(parsed("--memory-limit", "2MB", name=name)) == 2**21
+
+
 @pytest.mark.parametrize("text", ["", "GB", "-1GB", "0", "4 GBs", "four"])
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(click.BadParameter, match="is not a size: give a number above 0 with KB"):

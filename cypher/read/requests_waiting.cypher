@@ -2,8 +2,8 @@
 // seconds, and since when, to the minute. They wait since `requestedAt`, if they tell, or since the claim of a dead
 // worker ended. While a refresh holds the lease of the model, waiting is as it should be. Parameters: seconds.
 MATCH (q:HeatRequest)
-WHERE NOT q.status IS :: STRING OR coalesce(q.status, 'waiting') = 'waiting'
-  OR q.status = 'running' AND coalesce(q.claimedUntil < datetime(), true)
+WHERE size(labels(q)) = 1 AND (NOT q.status IS :: STRING OR coalesce(q.status, 'waiting') = 'waiting'
+  OR q.status = 'running' AND coalesce(q.claimedUntil < datetime(), true))
 WITH CASE WHEN q.model IS :: STRING THEN coalesce(q.model, 'heat') END AS model,
   CASE q.status WHEN 'running' THEN q.claimedUntil ELSE q.requestedAt END AS since
 WITH model, CASE WHEN since IS :: ZONED DATETIME NOT NULL THEN since END AS since

@@ -65,7 +65,11 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     "coordinates": lambda value: value in ("poincare", "hyperboloid", "klein"),
     "dimension": lambda value: type(value) is int and 0 < value <= _LARGEST_DIMENSION,
     "indexes": lambda value: isinstance(value, list) and all(map(is_identifier, value)),
-    "core": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    **dict.fromkeys(
+        ("core", "nodeLabels"),
+        lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    ),
+    "nodeCount": lambda value: type(value) is int,
     "publishing": lambda value: isinstance(value, list) and all(each in _RUNS for each in value),
     "indexWanted": lambda value: isinstance(value, bool),
 }  # fmt: skip

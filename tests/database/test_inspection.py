@@ -257,12 +257,13 @@ def test_requests_that_no_worker_takes_are_listed_and_late_ones_are_a_problem(ro
     assert report.to_dict()["requests"][0]["late"] == late
 
 
+RUN = "20260801T060000Z-5f3a9c1e7b24"
 BOOKKEEPING = """
 CREATE (:HeatModel {name: 'inspected', version: 1, createdBy: 'heat_neo4j'}),
-  (:HeatVersion {model: 'inspected', number: 1, run: 'r', createdBy: 'heat_neo4j', space: 's',
+  (:HeatVersion {model: 'inspected', number: 1, run: $run, createdBy: 'heat_neo4j', space: $run,
     embeddingProperty: 'heatEmbedding', radiusProperty: 'heatRadius', runProperty: 'heatRun',
     vectorProperty: 'heatEmbedding', coordinates: 'poincare', dimension: 2}),
-  (:HeatRun {model: 'inspected', runId: 'r', parts: ['embedding'], stored: ['embedding'], status: 'complete',
+  (:HeatRun {model: 'inspected', runId: $run, parts: ['embedding'], stored: ['embedding'], status: 'complete',
     nodesWritten: 30, createdBy: 'heat_neo4j'}),
   (:HeatModel {name: 'busy', createdBy: 'heat_neo4j', leaseUntil: datetime() + duration('PT1H')})
 WITH datetime() - duration('PT11M') AS before
@@ -285,7 +286,7 @@ WAITING = [
 @pytest.mark.live
 @pytest.mark.one_release
 def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
-    cypher(BOOKKEEPING)
+    cypher(BOOKKEEPING, run=RUN)
     try:
         before = snapshot(cypher)
         report = store.inspect()
@@ -301,4 +302,4 @@ def test_a_live_server_is_inspected_and_left_as_it_is(store, cypher):
         "5 requests for model 'inspected'", "1 request for a model that is no text"
     ]  # fmt: skip
     assert (report.access, report.vector_index) == ("read-write", True)
-    assert ModelState("inspected", "r", None, 30, 0, (), 0) in report.models
+    assert ModelState("inspected", RUN, None, 30, 0, (), 0) in report.models

@@ -1,6 +1,7 @@
 """What a version sends readers to, and what each change makes of it; no function alters what it is given."""
 
 import copy
+import datetime
 
 import pytest
 
@@ -273,11 +274,11 @@ def test_the_version_before_can_be_forgotten():
 # --- damage ------------------------------------------------------------------------------------------------
 
 BEING_PUBLISHED = {"publishing": ["embedding", "links"], "indexWanted": True}
-WHOLE = both("a") | BEING_PUBLISHED | STAGED_COORDINATES | STAGED_LINKS
+WHOLE = both(A) | BEING_PUBLISHED | STAGED_COORDINATES | STAGED_LINKS
 
 
 def test_a_version_that_a_run_wrote_is_whole():
-    for version in ({}, both("a"), links("a"), coordinates("a", index=False), WHOLE):
+    for version in ({}, both(A), links(A), coordinates(A, index=False), WHOLE):
         assert checked(version) == (version, ())
 
 
@@ -285,8 +286,8 @@ def test_a_version_that_a_run_wrote_is_whole():
 @pytest.mark.parametrize(
     ("name", "left"),
     [
-        *dict.fromkeys(coordinates("a", index=False), links("a") | STAGED_LINKS).items(),
-        *dict.fromkeys(links("a"), coordinates("a") | STAGED_COORDINATES).items(),
+        *dict.fromkeys(coordinates(A, index=False), links(A) | STAGED_LINKS).items(),
+        *dict.fromkeys(links(A), coordinates(A) | STAGED_COORDINATES).items(),
     ],
 )
 def test_without_a_property_that_readers_need_its_part_is_gone(name, left, absent):
@@ -302,14 +303,16 @@ def test_without_a_property_that_readers_need_its_part_is_gone(name, left, absen
     ("name", "values"),
     [
         ("coordinates", ["x" * 10**6, 10**30, ["poincare"], ""]),
-        ("run", [["a"], "", 7]),
-        ("space", [False, ["a"]]),
+        ("run", [[A], "", 7, "a run", f"{A}\n"]),
+        ("space", [False, [A]]),
         ("radiusProperty", [3, float("nan"), "", "a\0b"]),
         ("dimension", [2**63 - 1, True, 3.0, 0, "3"]),
-        ("linkRun", [["a"], 7]),
+        ("linkRun", [[A], 7, "x" * 10**6]),
         ("linkType", [3, ["HEAT_PREDICTED"]]),
         ("indexes", [float("nan"), [1, 2], "heat_Paper", [""]]),
         ("core", [[1, 2], "a"]),
+        ("nodeLabels", [b"\0", [1.5], "Paper", datetime.date(2026, 1, 1)]),
+        ("nodeCount", [float("nan"), True, "3"]),
         ("publishing", [["nodes"], "links", True]),
         ("indexWanted", ["yes", 1]),
         ("stagedRadius", [3, ""]),

@@ -94,6 +94,9 @@ def load(
 
     fields = {field: options[field] for field in ("label", "target_label", "relationship", "key", "weight")}
     names = made(LoadNames, **fields)
+    label, _, name = names.key.partition("=")
+    if label in names.labels:
+        raise click.UsageError(f"nodes of all labels have one key here: --key {name}")
     graph = read_graph_files(
         edges, attribute_file, class_file, as_columns=as_columns, header=header, text_ids=text_ids
     )

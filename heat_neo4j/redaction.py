@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -22,10 +22,9 @@ _ADDRESS = re.compile(rf"{_SERVER}(\?{_QUERY}(?:&{_QUERY})*)?", re.IGNORECASE)
 _SHOWN = re.compile(rf"{_SERVER}(?=$|[\s'\"`,;()]|[.:](?:$|\s))", re.IGNORECASE)
 # A single slash after the scheme may belong to the path of a file.
 _BEGIN = re.compile(rf"(?<!\w){_SCHEME}\s*(?:[:\\]|//|%3a|%2f|%5c)|(?<![\w/.-]){_SCHEME}/", re.IGNORECASE)
-_AT = re.compile("@|%40")
-_OTHER_LOGIN = re.compile(
-    r"\b([a-z][a-z0-9+.-]*://)[^\s/?#:@]*:(?!\d{1,5}(?:[/?#\s]|$))[^\s]*@", re.IGNORECASE
-)
+_QUERY_BEGIN = re.compile("[?#]")
+# The user of any URL, as far as the colon before a password; a colon before a port is none.
+_OTHER_USER = re.compile(r"(?<=[a-z0-9+.-])://[^/?#:@]*:(?!\d{1,5}(?:[/?#]|$))", re.IGNORECASE)
 
 _kept: set[str] = set()
 _servers: set[str] = set()  # well-formed addresses, which are shown as they are
@@ -40,6 +39,8 @@ def keep_secret(value: object) -> None:
 def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
     """Return `text` with a mask in place of secrets, and of logins in addresses, however malformed.
 
+    The time is linear in the length of the text, which may come from a database that others write.
+
     `secrets` are those of this process if not given: the kept ones, and the environment's NEO4J_PASSWORD.
 
     >>> print(redacted("cannot read neo4j:me:pass@word@host"))
@@ -52,7 +53,7 @@ def redacted(text: str, secrets: Iterable[str] | None = None) -> str:
         text = text.replace(form, MASK)
     if _BEGIN.search(text):
         text = "\n".join(map(_without_login, text.split("\n")))
-    return _OTHER_LOGIN.sub(rf"\1{MASK}@", text) if "@" in text else text
+    return re.sub(r"\S+", _without_other_login, text) if "@" in text and "://" in text else text
 
 
 def redacted_data(value: Any) -> Any:
@@ -97,18 +98,49 @@ def _forms(secret: str) -> set[str]:
 
 
 def _without_login(line: str) -> str:
-    """Mask what may be a login in an address of Neo4j: everything up to the last "@", and a query."""
+    """Mask what may be a login in an address of Neo4j: everything up to the last "@", and a query.
+
+    The time is linear in the length of the line: no part of it is searched again for each address.
+    """
+    at = max(line.rfind("@"), line.rfind("%40"))
+    head = ""
+    if (place := next(_unknown_addresses(line), at + 1)) <= at:
+        if _QUERY_BEGIN.search(line, place, at):  # a query may follow, and its password may hold an "@"
+            return f"{line[:place]}{MASK}"
+        after = line[at:].removeprefix("@").removeprefix("%40")
+        head, line = f"{line[:place]}{MASK}@", _QUERY_BEGIN.split(after, maxsplit=1)[0]
+        return f"{head}{line}{MASK if len(line) < len(after) else ''}"
+    space = query = -1
+    for place in _unknown_addresses(line):
+        if query < place:
+            match = _QUERY_BEGIN.search(line, place)
+            if match is None:
+                break
+            query = match.start()
+        if space < place:
+            space = line.find(" ", place) % (len(line) + 1)  # the end if there is none
+        if query < space:
+            return f"{line[:place]}{MASK}"
+    return line
+
+
+def _unknown_addresses(line: str) -> Iterator[int]:
+    """Yield where the schemes end that do not begin the address of a known server."""
     place = 0
     while begin := _BEGIN.search(line, place):
         whole = _SHOWN.match(line, begin.start())
         if whole and whole[1] in _servers:
             place = whole.end()
-            continue
-        place = begin.end()
-        logins = list(_AT.finditer(line, place))
-        head = line[place : logins[-1].start()] if logins else line[place:].split(" ", 1)[0]
-        if "?" in head or "#" in head:  # what follows may be a query, which may hold a password with an "@"
-            return f"{line[:place]}{MASK}"
-        if logins:
-            line = f"{line[:place]}{MASK}@{re.sub(r'[?#].*', MASK, line[logins[-1].end() :])}"
-    return line
+        else:
+            place = begin.end()
+            yield place
+
+
+def _without_other_login(word: re.Match[str]) -> str:
+    """Mask user and password of a URL in a text without blanks: up to the last "@", which is looked for once."""
+    text = word[0]
+    at = text.rfind("@")
+    user = _OTHER_USER.search(text) if at >= 0 else None
+    if user is None or user.end() > at:
+        return text
+    return f"{text[: user.start() + 3]}{MASK}{text[at:]}"

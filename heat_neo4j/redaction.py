@@ -137,7 +137,7 @@ def _unknown_addresses(line: str) -> Iterator[int]:
 
 
 def _without_other_login(word: re.Match[str]) -> str:
-    """Mask user and password of a URL in a text without blanks: up to the last "@", which is looked for once."""
+    """Mask user and password of a URL in a text without blanks: everything up to the last "@"."""
     text = word[0]
     at = text.rfind("@")
     user = _OTHER_USER.search(text) if at >= 0 else None

@@ -38,6 +38,7 @@ __all__ = [
     "log_lines",
     "log_of_machines",
     "plural",
+    "print_cypher",
     "print_json",
     "print_line",
     "print_lines",
@@ -123,8 +124,8 @@ class Reporter:
 def print_line(text: str = "", *, err: bool = False, file: TextIO | None = None) -> None:
     """Print one line, on stdout unless told otherwise, without passwords and without control sequences.
 
-    Everything that the command line prints passes through this function, `print_json` or a `Log`: names and
-    values come from databases and files that others write.
+    Everything that the command line prints passes through this function, `print_json`, `print_cypher` or a
+    `Log`: names and values come from databases and files that others write.
     """
     _echo(printable(redacted(text)), err=err, file=file)
 
@@ -133,6 +134,14 @@ def print_lines(text: str, *, err: bool = False) -> None:
     """Print a text of several lines, each as `print_line` does."""
     for line in redacted(text).removesuffix("\n").split("\n"):
         print_line(line, err=err)
+
+
+def print_cypher(text: str) -> None:
+    """Print Cypher as it is, to be copied: a mask or an escape could end a quoted name early.
+
+    Its names must be quoted by `database.statements.identifier_to_copy`.
+    """
+    _echo(text.removesuffix("\n"))
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:

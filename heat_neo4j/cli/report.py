@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heat_neo4j._utils.display import display_text
@@ -12,6 +13,7 @@ from heat_neo4j.cli.output import (
     headed,
     log_of_machines,
     plural,
+    print_cypher,
     printed_as_json,
     verbosity,
 )
@@ -90,11 +92,13 @@ def show_run(report: RunReport) -> None:
         facts(headed("Chosen", _choice(report.choice)))
     facts(("Note", note) for note in report.notes)
     if run.status == "complete" and run.links_written:
-        from heat_neo4j.database.statements import quote_identifier
+        from heat_neo4j.database.statements import identifier_to_copy
 
-        pattern = f"MATCH (a)-[p:{quote_identifier(run.link_type or '')}]->(b)"
-        strength = "distance" if report.score is None else "probability"
-        facts([("Try", pattern), ("", f"RETURN a, p.type, b, p.{strength} ORDER BY p.rank LIMIT 10")])
+        with suppress(ValueError):  # a type that cannot be printed as it is
+            pattern = f"MATCH (a)-[p:{identifier_to_copy(run.link_type or '')}]->(b)"
+            strength = "distance" if report.score is None else "probability"
+            returned = f"RETURN a, p.type, b, p.{strength} ORDER BY p.rank LIMIT 10"
+            print_cypher(f"{'Try':<14}{pattern}\n{'':<14}{returned}")
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ import neo4j
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
 from heat_neo4j import __version__
+from heat_neo4j.database.out_of_range import readable
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, server_limit, translated
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.trust import Trust
@@ -211,8 +212,9 @@ class Transaction:
         self._tracer = tracer
 
     def run(self, statement: str, parameters: Parameters | None = None) -> neo4j.EagerResult:
-        """Run `statement` to its end; return records, summary and keys."""
-        return self.stream(statement, parameters).to_eager_result()
+        """Run `statement` to its end; return records, which are `readable`, summary and keys."""
+        result = self.stream(statement, parameters).to_eager_result()
+        return result._replace(records=readable(result.records))
 
     def stream(self, statement: str, parameters: Parameters | None = None) -> neo4j.Result:
         """Run `statement`; return its records as an iterator, to be read to the end by the caller."""

@@ -9,8 +9,11 @@ from heat_neo4j.database.connection import Connection, Transaction
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.published_nodes import NodesByKey, VersionScope, read_scope
 from heat_neo4j.database.statements import Fragment, load_statement
+from heat_neo4j.errors import ProjectionError
 
-__all__ = ["NodeLink", "links_of_rows", "links_part", "read_node_links"]
+__all__ = ["NodeLink", "damaged_links", "is_sound_link", "links_of_rows", "links_part", "read_node_links"]
+
+_FARTHEST = 1e12  # a page shows thousandths as whole numbers; distances of points are below 2,000
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,24 @@ class NodeLink:
     def to_dict(self) -> dict[str, Any]:
         """Return the link as JSON data."""
         return dict(vars(self))
+
+
+def is_sound_link(rank: object, type_: object, distance: object, probability: object) -> bool:
+    """Return whether a run of this package could have written a predicted link with these values."""
+    return (
+        type(rank) is int
+        and isinstance(type_, str)
+        and isinstance(distance, float)
+        and 0 <= distance <= _FARTHEST
+        and (probability is None or (isinstance(probability, float) and 0 <= probability <= 1))
+    )
+
+
+def damaged_links(model: str) -> ProjectionError:
+    """Return the error for predicted links that are not all sound."""
+    return ProjectionError(
+        f"predicted links of model {model!r} hold values that no run writes: `heat links` writes them anew"
+    )
 
 
 def links_part(scope: VersionScope, nodes: NodesByKey, k: int) -> tuple[Fragment, dict[str, Any]]:

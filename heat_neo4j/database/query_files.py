@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j._utils.display import did_you_mean
-from heat_neo4j.database.statements import load_statement, quote_identifier, statement_names, statement_text
+from heat_neo4j.database.statements import (
+    identifier_to_copy,
+    load_statement,
+    quote_identifier,
+    statement_names,
+    statement_text,
+)
 from heat_neo4j.errors import ConfigError
 
 __all__ = ["LibraryQuery", "QueryParameter", "list_queries", "load_query"]
@@ -71,9 +77,9 @@ class LibraryQuery:
     def copy(self, names: Mapping[str, str], model: str | None = None) -> str:
         """Return the file with some names in the place of the example's, and without the comments on these.
 
-        With `model`, that is the default of the parameter of this name.
+        With `model`, that is the default of the parameter of this name. The text may be printed as it is.
         """
-        quoting, lines = self._quoting(names), []
+        quoting, lines = self._quoting(names, identifier_to_copy), []
         for line in self.text.splitlines(keepends=True):
             if model is not None and (match := _MODEL_PARAMETER.match(line)):
                 value = json.dumps(model).ljust(len(match[2]) - 2)
@@ -111,13 +117,15 @@ class LibraryQuery:
         self._quoting(names)
         return names, defaults | {name: value for name, value in values.items() if name not in names}
 
-    def _quoting(self, names: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
+    def _quoting(
+        self, names: Mapping[str, str], quote: Callable[[str], str] = quote_identifier
+    ) -> Callable[[re.Match[str]], str]:
         quoted = {}
         for name, value in names.items():
             if name not in self.names:
                 raise ConfigError(f"query {self.name!r} has no {name}")
             try:
-                quoted[_EXAMPLES[name]] = quote_identifier(value)
+                quoted[_EXAMPLES[name]] = quote(value)
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"the {name} of query {self.name!r}: {error}") from error
         return lambda match: quoted.get(match[1], match[0])

@@ -11,9 +11,13 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from heat_neo4j._utils.display import printable
+from heat_neo4j.redaction import redacted
+
 __all__ = [
     "Fragment",
     "except_names",
+    "identifier_to_copy",
     "is_identifier",
     "label_predicate",
     "load_statement",
@@ -62,6 +66,20 @@ def is_identifier(name: object) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def identifier_to_copy(name: str) -> str:
+    """Return a name as `quote_identifier` does, for Cypher that a user may copy.
+
+    Such Cypher is printed as it is: a mask or an escape in it could end the quoted name early. A ValueError
+    for a name that would need one.
+    """
+    quoted = quote_identifier(name)
+    if printable(redacted(name)) != name:
+        raise ValueError(
+            "cannot be shown in Cypher: it holds a control character, a password, or what looks like a login"
+        )
+    return quoted
 
 
 def except_names(names: Sequence[str]) -> Fragment:

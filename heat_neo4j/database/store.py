@@ -50,6 +50,7 @@ from heat_neo4j.database.runs import (
     read_bookkeeping,
     read_version,
 )
+from heat_neo4j.database.statements import identifier_to_copy
 from heat_neo4j.database.trust import Trust
 from heat_neo4j.database.versions import Version, runs_of
 from heat_neo4j.database.write.loader import Loadable, LoadNames, LoadReport, load_graph, make_room
@@ -232,7 +233,8 @@ class Neo4jStore:
         ConfigError
             If there is no such query, or it has no such name.
         ProjectionError
-            If the model is not published here, or has not what the query asks.
+            If the model is not published here, has not what the query asks, or has a name that cannot be
+            printed as it is.
         ConnectionFailed
             If the server is lost.
         """
@@ -241,6 +243,13 @@ class Neo4jStore:
         missing = [each for each in query.names if each not in own and each not in ("label", "property")]
         if missing:
             raise ProjectionError(f"model {model!r} has no {' and '.join(missing)} in this database")
+        try:
+            for own_name in own.values():
+                identifier_to_copy(own_name)
+        except ValueError as error:
+            raise ProjectionError(
+                f"a name that model {model!r} has in this database {error}; somebody may have changed it"
+            ) from error
         return query.copy(own | names, model)
 
     def _names_of(self, query: LibraryQuery, model: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.keys import Key
+from heat_neo4j.database.node_links import damaged_links, is_sound_link
 from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore import page_data
@@ -161,6 +162,8 @@ class LiveModel:
         for link in self._store.links_of([node], k=_LISTED, model=self._model)[node]:
             if link.element_id not in ids:  # it joined the graph later
                 continue
+            if not is_sound_link(link.rank, link.type, link.distance, link.probability):
+                raise damaged_links(self._model)
             way = ("out" if link.leaves else "in") if link.type else ""
             links.append(
                 {

@@ -47,17 +47,22 @@ def make_app(model: LiveModel, token: str, title: str = "") -> Starlette:
     from starlette.responses import Response
     from starlette.routing import Mount, Route
 
+    def failure(message: str) -> str:
+        return as_json({"error": message})
+
     def answered(make: Callable[[Request, str], Any]) -> Callable[[Request], Response]:
         def answer(request: Request) -> Response:
             try:
-                data, status = make(request, request.query_params.get("run", "")), 200
+                body, status = as_json(make(request, request.query_params.get("run", ""))), 200
             except OutOfDateError:
-                data, status = {"error": "another version has been published: load the page again"}, 409
+                body, status = failure("another version has been published: load the page again"), 409
             except HeatError as error:
-                data, status = {"error": str(error)}, 503
+                body, status = failure(str(error)), 503
+            except ValueError:  # a number that JSON has not
+                body, status = failure("values in the database cannot be shown"), 503
             except LookupError:
-                data, status = {"error": "there is no such thing"}, 404
-            return Response(as_json(data), status, _HEADERS, "application/json")
+                body, status = failure("there is no such thing"), 404
+            return Response(body, status, _HEADERS, "application/json")
 
         return answer
 

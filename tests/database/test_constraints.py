@@ -44,7 +44,7 @@ def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, s
     for what in each:
         constrain(cypher, what)
         before = snapshot(cypher)
-        with pytest.raises(WriteRefused, match=r"constraint 'heat_test' .*DROP CONSTRAINT `heat_test`"):
+        with pytest.raises(WriteRefused, match=r"constraint 'heat_test' .*\(SHOW CONSTRAINTS lists it\)"):
             store.start_run(ring, parts=["embedding", "links"], names=NAMES).plan()
         with pytest.raises(WriteRefused, match="constraint 'heat_test'"):
             publish(store, ring, 0)

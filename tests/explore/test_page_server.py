@@ -55,3 +55,14 @@ def test_more_connections_than_a_page_needs_are_closed_at_once():
         assert answer(place, b"") == b""
         for each in held:
             each.close()
+
+
+def test_values_that_json_has_not_are_an_error_of_the_database():
+    model = SimpleNamespace(details=lambda row, run: {"distance": float("nan")})
+    server = PageServer(model)
+    with server.running():
+        place = urlsplit(server.address)
+        head = f"GET {place.path}nodes/1 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        first, _, body = answer(place, head).partition(b"\r\n\r\n")
+    assert b" 503 " in first.splitlines()[0]
+    assert body == b'{"error":"values in the database cannot be shown"}'

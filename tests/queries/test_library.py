@@ -5,8 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from heat_neo4j.cli import heat
 from heat_neo4j.database.query_files import list_queries, load_query
+from heat_neo4j.database.statements import quote_identifier
 from heat_neo4j.errors import ConfigError
 
 FOLDER = Path(__file__).parents[2] / "cypher" / "query"
@@ -102,11 +105,13 @@ def test_names_are_written_between_backticks_everywhere(name):
     assert sent == expected
     assert query.written({}) == query.statement
 
+    odd = {each: name.replace("\n", " ") for each, name in odd.items()}
     copy = query.copy(odd)
     assert query.copy({}) == query.text
     for each in quoted.values():
-        assert copy.count(each) == sent.count(each)
-        copy = copy.replace(each, "")
+        copied = each.replace("\n", " ")
+        assert copy.count(copied) == sent.count(each)
+        copy = copy.replace(copied, "")
     # No comment has a name, which could end it, nor says what to put where it is put already.
     assert [line for line in copy.splitlines() if line.startswith("//")] == [
         line for line in query.text.splitlines() if line.startswith("//") and "`" not in line
@@ -207,3 +212,30 @@ def test_the_docs_list_the_queries_that_look_at_all_nodes():
     )
     scans = [name for name in NAMES if "ooks at all nodes" in load_query(name).text]
     assert sorted(re.findall(r"`([a-z_/]+)`", docs)) == scans
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        " IS NOT NULL RETURN 1; MATCH (z) DETACH DELETE z; //x bolt:?",
+        "neo4j:me:secret@host",
+        "a\u202eb",
+        "a\nb",
+    ],
+)
+def test_a_name_that_printing_would_change_is_refused_in_a_copy(name):
+    for query in list_queries():
+        for each in query.names:
+            with pytest.raises(ConfigError, match="cannot be shown in Cypher"):
+                query.copy({each: name})
+            assert quote_identifier(name) in query.written({each: name})  # what is run is not printed
+
+
+def test_a_printed_copy_is_the_copy_to_the_character():
+    """Each name is harmless by itself; together they look like a login, in the places of which is Cypher."""
+    names = {"label": "bolt:x", "property": "a@` b"}
+    for query in list_queries():
+        if set(names) <= set(query.names):
+            options = [f"--{key}={value}" for key, value in names.items()]
+            shown = CliRunner().invoke(heat, ["cypher", "show", query.name, *options]).stdout
+            assert shown == query.copy(names)

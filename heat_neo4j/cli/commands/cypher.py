@@ -17,7 +17,7 @@ from heat_neo4j.cli.options import (
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import plural, print_line, print_lines, printed_as_json, table
+from heat_neo4j.cli.output import plural, print_cypher, print_line, printed_as_json, table
 
 __all__ = ["cypher"]
 
@@ -76,7 +76,7 @@ def show(name: str, label: str | None, key: str | None, model: str | None, **opt
     if model is not None:
         with open_store(options) as store:
             text = store.copy_query(name, model, **names)
-    print_lines(text)
+    print_cypher(text)
 
 
 @cypher.command(cls=HeatCommand, example=RUN_EXAMPLE)

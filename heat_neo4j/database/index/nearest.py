@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import neo4j
@@ -42,6 +42,12 @@ class Neighbour:
     links: tuple[NodeLink, ...] | None = None  # its likeliest predicted links; None if not asked for
     key: Any = None  # the value of its key, as it is stored; None if it has none
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the node as JSON data, apart from values of properties that JSON has not."""
+        links = {} if self.links is None else {"links": tuple(link.to_dict() for link in self.links)}
+        own = {name: value for name, value in vars(self).items() if name != "links"}
+        return {**own, "properties": dict(self.properties), **links}
+
 
 @dataclass(frozen=True)
 class Neighbours:
@@ -57,11 +63,7 @@ class Neighbours:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON data, apart from values of properties that JSON has not."""
-        answer = asdict(self)
-        for node in answer["nodes"]:
-            if node["links"] is None:
-                del node["links"]
-        return answer
+        return {**vars(self), "nodes": tuple(node.to_dict() for node in self.nodes)}
 
 
 def find_neighbours(

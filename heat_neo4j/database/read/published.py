@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
+from heat_neo4j.database.node_links import damaged_links, is_sound_link
 from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement
@@ -201,6 +202,8 @@ def read_links(connection: Connection, graph: Graph, model: str) -> StoredLinks 
     links = _read_whole(connection, model, read, "linkRun", "stagedLinkType")
     if links is None:
         return None
+    if not all(is_sound_link(link[0], *link[3:]) for link in links):
+        raise damaged_links(model)
     links.sort(key=lambda link: link[:4])
     have_probability = bool(links) and all(link[5] is not None for link in links)
     return StoredLinks(

@@ -7,7 +7,7 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import EMBEDDING, LABELS, LINKS, TYPES, Bookkeeping
-from heat_neo4j.database.statements import Fragment, load_statement, quote_identifier
+from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.database.versions import RUN_ID
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.graph import Graph
@@ -92,8 +92,7 @@ def refuse_constraints(
             continue
         raise WriteRefused(
             f"constraint {row['name']!r} ({kind} of {', '.join(row['properties'])} on {on}) is on what model "
-            f"{names.model!r} writes: drop it (DROP CONSTRAINT {quote_identifier(row['name'])}), or write "
-            "under other names"
+            f"{names.model!r} writes: drop it (SHOW CONSTRAINTS lists it), or write under other names"
         )
 
 

@@ -1,0 +1,63 @@
+"""Dates that Python cannot hold are texts wherever rows are shown, and values of every type are shown."""
+
+import json
+
+import neo4j
+import pytest
+from neo4j._codec.hydration import BrokenHydrationObject
+from neo4j._codec.packstream import Structure
+from neo4j.spatial import WGS84Point
+from neo4j.time import Duration
+
+from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.plain_data import plain_data
+from heat_neo4j.database.connection import Transaction
+from heat_neo4j.database.index.nearest import Neighbour, Neighbours
+from heat_neo4j.redaction import redacted_data
+
+FAR = {
+    "-0044-03-15": (b"D", -735525),
+    "0000-02-29": (b"D", -719469),
+    "-999999999-01-01": (b"D", -365243219162),
+    "+20000-01-01T00:00:00Z": (b"I", 568971820800, 0, 0),
+    "+12000-01-01T05:30:00.000000007+05:30": (b"I", 316516204800, 7, 19800),
+    "-0001-01-01T03:00:02": (b"d", -62198744398, 0),
+    "+20000-01-01T00:00:00Z[Mars/Base]": (b"i", 568971820800, 0, "Mars/Base"),
+    "a value that the driver cannot decode": (b"?", 1),
+}
+
+
+def received(*values):
+    """Return the records of a statement that returned these values, in one row."""
+    keys = [f"v{place}" for place in range(len(values))]
+    record = neo4j.Record(zip(keys, values, strict=True))
+    answer = neo4j.EagerResult([record], None, keys)
+
+    class Sent:
+        def to_eager_result(self):
+            return answer
+
+    return record, Transaction(lambda *_: Sent(), None).run("RETURN 1").records[0]
+
+
+@pytest.mark.parametrize("text", FAR)
+def test_a_value_that_the_driver_cannot_decode_is_a_text_anywhere_in_a_record(text):
+    far = BrokenHydrationObject(ValueError("Year out of range"), Structure(*FAR[text]))
+    _, record = received(far, [1, [far]], {"a": far, "b": 2}, BrokenHydrationObject(ValueError(), [1, far]))
+    first, second, third, fourth = record
+    for value in (record["v0"], first, second[1][0], third["a"], fourth[1]):
+        assert display_text(value) == plain_data(value) == redacted_data(value) == text
+    assert (second[0], third["b"], fourth[0]) == (1, 2, 1)
+
+
+def test_records_without_such_values_are_not_copied():
+    given, got = received([1, 2.5, "a", None], {"a": [Duration(1)]}, WGS84Point((1.0, 2.0)))
+    assert got is given
+
+
+def test_neighbours_with_values_of_any_type_become_data():
+    values = {"took": Duration(months=2, seconds=3), "at": WGS84Point((1.0, 2.0)), "tags": ["a"]}
+    near = Neighbour("4:x:7", ("Paper",), "A", 0.5, 1.25, values)
+    answer = Neighbours("4:x:1", "papers", (near,), True, 60).to_dict()
+    assert answer["nodes"][0]["properties"] == values
+    json.dumps(redacted_data(answer))

@@ -33,7 +33,7 @@ from heat_neo4j.attributes.values import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["HASHED", "Column", "make_column"]
+__all__ = ["HASHED", "Column", "check_entry", "make_column"]
 
 HASHED = 2**12  # numbers that words are hashed to, at most as many columns
 _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
@@ -61,6 +61,44 @@ class Column(Protocol):
 def make_column(name: str, kind: str, n_rows: int, scratch: Scratch) -> Column:
     """Return the empty column of an attribute whose values are of that kind."""
     return _COLUMNS.get(kind, _Numbers)(name, kind, n_rows, scratch)
+
+
+def check_entry(entry: Any) -> None:
+    """Raise a RecipeError if an entry of a recipe is not one that `Column.learn` returns."""
+    if not _is_entry(entry):
+        raise RecipeError("the recipe is damaged: it is not one that was learnt from attributes")
+
+
+def _is_entry(entry: Any) -> bool:
+    match entry:
+        case {"property": str(), "kind": kind, "columns": [*columns], **rest}:
+            is_named = _are(str, columns) and isinstance(rest.get("label"), str | None)
+            return is_named and _is_coding(kind, rest, len(columns))
+    return False
+
+
+def _is_coding(kind: Any, entry: Mapping[Any, Any], n_columns: int) -> bool:
+    """Return whether an entry says how values of a kind fill so many columns."""
+    match kind, entry:
+        case Kind.TEXT, {"hashed": [*words], "idf": [*weights]}:
+            are_words = all(type(word) is int and 0 <= word < HASHED for word in words)
+            return are_words and _are(float, weights) and len(words) == len(weights) == n_columns
+        case Kind.CATEGORY | Kind.TAGS, {"values": [*values], "other": bool(other)}:
+            return _are(str, values) and len(values) + other == n_columns
+        case (
+            (Kind.VECTOR, {"mean": [*mean], "missing": bool(missing)})
+            | (Kind.TIME, {"mean": [_, _] as mean, "missing": bool(missing)})
+            | (Kind.POINT, {"mean": [*mean], "missing": bool(missing), "srid": int()})
+        ):
+            return _are(float, mean) and len(mean) + missing == n_columns
+        case Kind.NUMBER | Kind.BOOLEAN | Kind.DATE | Kind.DURATION, {"mean": mean, "missing": bool(missing)}:
+            return _are(float, [mean]) and 1 + missing == n_columns
+    return False
+
+
+def _are(kind: type, values: Sequence[Any]) -> bool:
+    """Return whether all values are of a type; a whole number is a float, too."""
+    return all(isinstance(value, int | float if kind is float else kind) for value in values)
 
 
 class _Numbers(Column):
@@ -192,6 +230,7 @@ class _Points(_Vectors):
         if self.srid != recipe["srid"]:
             what = f"points of srid {self.srid} where its recipe has {recipe['srid']}"
             raise RecipeError(f"attribute {self.name!r} has {what}: fit it anew")
+        super()._check_fit(recipe)
 
 
 class _Entries:

@@ -33,7 +33,7 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.scratch import IN_MEMORY, Scratch, slices
-from heat_neo4j.attributes.columns import Column, make_column
+from heat_neo4j.attributes.columns import Column, check_entry, make_column
 from heat_neo4j.attributes.values import (
     BadValuesError,
     Block,
@@ -51,7 +51,15 @@ from heat_neo4j.attributes.values import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Attribute", "AttributeTable", "Attributes", "described", "encode", "odd_category"]
+__all__ = [
+    "Attribute",
+    "AttributeTable",
+    "Attributes",
+    "attributes_of",
+    "described",
+    "encode",
+    "odd_category",
+]
 
 # Below this share of non-zero values CSR is both smaller and faster than a dense array.
 _SPARSE_BELOW = 0.25
@@ -135,6 +143,13 @@ class Attribute:
     def __str__(self) -> str:
         """Return its name, and whether it is a text."""
         return f"{self.name} (text)" if self.text else self.name
+
+
+def attributes_of(recipe: Sequence[Recipe]) -> list[Attribute]:
+    """Return the attributes that a recipe is for; a RecipeError if the recipe is damaged."""
+    for entry in recipe:
+        check_entry(entry)
+    return [Attribute.of(entry) for entry in recipe]
 
 
 @dataclass(frozen=True)
@@ -227,9 +242,10 @@ class AttributeTable:
     def apply(self, recipe: Sequence[Recipe], rows: NDArray[np.int64]) -> Attributes:
         """Return the attributes of the nodes `rows`, in that order, by a recipe learnt before.
 
-        A RecipeError if the recipe is of other attributes, or the values are not of its kind, length or srid.
+        A RecipeError if the recipe is damaged or for other attributes, or if the values are not of its kind,
+        length or srid.
         """
-        of = [Attribute.of(entry) for entry in recipe]
+        of = attributes_of(recipe)
         if set(of) != set(self._attributes):
             names = [", ".join(sorted(map(str, which))) for which in (of, self._attributes)]
             raise RecipeError(f"the recipe is of attributes {names[0]}, and not of {names[1]}")
@@ -327,15 +343,17 @@ def encode(
     A string that the recipe does not know goes to its column ``:other`` if it has one, else nowhere; a
     missing number takes the recipe's mean. `values` has for each property of the recipe one raw value (or
     None) per node, `labels` for each of its labels a mask of the nodes that carry it. A ValueError if a
-    property is not there or lengths differ, a RecipeError if values are not of the recipe's kind.
+    property is not there or lengths differ, a RecipeError if the recipe is damaged or the values are not of
+    its kind.
     """
+    attributes = attributes_of(recipe)
     properties = [str(entry["property"]) for entry in recipe]
     sizes = {len(values[name]) if name in values else None for name in properties}
     if None in sizes or len(sizes) > 1:
         raise ValueError(f"values must have one sequence of one length for each of {properties}")
     n_rows = sizes.pop() or 0 if sizes else 0
     rows = np.arange(n_rows)
-    table = AttributeTable(list(map(Attribute.of, recipe)), n_rows, max_categories=1, labels=labels)
+    table = AttributeTable(attributes, n_rows, max_categories=1, labels=labels)
     table.add(rows, values)
     return table.apply(recipe, rows).matrix
 

@@ -206,7 +206,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def format_seconds(seconds: float) -> str:
     """Return a duration for people: ``"0.4 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``."""
-    if seconds < 59.95:
+    if seconds < 59.95 or not math.isfinite(seconds):
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from heat_neo4j.database.statements import quote_identifier
+from heat_neo4j.database.statements import check_identifier
 
 __all__ = ["LinkTypes", "PropertyNames", "WriteNames"]
 
@@ -83,7 +83,7 @@ class WriteNames:
     vector: str = ""
 
     def __post_init__(self) -> None:
-        _check_name("model", self.model)
+        check_identifier("model", self.model)
         camel = self._prefix
         defaults = {
             "embedding": f"{camel}Embedding",
@@ -95,7 +95,7 @@ class WriteNames:
         for field, default in defaults.items():
             if getattr(self, field) == "":
                 object.__setattr__(self, field, default)
-            _check_name(field, getattr(self, field))
+            check_identifier(field, getattr(self, field))
         if len(set(self.properties)) < len(self.properties):
             raise ValueError(
                 f"the property names must differ, also with Staged or Previous at the end: {self.properties}"
@@ -153,10 +153,3 @@ class WriteNames:
 
 def _words(model: str) -> list[str]:
     return _WORDS.findall(_HUMPS.sub("_", model)) or ["heat"]
-
-
-def _check_name(field: str, value: str) -> None:
-    try:
-        quote_identifier(value)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{field}: {error}") from error

@@ -6,9 +6,11 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from numbers import Real
 from typing import Any, Self
 
-from heat_neo4j._utils.validation import check_integer
+from heat_neo4j._utils.validation import check_integer, to_float
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.database.documents import check_document
 from heat_neo4j.database.keys import Key, NodeKeys
+from heat_neo4j.database.statements import check_identifier
 
 __all__ = ["AGGREGATIONS", "RESERVED_PREFIX", "Projection", "check_parameter_names"]
 
@@ -106,8 +108,12 @@ class Projection:
             raise ValueError(f"text and attributes both name {twice[0]!r}: leave it out of attributes")
         object.__setattr__(self, "label_attributes", _checked_label_attributes(self.label_attributes))
         object.__setattr__(self, "type_weights", _checked_type_weights(self.type_weights, self.relationships))
-        for name in ("weight", "time", "node_filter", "relationship_filter"):
-            _check_text(name, getattr(self, name))
+        for name in ("weight", "time"):
+            if getattr(self, name) is not None:
+                _check_name(name, getattr(self, name))
+        for name in ("node_filter", "relationship_filter"):
+            if getattr(self, name) is not None:
+                _check_text(name, getattr(self, name))
         object.__setattr__(self, "key", _checked_key(self.key))
         default_weight = _checked_number("default_weight", self.default_weight, may_be_zero=True)
         object.__setattr__(self, "default_weight", default_weight)
@@ -164,15 +170,19 @@ def _checked_names(name: str, values: Any, *, may_be_empty: bool) -> tuple[str, 
     if not values and not may_be_empty:
         raise ValueError(f"{name} must name at least one, or be None for all")
     for value in values:
-        _check_text(name, value, optional=False)
+        _check_name(name, value)
     if len(set(values)) < len(values):
         raise ValueError(f"{name} has a name twice: {list(values)}")
     return tuple(values)
 
 
-def _check_text(name: str, value: Any, *, optional: bool = True) -> None:
-    if value is None and optional:
-        return
+def _check_name(name: str, value: Any) -> None:
+    """Refuse what is no name in Neo4j, or none that a statement can hold."""
+    _check_text(name, value)
+    check_identifier(name, value)
+
+
+def _check_text(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise TypeError(f"{name} must be a string, got {value!r}")
     if not value.strip():
@@ -186,12 +196,13 @@ def _checked_key(value: Any) -> Key | None:
     if not isinstance(value, Mapping):
         if value is not None and not isinstance(value, str):
             raise TypeError(f"key must be a string, or a mapping of labels to strings, got {value!r}")
-        _check_text("key", value)
+        if value is not None:
+            _check_name("key", value)
         return value
     for label, name in value.items():
         if label != "":
-            _check_text("key: a label", label, optional=False)
-        _check_text(f"key[{label!r}]", name, optional=False)
+            _check_name("key: a label", label)
+        _check_name(f"key[{label!r}]", name)
     return dict(value)
 
 
@@ -200,7 +211,7 @@ def _checked_label_attributes(values: Any) -> dict[str, tuple[str, ...]]:
         raise TypeError(f"label_attributes must be a mapping of labels to lists of names, got {values!r}")
     checked = {}
     for label, names in values.items():
-        _check_text("label_attributes: a label", label, optional=False)
+        _check_name("label_attributes: a label", label)
         checked[label] = _checked_names(f"label_attributes[{label!r}]", names, may_be_empty=True)
     return checked
 
@@ -210,7 +221,7 @@ def _checked_type_weights(values: Any, types: Sequence[str] | None) -> dict[str,
         raise TypeError(f"type_weights must be a mapping of types to numbers, got {values!r}")
     checked = {}
     for name, value in values.items():
-        _check_text("type_weights: a type", name, optional=False)
+        _check_name("type_weights: a type", name)
         checked[name] = _checked_number(f"type_weights[{name!r}]", value, may_be_zero=False)
         if types is not None and name not in types:
             raise ValueError(f"type_weights names {name!r}, which is not among relationships {list(types)}")
@@ -220,7 +231,7 @@ def _checked_type_weights(values: Any, types: Sequence[str] | None) -> dict[str,
 def _checked_number(name: str, value: Any, *, may_be_zero: bool) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    number = float(value)
+    number = to_float(value)
     if not math.isfinite(number) or number < 0 or (number == 0 and not may_be_zero):
         bound = "0 or more" if may_be_zero else "above 0"
         raise ValueError(f"{name} must be finite and {bound}, got {value}")
@@ -241,16 +252,10 @@ def check_parameter_names(values: Any) -> None:
 def _checked_parameters(values: Any) -> dict[str, Any]:
     check_parameter_names(values)
     for name, value in values.items():
-        _check_json(name, value)
+        try:
+            check_document(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"filter_parameters[{name!r}] must be plain data that JSON can hold: {error}"
+            ) from error
     return dict(values)
-
-
-def _check_json(name: str, value: Any) -> None:
-    if isinstance(value, list | tuple):
-        for item in value:
-            _check_json(name, item)
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            _check_json(name, item)
-    elif not (value is None or isinstance(value, bool | int | float | str)):
-        raise TypeError(f"filter_parameters[{name!r}] must be plain data that JSON can hold, got {value!r}")

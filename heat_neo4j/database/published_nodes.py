@@ -1,6 +1,5 @@
 """The nodes of a published version: by which keys they are found and named, and what else it is of."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any, Self
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.keys import Key, NodeKeys, name_of
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import LABELS, nothing_published
@@ -91,11 +91,11 @@ def read_scope(source: Connection | Transaction, model: str) -> VersionScope:
         raise nothing_published(model, source)
     row = rows[0]
     try:
-        read_by = Projection(row["labels"] or None, key=json.loads(row["projection"]).get("key"))
+        read_by = Projection(row["labels"] or None, key=parse_document(row["projection"]).get("key"))
         link_type = row["linkType"]
         if link_type is not None:
             quote_identifier(link_type)
-    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise ProjectionError(
             f"the bookkeeping of model {model!r} is damaged: `heat clear --model {model}` removes the model, "
             "then run `heat embed`"

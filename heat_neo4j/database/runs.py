@@ -11,6 +11,7 @@ import numpy as np
 
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.statements import Fragment, except_names, is_identifier, load_statement
@@ -398,10 +399,10 @@ def _native(value: Any) -> Any:
 
 
 def _from_json(text: Any) -> Any:
-    """Return what JSON text says; None, which none of our texts says, if it is no such text."""
+    """Return the data of a recorded document; None, which no run records, if no run could have written it."""
     try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
+        return parse_document(text)
+    except ValueError:
         return None
 
 

@@ -16,6 +16,7 @@ from heat_neo4j.redaction import redacted
 
 __all__ = [
     "Fragment",
+    "check_identifier",
     "except_names",
     "identifier_to_copy",
     "is_identifier",
@@ -57,6 +58,14 @@ def quote_identifier(name: str) -> str:
             f"the name {name!r} holds the characters \\u, which cannot be quoted safely in Cypher"
         )
     return "`" + name.replace("`", "``") + "`"
+
+
+def check_identifier(what: str, name: str) -> None:
+    """Raise the error of `quote_identifier` for a name, and say `what` it names."""
+    try:
+        quote_identifier(name)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from error
 
 
 def is_identifier(name: object) -> bool:

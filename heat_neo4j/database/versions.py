@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import is_identifier
 
@@ -127,8 +128,9 @@ def labels_of(*versions: Version) -> tuple[str, ...]:
 def previous_of(version: Version) -> dict[str, Any]:
     """Return what a version is rolled back to, without anything if that is not kept."""
     try:
-        previous, damaged = checked(dict(json.loads(version.get("previous", "{}"))))
-    except (TypeError, ValueError, RecursionError):
+        recorded = parse_document(version.get("previous", "{}"))
+        previous, damaged = checked(recorded) if isinstance(recorded, dict) else ({}, ())
+    except (TypeError, ValueError):
         return {}
     if damaged:  # somebody has changed it: there is no way back
         return {}

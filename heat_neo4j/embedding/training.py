@@ -24,11 +24,21 @@ from heat_neo4j.embedding.walks import Walks
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import lift, radius
 
-__all__ = ["START_WIDTH", "DivergedError", "make_tasks", "parts_of", "start_points", "train", "train_tasks"]
+__all__ = [
+    "MOST_HALVED",
+    "START_WIDTH",
+    "DivergedError",
+    "make_tasks",
+    "parts_of",
+    "start_points",
+    "train",
+    "train_tasks",
+]
 
 START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
 _FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
-_MOST_HALVED = 8
+MOST_HALVED = 8
+"""How often at most the learning rate is halved after a training diverged."""
 _LEAST_NODES = 10  # in a part
 
 
@@ -157,13 +167,13 @@ def _until_it_holds(
     """Return the first result of ``attempt(how often halved, seconds left, latest time of a point)``."""
     began = perf_counter()
     border = float(cosh(max(_FARTHEST, float(radius(start).max()) + _FARTHER)))  # a time coordinate
-    for halved in range(_MOST_HALVED + 1):
+    for halved in range(MOST_HALVED + 1):
         left = None if time_limit is None else max(time_limit - (perf_counter() - began), 0.0)
-        trained = attempt(halved, left, border if halved < _MOST_HALVED else np.inf)
+        trained = attempt(halved, left, border if halved < MOST_HALVED else np.inf)
         if trained is not None:
             return replace(trained, n_halved=halved)
     # The last attempt has no border: it ends so only where coordinates are no numbers.
-    rate = schedule.learning_rate / 2**_MOST_HALVED
+    rate = schedule.learning_rate / 2**MOST_HALVED
     raise DivergedError(
         f"the training diverged, at a learning rate of {rate:.3g} too: sigma {schedule.sigma:g} is too small "
         f"for steps of learning_rate {schedule.learning_rate:g}: raise sigma, or lower learning_rate"

@@ -10,13 +10,13 @@ differ. Numbers are counted modulo the prime 2^31 - 1, in which every difference
 the sums of value, value times each half of the key, and value times a check of the key.
 """
 
-import zlib
-from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+from heat_neo4j._utils.packing import pack, unpack
 
 __all__ = ["InvertibleSketch", "mixed", "shortened"]
 
@@ -83,14 +83,14 @@ class InvertibleSketch:
 
     def to_text(self) -> str:
         """Return the sketch as text."""
-        return b64encode(zlib.compress(self.cells.astype("<u4").tobytes(), 9)).decode()
+        return pack(self.cells, "<u4")
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the sketch that `to_text` described; a ValueError or zlib.error if it is damaged."""
-        cells = np.frombuffer(zlib.decompress(b64decode(text)), dtype="<u4").astype(np.uint64)
-        if cells.shape != (_FIELDS * _TABLES * _CELLS,) or (cells >= _PRIME).any():
-            raise ValueError(f"{len(cells)} cells, or such as cannot be")
+        """Return the sketch that `to_text` described; a ValueError if it is damaged."""
+        cells = unpack(text, "<u4", _FIELDS * _TABLES * _CELLS).astype(np.uint64)
+        if (cells >= _PRIME).any():
+            raise ValueError("cells of the sketch are out of range")
         return cls(cells.reshape(_FIELDS, -1))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import plural
+from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.read.published import StoredCoordinates
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
@@ -198,7 +199,7 @@ class GraphState:
             and run.decision == FULL
             and run.settings == self.settings
             and run.quality.get("gate") == asdict(job.gate)
-            and run.parameters.get("random_state") == job.model.get_params()["random_state"]
+            and run.parameters.get("random_state") == storable_integer(job.model.random_state)
             and run.fingerprint == self.fingerprint.to_dict()
         )
 
@@ -211,7 +212,8 @@ class GraphState:
         run = self.run
         if run is None or not self.same_settings:
             return False
-        ours = json.loads(json.dumps(model.get_params(), default=np.generic.item))
+        parameters = {**model.get_params(), "random_state": storable_integer(model.random_state)}
+        ours = json.loads(json.dumps(parameters, default=np.generic.item))
         is_same = all(
             run.parameters.get(name) == value
             for name, value in ours.items()

@@ -21,7 +21,7 @@ from heat_neo4j.database.write.payload import Coordinates, to_hyperboloid
 from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
-from heat_neo4j.embedding.training import DivergedError
+from heat_neo4j.embedding.training import MOST_HALVED, DivergedError
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError, WriteRefused
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError, check_points, distance
 from heat_neo4j.graph import Graph
@@ -237,7 +237,7 @@ def verify_rounds(
         raise NotVerifiable(
             f"run {run.run_id} recorded no digests of its rounds: only all of it can be verified"
         )
-    if not isinstance(recorded, list | tuple) or not isinstance(halved, int):
+    if not isinstance(recorded, list | tuple) or halved not in range(MOST_HALVED + 1):
         raise run.damage("training")
     graph = _read(store, run, trainer, memory_limit, on_progress)
     clock.lap("read")

@@ -208,6 +208,7 @@ class Worker:
         self._queue: RequestQueue | None = None
         self._due: datetime | None = None
         self._rejections = 0  # since the last refresh that was not rejected
+        self._observer_error = ""  # logged last
         self.stopping = False
         self._wake: SimpleQueue[None] = SimpleQueue()
 
@@ -251,7 +252,7 @@ class Worker:
             if self._store is not None:
                 self._store.close()
             self._health.close()
-            self._observer.close()
+            self._tell(self._observer.close)
         self._log(LogLine("stopped", event="stopped"))
 
     def _is_temporary(self, error: BaseException) -> bool:
@@ -267,7 +268,7 @@ class Worker:
         told = f"{error}; next attempt in {state.upcoming_sleep:.0f} s"
         self._log(LogLine(told, event="server_away", level="warning"))
         if error is not None:
-            self._observer.server_away(error)
+            self._tell(self._observer.server_away, error)
         self._show("server away", message=str(error))
 
     def _turn(self) -> float:
@@ -280,12 +281,12 @@ class Worker:
         store = self._store
         assert self._queue is not None
         waiting = self._queue.waiting()  # fails at once where a refresh would wait for a server that is away
-        self._observer.look(store)
+        self._tell(self._observer.look, store)
         if self._due is not None and self._due <= datetime.now().astimezone():
             self._refresh(store)
         claim = self._queue.claim(waiting)
         answered = claim is not None and self._answer(store, claim)
-        self._observer.look(store)
+        self._tell(self._observer.look, store)
         return 0.0 if answered else self._poll_seconds
 
     def _connected(self) -> Neo4jStore:
@@ -312,7 +313,7 @@ class Worker:
             self._due = self._schedule.after(datetime.now().astimezone())
         except LeaseHeld as error:
             self._log(LogLine(f"skipped: {error}", event="skipped"))
-            self._observer.skipped()
+            self._tell(self._observer.skipped)
             now = datetime.now().astimezone()
             lease_end = now + timedelta(seconds=self._job.lease_seconds)  # its holder may have died
             self._due = min(self._schedule.after(now), lease_end)
@@ -332,7 +333,7 @@ class Worker:
                 answer = self._perform(store, claim.action, claim.mode, on_progress)
         except LeaseHeld as error:
             claim.give_back(str(error))
-            self._observer.skipped()
+            self._tell(self._observer.skipped)
             self._show_waiting()
             return False
         except KeyboardInterrupt:
@@ -358,15 +359,27 @@ class Worker:
         elif answer.outcome in NOT_REJECTED:
             self._rejections = 0
         self._health.now(last=answer.outcome, message=answer.message, rejections=self._rejections)
-        self._observer.finished(answer)
+        self._tell(self._observer.finished, answer)
         self._show_waiting()
 
     def _progress(self, stage: str, done: int, total: int) -> None:
         if self.stopping:
             raise KeyboardInterrupt
         self._health.now(stage=stage)
-        self._observer.alive()
+        self._tell(self._observer.alive)
         self._on_progress(stage, done, total)
+
+    def _tell(self, note: Callable[..., None], *arguments: object) -> None:
+        """Tell the observer something; its own defects are logged, and do not end the worker."""
+        try:
+            note(*arguments)
+        except HeatError:
+            raise
+        except Exception as error:
+            message = f"internal error of an observer: {type(error).__name__}: {' '.join(str(error).split())}"
+            if message != self._observer_error:  # some are told every few seconds
+                self._observer_error = message
+                self._log(LogLine(redacted(message), event="observer_failed", level="error"))
 
     def _show_waiting(self) -> None:
         due = None if self._due is None else _text(self._due)
@@ -374,7 +387,7 @@ class Worker:
 
     def _show(self, state: str, **more: str | None) -> None:
         self._health.now(state=state, since=_now(), **more)
-        self._observer.state(state, self._due)
+        self._tell(self._observer.state, state, self._due)
 
     def _wait(self, seconds: float, due: datetime | None = None) -> None:
         """Wait, at most until something is due or the worker is stopped."""
@@ -387,7 +400,7 @@ class Worker:
             if left <= 0.0:
                 return
             self._health.now()
-            self._observer.alive()
+            self._tell(self._observer.alive)
             with suppress(Empty):
                 self._wake.get(timeout=min(left, _SLICE_SECONDS))
 

@@ -272,6 +272,9 @@ def _number(value: Any) -> float | None:
 
 
 def _seconds(moment: Any) -> float | None:
-    """Return a time of the database in seconds since 1970."""
-    native = moment.to_native() if hasattr(moment, "to_native") else moment
-    return native.timestamp() if isinstance(native, datetime) else None
+    """Return a time of the database in seconds since 1970; None if it is no time that Python can hold."""
+    try:
+        native = moment.to_native() if hasattr(moment, "to_native") else moment
+        return native.timestamp() if isinstance(native, datetime) else None
+    except (OSError, OverflowError, ValueError):
+        return None

@@ -434,6 +434,35 @@ def test_another_kind_or_system_does_not_fit_a_recipe(values, other, message):
         encode(read(values).recipe, other)
 
 
+DAMAGED = [
+    {}, {"property": ["x"]}, {"label": 3}, {"kind": []}, {"kind": "empty"}, {"columns": None},
+    {"columns": []}, {"mean": None}, {"mean": "x"}, {"mean": [1.0]}, {"missing": 1}, {"kind": "vector"},
+    {"kind": "text"}, {"kind": "point", "mean": [1.0]}, {"kind": "time of day", "mean": [1.0]},
+    {"kind": "category", "values": 3}, {"kind": "tags", "values": ["a", "b"], "other": False},
+    {"kind": "tags", "values": [[]], "other": False}, {"kind": "text", "hashed": [9999], "idf": [1.0]},
+    {"kind": "text", "hashed": [1], "idf": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_recipe_is_refused(change):
+    (entry,) = read({"x": [1.0, 2.0]}).recipe
+    recipe = [{**entry, **change} if change else {}]
+    with pytest.raises(RecipeError, match="the recipe is damaged"):
+        encode(recipe, {"x": [3.0]})
+    table = AttributeTable([Attribute("x")], 1, max_categories=1)
+    table.add(np.arange(1), {"x": [3.0]})
+    with pytest.raises(RecipeError, match="the recipe is damaged"):
+        table.apply(recipe, np.arange(1))
+
+
+def test_points_of_more_coordinates_do_not_fit_a_recipe():
+    (entry,) = read({"p": [Point(7203, (1.0, 2.0))]}).recipe
+    changed = {**entry, "mean": [1.0, 2.0, 3.0], "columns": ["a", "b", "c"]}
+    with pytest.raises(RecipeError, match="lists of 2 numbers where its recipe has 3"):
+        encode([changed], {"p": [Point(7203, (1.0, 2.0))]})
+
+
 def test_a_recipe_of_other_attributes_does_not_fit():
     recipe = read({"x": [1]}).recipe
     table = AttributeTable([Attribute("x"), Attribute("y")], 1, max_categories=1)

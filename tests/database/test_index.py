@@ -283,11 +283,11 @@ def test_nodes_without_a_label_are_published_without_index(store, cypher, graph,
         (warning,) = (each.getMessage() for each in caplog.records)
         assert warning == (
             "model 'index test' is published without a vector index: "
-            "2 nodes without a label cannot be in a vector index"
+            "2 nodes without a label that can be quoted cannot be in a vector index"
         )
     assert (record.status, record.nodes_written, record.indexes) == ("complete", N, ())
     assert of_ours(cypher) == {}
-    with pytest.raises(WriteRefused, match="2 nodes without a label cannot"):
+    with pytest.raises(WriteRefused, match="2 nodes without a label that can be quoted cannot"):
         store.create_index(NAMES.model)
     assert not store.neighbours(graph.node_ids[3], model=NAMES.model, key=None, show=[]).fetch
 

@@ -31,6 +31,11 @@ def test_a_process_of_this_machine_that_ended_is_dead(ended):
     assert _is_dead(holder(ended, host="a host that was renamed since"))
 
 
+@pytest.mark.parametrize("pid", ["9" * 5000, "9" * 10, "", "-1", "\u0663", "1.0"])
+def test_what_is_no_id_of_a_process_here_shows_no_dead_holder(pid):
+    assert not _is_dead(holder(pid, started=""))
+
+
 def test_a_process_that_lives_is_not():
     parent = os.getppid()
     assert not _is_dead(holder(parent, started=_started(parent)))

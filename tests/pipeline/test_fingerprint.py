@@ -1,12 +1,14 @@
 """Fingerprints: the same for the same graph, however it is told, and different for every single change."""
 
 import json
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j._utils.packing import pack
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.pipeline.fingerprint import Fingerprint, changes, fingerprint, node_changes
 
@@ -196,6 +198,20 @@ def test_it_goes_through_json():
     assert (found.nodes, found.edges, found.attributes) == (0, 0, 0)
 
 
+def test_a_text_that_grows_beyond_its_sketch_is_refused_in_little_memory():
+    told = fingerprint(some_graph()).to_dict()
+    bomb = pack(np.zeros(750_000), "<i8")
+    for damaged in ({**told, "edges": {**told["edges"], "counters": bomb}}, {**told, "items": bomb}):
+        tracemalloc.start()
+        with pytest.raises(ValueError, match="does not hold exactly"):
+            Fingerprint.from_dict(damaged)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 500_000
+    with pytest.raises(ValueError, match="characters is too long"):
+        Fingerprint.from_dict({**told, "items": "A" * 200_000})
+
+
 def test_damaged_data_is_refused():
     told = fingerprint(some_graph()).to_dict()
     for damaged in (
@@ -203,7 +219,9 @@ def test_damaged_data_is_refused():
         {**told, "edges": {}},
         {**told, "edges": {**told["edges"], "counters": "not base64!"}},
         {**told, "edges": {**told["edges"], "counters": told["edges"]["counters"][:20]}},
+        {**told, "edges": {**told["edges"], "counters": told["edges"]["counters"] + "AAAA"}},
         {**told, "edges": {**told["edges"], "total": "many"}},
+        {**told, "edges": {**told["edges"], "count": "9" * 400}},
     ):
         with pytest.raises(ValueError, match="not a fingerprint"):
             Fingerprint.from_dict(damaged)

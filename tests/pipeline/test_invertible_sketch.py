@@ -1,7 +1,5 @@
 """Which keys differ, from two sketches alone."""
 
-import zlib
-
 import numpy as np
 import pytest
 
@@ -49,7 +47,7 @@ def test_a_key_may_be_a_pair_of_the_same():
 def test_text_holds_all_of_it():
     sketch = InvertibleSketch.of(*items(500, 5))
     assert (InvertibleSketch.from_text(sketch.to_text()).cells == sketch.cells).all()
-    with pytest.raises((ValueError, zlib.error)):
+    with pytest.raises(ValueError, match="unknown compression method"):
         InvertibleSketch.from_text("AAAA")
     with pytest.raises(ValueError, match="cells"):
         InvertibleSketch.from_text(InvertibleSketch(np.full((6, 1920), 2**31 - 1, dtype=np.uint64)).to_text())

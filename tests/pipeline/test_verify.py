@@ -122,6 +122,14 @@ def test_the_rounds_of_a_training_that_began_anew_are_those_of_the_last_attempt(
     assert verify_rounds(Store(record_of(model), model.embedding_), 1).equal
 
 
+@pytest.mark.parametrize("halved", [10**18, -1, "x"])
+def test_a_learning_rate_that_no_run_had_is_damage(fitted, halved):
+    run = record_of(fitted)
+    changed = replace(run, training={**run.training, "learning_rate_halved": halved})
+    with pytest.raises(ProjectionError, match=r"is damaged \(training\)"):
+        verify_rounds(Store(changed, fitted.embedding_), 1)
+
+
 @pytest.mark.parametrize("changed", [{"decision": "warm"}, {"training": {"trained_share": 1.0}}])
 def test_without_digests_no_rounds_can_be_verified(fitted, changed):
     with pytest.raises(NotVerifiable, match="recorded no digests of its rounds"):
@@ -145,7 +153,7 @@ def test_a_point_outside_of_the_ball_is_infinitely_far(fitted):
 
 
 def test_a_limit_that_was_not_reached_is_no_limit_for_the_verification(fitted):
-    parameters = {**fitted.get_params(), "time_limit": 1e-9}
+    parameters = {**model_facts(fitted)["parameters"], "time_limit": 1e-9}
     assert verify(Store(record_of(fitted, parameters=parameters), fitted.embedding_)).equal
 
 

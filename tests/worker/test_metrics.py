@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+import neo4j.time
 import pytest
 from click.testing import CliRunner
 from prometheus_client.openmetrics.exposition import generate_latest
@@ -19,7 +20,7 @@ from heat_neo4j.cli import heat
 from heat_neo4j.database.runs import Bookkeeping, RunRecord
 from heat_neo4j.errors import ConfigError, LeaseHeld, ServerUnreachable, WriteRefused
 from heat_neo4j.worker import loop, metrics
-from heat_neo4j.worker.loop import Answer, Worker
+from heat_neo4j.worker.loop import Answer, Observer, Worker
 from heat_neo4j.worker.metrics import ADDRESS, FAMILIES, OUTCOMES, STATES, Metrics
 from heat_neo4j.worker.schedule import Schedule
 from tests.docs.pages import PAGES
@@ -389,6 +390,40 @@ def test_a_request_that_meets_the_lease_of_another_is_put_off(monkeypatch):
     now = read(told)
     assert (now["heat_tasks_total", "skipped"], now["heat_worker_state", "waiting"]) == (1, 1)
     assert returned == ["busy"]
+
+
+@pytest.mark.parametrize(
+    "moment", [neo4j.time.DateTime(1, 1, 1), neo4j.time.DateTime(9999, 12, 31, 23, 59, 59), "now", 3]
+)
+def test_a_time_that_python_cannot_hold_is_not_published(moment):
+    told = Metrics(MODEL)
+    told.look(Store(book(run_record(), publishedAt=moment)))
+    assert read(told)["heat_published_version",] == 3
+
+
+def test_a_defect_of_an_observer_is_logged_once_and_does_not_end_the_worker(monkeypatch):
+    class Defective(Observer):
+        def look(self, store):
+            raise ValueError("year 0 is out of range")
+
+        def close(self):
+            raise ZeroDivisionError("ours")
+
+    waits, lines = [], []
+    worker = Worker(Store, JOB, observer=Defective(), log=lines.append)
+
+    def wait(seconds, due=None):
+        waits.append(seconds)
+        if len(waits) == 3:
+            worker.stop()
+
+    monkeypatch.setattr(worker, "_wait", wait)
+    worker.run()
+    assert len(waits) == 3
+    assert [line for line in lines if "observer" in line] == [
+        "internal error of an observer: ValueError: year 0 is out of range",
+        "internal error of an observer: ZeroDivisionError: ours",
+    ]
 
 
 def test_tasks_say_what_they_met(monkeypatch):

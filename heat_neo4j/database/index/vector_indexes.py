@@ -18,7 +18,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import MOST_COMPONENTS
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.statements import Fragment, load_statement
+from heat_neo4j.database.statements import Fragment, is_identifier, load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
@@ -137,7 +137,8 @@ def _indexed(names: WriteNames) -> list[str]:
 
 def _is_own(index: VectorIndex, names: WriteNames) -> bool:
     copies = ((names.index_of, names.plain), (names.staged_index_of, names.staged))
-    return index.dimension is not None and any(
+    has_form = index.dimension is not None and is_identifier(index.name)
+    return has_form and any(
         index.name == name_of(index.label) and index.property in (copy.embedding, copy.vector)
         for name_of, copy in copies
     )
@@ -258,17 +259,20 @@ def _foreign(index: VectorIndex, model: str) -> WriteRefused:
 def read_cover(connection: Connection, plan: IndexPlan, nodes: Fragment | Sequence[str]) -> Cover:
     """Return labels that cover the nodes with the coordinates.
 
-    `nodes` is the label expression for the nodes to look at. A WriteRefused if a node has no label, or more
-    than `MOST_INDEXES` labels are needed.
+    `nodes` is the label expression for the nodes to look at; labels that cannot be quoted do not count. A
+    WriteRefused if a node has no label, or more than `MOST_INDEXES` labels are needed.
     """
     statement = load_statement("read/label_sets", run=plan.run, labels=nodes)
     rows = connection.read(statement, {"space": plan.space}, doing="reading labels")
-    sets = [(set(row["labels"]) & set(plan.labels) or row["labels"], row["nodes"]) for row in rows]
+    carried = [(list(filter(is_identifier, row["labels"])), row["nodes"]) for row in rows]
+    sets = [(set(labels) & set(plan.labels) or labels, count) for labels, count in carried]
     found = sum(count for _, count in sets)
     cover = label_cover(sets)
     if found and not cover:
         bare = sum(count for labels, count in sets if not labels)
-        raise WriteRefused(f"{plural(bare, 'node')} without a label cannot be in a vector index")
+        raise WriteRefused(
+            f"{plural(bare, 'node')} without a label that can be quoted cannot be in a vector index"
+        )
     if len(cover) > MOST_INDEXES:
         raise WriteRefused(
             f"more than {MOST_INDEXES} labels are needed to reach all nodes, and each would need an index: "

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import os
+import re
 import secrets
 import socket
 import threading
@@ -34,6 +35,7 @@ _RENEWALS = 3  # in the time that a lease lasts
 _TAKING = "taking the lease"
 _log = logging.getLogger(__name__)
 _NONCE = secrets.token_hex(8)
+_PROCESS_ID = re.compile(r"[0-9]{1,10}")
 _ours: set[str] = set()  # holders of this process whose leases are held now
 
 
@@ -236,7 +238,7 @@ def _is_dead(holder: object) -> bool:
     here, _, machine = rest.rpartition(":")
     _, _, pid = here.rpartition(":")
     # On a machine without a name of its own, nothing is certain.
-    if not machine or machine != _machine() or not pid.isdecimal():
+    if not machine or machine != _machine() or not _PROCESS_ID.fullmatch(pid):
         return False
     try:
         os.kill(int(pid), 0)

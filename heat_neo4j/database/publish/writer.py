@@ -20,6 +20,7 @@ from heat_neo4j import __version__
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
+from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease, lock_models
@@ -63,7 +64,6 @@ __all__ = ["Run", "WriteOptions", "model_facts", "software_versions"]
 
 _CURVE_VALUES = 200
 _PLACES = ("scratch", "scheduler")  # parameters that name what only the machine of the run has
-_LARGEST_INTEGER = 2**63 - 1
 _LIBRARIES = ("numpy", "numba", "scipy", "neo4j")
 _BATCH_FLOATS = 1_000_000
 _DEFAULT_NAMES = WriteNames()
@@ -92,11 +92,13 @@ def model_facts(model: Any) -> dict[str, Any]:
     """
     facts: dict[str, Any] = {}
     if hasattr(model, "get_params"):
-        parameters = model.get_params()
-        facts["parameters"] = {name: parameters[name] for name in parameters if name not in _PLACES}
+        facts["parameters"] = {
+            name: storable_integer(value) if name == "random_state" else value
+            for name, value in model.get_params().items()
+            if name not in _PLACES
+        }
     if hasattr(model, "seed_"):
-        seed = int(model.seed_)
-        facts["seed"] = seed if seed <= _LARGEST_INTEGER else str(seed)
+        facts["seed"] = storable_integer(int(model.seed_))
     if hasattr(model, "n_pairs_"):
         facts["pair_count"] = int(model.n_pairs_)
     if hasattr(model, "training_"):

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j.attributes.table import Attribute, Attributes, AttributeTable, described, odd_category
+from heat_neo4j.attributes.table import (
+    Attribute,
+    Attributes,
+    AttributeTable,
+    attributes_of,
+    described,
+    odd_category,
+)
 from heat_neo4j.attributes.values import RecipeError, parse_date
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.projection import Projection
@@ -150,8 +157,8 @@ class _PropertyCheck:
 
     def _by_recipe(self, recipe: Sequence[Mapping[str, Any]]) -> dict[Attribute, Attributes] | None:
         """Return each attribute as the recipe encodes it; None, and the problem, if one does not fit."""
-        entries = {Attribute.of(entry): entry for entry in recipe}
         try:
+            entries = dict(zip(attributes_of(recipe), recipe, strict=True))
             return {
                 attribute: table.apply([entries[attribute]] if attribute in entries else [], self._rows)
                 for attribute, table in self._tables.items()

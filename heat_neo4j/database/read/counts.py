@@ -16,7 +16,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read.nodes import id_prefix
 from heat_neo4j.database.read.reader import name_by_id, plain_values
 from heat_neo4j.database.read.scope import Scope
-from heat_neo4j.database.statements import load_statement
+from heat_neo4j.database.statements import is_identifier, load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Triple
 
@@ -75,12 +75,13 @@ def count_by_type(connection: Connection, scope: Scope) -> dict[str, int]:
 def sample_schema(connection: Connection, projection: Projection) -> tuple[dict[Triple, int], dict[str, int]]:
     """Return some relationships by labels and type, as `Graph.schema`, and how many nodes carry each label.
 
-    Filters are left aside, and rare pairs of labels may be missed.
+    Filters are left aside, as are types that cannot be quoted, and rare pairs of labels may be missed.
     """
     scope = Scope.resolve(connection, projection).require()
     labels = scope.nodes()["labels"]
     schema: Counter[Triple] = Counter()
-    for types in _sampled_together(count_by_type(connection, scope)):
+    counts = count_by_type(connection, scope)
+    for types in _sampled_together({kind: counts[kind] for kind in filter(is_identifier, counts)}):
         statement = load_statement("read/sample_schema", labels=labels, types=types)
         limit = {"heat_limit": _SAMPLE_RELATIONSHIPS * len(types)}
         for row in connection.read(statement, limit, doing="sampling relationships"):

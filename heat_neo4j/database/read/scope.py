@@ -22,6 +22,7 @@ from heat_neo4j.errors import ProjectionError
 
 __all__ = ["Scope", "require_names"]
 
+_KINDS_OF_NAMES = ("labels", "types", "keys", "predicted")
 _NAMES_SHOWN = 8
 _NAMES_LOOKED_AT = 50  # labels or types, if the projection chooses none
 _LOOKED_AT = 1000  # nodes or relationships of each
@@ -39,8 +40,7 @@ class Scope:
     @classmethod
     def resolve(cls, connection: Connection, projection: Projection) -> Self:
         """Hold `projection` against the database of `connection`."""
-        existing = dict(connection.read(load_statement("read/names"), doing="reading names")[0])
-        existing["predicted"] = list(filter(is_identifier, existing["predicted"]))
+        existing = _existing_names(connection)
         problems = [*_unknown_names(connection, projection, existing), *_bad_filters(connection, projection)]
         return cls(projection, tuple(problems), tuple(sorted(existing["predicted"])), existing["id"])
 
@@ -96,7 +96,7 @@ class Scope:
 
 def require_names(connection: Connection, labels: Sequence[str], properties: Sequence[str]) -> None:
     """Raise a ProjectionError if the database has not one of some labels and properties of their nodes."""
-    existing = connection.read(load_statement("read/names"), doing="reading names")[0]
+    existing = _existing_names(connection)
     names = _Names(connection, existing)
     unknown = [
         *(("node label", name, names.labels) for name in labels if name not in existing["labels"]),
@@ -108,6 +108,12 @@ def require_names(connection: Connection, labels: Sequence[str], properties: Seq
     ]
     for kind, name, there in unknown:
         raise _unknown(connection, kind, name, there)
+
+
+def _existing_names(connection: Connection) -> dict[str, Any]:
+    """Return the names in the database that a statement can hold, and the element id of some node."""
+    found = connection.read(load_statement("read/names"), doing="reading names")[0]
+    return {**found, **{kind: list(filter(is_identifier, found[kind])) for kind in _KINDS_OF_NAMES}}
 
 
 def _unknown(connection: Connection, kind: str, name: str, there: Sequence[str]) -> ProjectionError:

@@ -64,7 +64,7 @@ class Lookup:
 
     @classmethod
     def of(cls, nodes: NodesByKey, text: str, labels: Sequence[str] | None) -> Self:
-        """Return how to find the node of a text; a ProjectionError if there is no key to look for.
+        """Return how to find the node of a text; a ProjectionError without a key to look for.
 
         The text is an element id, or the value of a key on one of the nodes, or on one with one of other
         `labels` if they are given (none for any).
@@ -72,10 +72,13 @@ class Lookup:
         if not nodes.keys.by_label or _ELEMENT_ID.fullmatch(text):
             return cls((text,), {}, ())
         values: list[Any] = [text, int(text)] if _WHOLE.fullmatch(text) else [text]
-        statements = {
-            f"{who} with {key} {text!r}": load_statement("read/find_node", labels=among, property=key)
-            for among, who, key in _asked_for(nodes, labels)
-        }
+        try:
+            statements = {
+                f"{who} with {key} {text!r}": load_statement("read/find_node", labels=among, property=key)
+                for among, who, key in _asked_for(nodes, labels)
+            }
+        except ValueError as error:  # a label or a key that was given cannot be quoted
+            raise ProjectionError(str(error)) from error
         return cls((), statements, values)
 
 

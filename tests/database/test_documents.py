@@ -10,10 +10,11 @@ from heat_neo4j.cli.output import _finite
 from heat_neo4j.cli.report import describe
 from heat_neo4j.database.documents import check_document, parse_document, storable_integer
 from heat_neo4j.database.index.vector_indexes import own_indexes, read_cover
+from heat_neo4j.database.keys import NodeKeys
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.publication import index_plan
-from heat_neo4j.database.published_nodes import read_scope
+from heat_neo4j.database.published_nodes import Lookup, NodesByKey, read_scope
 from heat_neo4j.database.read.counts import sample_schema
 from heat_neo4j.database.read.scope import require_names
 from heat_neo4j.database.runs import RunRecord
@@ -147,6 +148,13 @@ def test_a_published_scope_with_a_name_that_cannot_be_quoted_is_damage(projectio
     source = Answers(reading_what_is_published=[{**row, "version": "v", "held": VERSION}])
     with pytest.raises(ProjectionError, match="the bookkeeping of model 'm' is damaged"):
         read_scope(source, "m")
+
+
+@pytest.mark.parametrize(("key", "labels"), [("id", [ESCAPE]), (ESCAPE, None)])
+def test_no_node_is_looked_for_by_a_name_that_cannot_be_quoted(key, labels):
+    nodes = NodesByKey(["A"], NodeKeys.of(key))
+    with pytest.raises(ProjectionError, match="cannot be quoted safely in Cypher"):
+        Lookup.of(nodes, "x", labels)
 
 
 def test_names_of_the_database_that_cannot_be_quoted_are_left_out():

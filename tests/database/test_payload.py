@@ -77,7 +77,7 @@ def test_a_model_and_its_array_give_the_same(points):
         (lambda p: p[0], ValueError, "must have shape"),
         (lambda p: p[:, ::-1], ValueError, "not on the hyperboloid"),
         (lambda p: p * 2, ValueError, "not on the hyperboloid"),
-        (lambda p: np.where(np.arange(20)[:, None] == 7, np.nan, p), WriteRefused, r"1 rows \(first: 7\)"),
+        (lambda p: np.where(np.arange(20)[:, None] == 7, np.nan, p), WriteRefused, r"1 row \(first: 7\)"),
         (lambda p: np.where(np.arange(20)[:, None] > 17, np.inf, p), WriteRefused, r"2 rows \(first: 18\)"),
     ],
 )

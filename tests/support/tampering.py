@@ -33,6 +33,7 @@ from heat_neo4j.cli import heat
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import common_options, setting_options
+from heat_neo4j.errors import HeatError
 from heat_neo4j.retrieval.mcp_server import build_server
 from heat_neo4j.worker.loop import Worker
 from tests.support.live_graph import Cypher, open_cypher
@@ -102,15 +103,19 @@ CLEARING: tuple[tuple[str, ...], ...] = (("clear", "--all", "--yes"),)
 @common_options
 def as_asked(model: str, arguments: tuple[str, ...], **options: Any) -> None:
     """Ask the server of ``heat mcp`` everything; print its errors, raise a defect that it hides."""
-    with open_store(options) as store:
-        server = build_server(store, model)
-        for tool, given in QUESTIONS.items():
-            try:
-                asyncio.run(server.call_tool(tool, dict(given)))
-            except ToolError as error:
-                if "internal error" in str(error):
-                    raise RuntimeError(f"{tool}: {error.__cause__!r}") from error
-                click.echo(f"heat: {tool}: {error}", err=True)
+    try:
+        with open_store(options) as store:
+            server = build_server(store, model)
+            for tool, given in QUESTIONS.items():
+                try:
+                    asyncio.run(server.call_tool(tool, dict(given)))
+                except ToolError as error:
+                    if "internal error" in str(error):
+                        raise RuntimeError(f"{tool}: {error.__cause__!r}") from error
+                    click.echo(f"heat: {tool}: {error}", err=True)
+    except HeatError as error:  # as the group of commands ends
+        click.echo(f"heat: {error}", err=True)
+        raise SystemExit(error.exit_code) from error
 
 
 @contextmanager

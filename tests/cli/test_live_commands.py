@@ -225,6 +225,7 @@ def test_estimate_asks_for_counts_only(invoke, cypher):
     assert "predicted links" in result.stdout
 
 
+@pytest.mark.slow
 def test_an_estimate_counts_the_version_that_is_replaced(invoke, cypher):
     def estimate(model):
         return documents(invoke("estimate", "--label", "CliPaper", "--model", model, "--json"))

@@ -58,7 +58,7 @@ def test_a_constraint_on_our_names_is_found_before_anything_is_written(cypher, s
     [
         slow("run", "$left", 1, 0),
         slow("previous", "$left", 1, 1),
-        ("rank", "SET p = properties(s)", 1, 1),
+        slow("rank", "SET p = properties(s)", 1, 1),
         slow("version", "MERGE (v:HeatVersion", 2, 0),
     ],
 )

@@ -239,6 +239,7 @@ def test_a_version_without_index_takes_the_index_of_the_one_before_away(store, c
     expect_found(cypher, random_points(N, 1))
 
 
+@pytest.mark.slow
 def test_nodes_of_several_labels_get_few_indexes(store, cypher, graph):
     cypher(f"MATCH (n:`{LABEL}`) WHERE n.key < 25 SET n:IndexOther")
     cypher(f"MATCH (n:`{LABEL}`) WHERE n.key >= 22 SET n:`Index``Third`")

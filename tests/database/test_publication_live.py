@@ -84,6 +84,7 @@ def at_rest(cypher):
     return node
 
 
+@pytest.mark.slow
 def test_clearing_a_run_tells_what_other_versions_go_with_it(cypher, store, ring):
     """Nodes that a local run left alone belong to both versions; after a rollback that of before stays."""
     first = publish(store, ring, 0).run_id

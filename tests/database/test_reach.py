@@ -277,6 +277,7 @@ def test_a_withdrawal_restores_a_node_that_has_just_lost_its_labels(store, cyphe
     assert cypher(VALUES + "RETURN n.key AS key, properties(n) AS properties ORDER BY key") == before
 
 
+@pytest.mark.slow
 @pytest.mark.live
 @pytest.mark.one_release
 def test_values_of_others_on_other_labels_stay(store, cypher, ring):

@@ -900,8 +900,8 @@ def test_a_lease_that_was_not_heard_of_is_held_and_given_back(store, second, cyp
 def test_runs_that_are_removed_while_they_are_read_are_left_out(store, server, cypher):
     """Neo4j keeps no snapshots: of a node that goes meanwhile, a reader may get none of the properties."""
     make = (
-        "UNWIND range(1, 50) AS i "
-        "CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'}) CREATE (r:HeatRun {runId: $m + i}) "
+        "UNWIND range(11, 60) AS i CREATE (:HeatModel {name: $m, createdBy: 'heat_neo4j'}) "
+        "CREATE (r:HeatRun {runId: '20261127T000000Z-0000000000' + i}) "
         "SET r += {model: $m, parts: ['links'], stored: [], status: 'superseded', createdBy: 'heat_neo4j'}"
     )
     over = threading.Event()
@@ -919,7 +919,7 @@ def test_runs_that_are_removed_while_they_are_read_are_left_out(store, server, c
     finally:
         over.set()
         thread.join()
-    assert found <= {f"{MODEL}{i}" for i in range(1, 51)}
+    assert found <= {f"20261127T000000Z-{i:012}" for i in range(11, 61)}
     assert found
 
 

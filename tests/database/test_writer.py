@@ -801,7 +801,7 @@ def test_a_user_who_may_not_write_is_told(store, cypher, graph, monkeypatch, cod
     plain = Transaction.run
 
     def forbid(self, statement, parameters=None):
-        if statement.startswith("MERGE"):
+        if "CREATE (:HeatModel" in statement:
             raise driver_errors.Neo4jError._hydrate_neo4j(
                 code=f"Neo.ClientError.{code}", message="Create node is not allowed for user 'reader'."
             )

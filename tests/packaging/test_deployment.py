@@ -230,6 +230,7 @@ def test_cron_mails_failures_and_not_that_another_was_at_it(machine, code, ends,
     assert (machine.folder / "var/log/heat/refresh.log").read_text() == "to the log\nthis too\n"
 
 
+@pytest.mark.slow
 @pytest.mark.live
 def test_the_crontab_runs(machine, server, graph, cypher):
     machine.configure(server, "uri", "username", "database", "password_file")

@@ -14,6 +14,7 @@ from tests.support.doomed import Statement, refresh_model
 from tests.support.live_graph import before_first, open_cypher, snapshot
 from tests.support.refresh_checks import JOB, assert_nothing_else, assert_whole, crash, refreshed
 from tests.support.refresh_toy import MODEL, Papers, first_version
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -26,7 +27,7 @@ SWITCHING, SETTLING = "SET m.version", "$left"
 @pytest.mark.vector_index
 @pytest.mark.parametrize(
     ("kind", "die_at"),
-    [("local", Statement((SWITCHING,), 2)), ("warm", Statement((SWITCHING,), 1))],
+    [("local", Statement((SWITCHING,), 2)), slow("warm", Statement((SWITCHING,), 1))],
     ids=["local, settled", "warm, staged"],
 )
 def test_a_refresh_of_a_killed_client_is_finished_or_undone_by_the_next(

@@ -13,6 +13,7 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
+from heat_neo4j.linkpred.directions import with_observed_roles
 from heat_neo4j.linkpred.pattern_score import PatternScore
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
 from heat_neo4j.patterns import Pattern
@@ -86,16 +87,19 @@ def likeliest_partners(
     """Return for each pattern the `k` likeliest partners of a node, of all that are not joined to it so yet.
 
     `row` is a row of the graph and of `embedding`, points of the hyperboloid, shape (N, d + 1). Without a
-    score the nearest are the likeliest. With `reverse` the node is the target. Of equal ones the lower row
-    comes first.
+    score the nearest are the likeliest, of those that have been targets where a pattern joins two separate
+    sets of nodes. With `reverse` the node is the target. Of equal ones the lower row comes first.
     """
     check_integer("k", k, minimum=1)
     scorers = _scorers(score, embedding, graph)
     found = []
     for pattern in patterns:
         candidates = candidate_pairs(graph, pattern)
+        if score is None:  # which would know the direction
+            candidates = with_observed_roles(graph, candidates)
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
-        others = others[candidates.allowed(own, others, reverse=reverse)[0]]
+        has_role = (candidates.is_target if reverse else candidates.is_source)[row]
+        others = others[candidates.allowed(own, others, reverse=reverse)[0] & has_role]
         scorer = scorers(pattern).reversed() if reverse else scorers(pattern)
         scores = scorer.between(own, others).rows(0, 1)[0]
         best = np.argsort(-scores, kind="stable")[:k]

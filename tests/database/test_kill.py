@@ -168,6 +168,7 @@ def patient_store(server):
         yield Neo4jStore(driver)
 
 
+@pytest.mark.slow
 def test_a_server_killed_while_it_writes(doomed):
     server, graph = doomed
     local, auth = server.local, (server.user, server.password)

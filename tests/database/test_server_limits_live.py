@@ -15,34 +15,31 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from tests.support.limited_servers import LIMITED_SERVERS
 from tests.support.live_graph import random_points
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 LABEL, NAMES = "Limited", WriteNames("limited")
 DIMENSION, LINKS_OF_EACH = 400, 5
-SERVERS = [
-    pytest.param(each, 1_500, id=name, marks=pytest.mark.slow) for name, each in LIMITED_SERVERS.items()
-]
-QUICK = pytest.param(LIMITED_SERVERS["5.26-db.memory.transaction.max"], 600, id="quick")
+N = 1_500
+SERVERS = [pytest.param(each, id=name) for name, each in LIMITED_SERVERS.items()]
 
 
 class Ring:
-    """A ring of n nodes with long lists."""
+    """A ring of nodes with long lists."""
 
-    def __init__(self, n):
-        self.keys = range(n)
-        self.source = np.arange(n)
-        self.target = (self.source + 1) % n
-        self.weight = np.ones(n)
+    keys = range(N)
+    source = np.arange(N)
+    target = (source + 1) % N
+    weight = np.ones(N)
 
     def properties(self, row):
         return {"numbers": [float(row)] * DIMENSION}
 
 
-def links(n, seed):
+def links(seed):
     """Return links of which a half is the same for each seed."""
-    source = np.arange(LINKS_OF_EACH * n) % n
-    step = 2 + np.arange(len(source)) // n * (1 + seed)
+    source = np.arange(LINKS_OF_EACH * N) % N
+    step = 2 + np.arange(len(source)) // N * (1 + seed)
     apart = np.linspace(0.1, 4.0, len(source))
-    return PredictedLinks(source, (source + step) % n, apart, np.exp(-apart))
+    return PredictedLinks(source, (source + step) % N, apart, np.exp(-apart))
 
 
 def failure_of(work):
@@ -54,17 +51,17 @@ def failure_of(work):
     return []
 
 
-@pytest.mark.parametrize(("throwaway_server", "n"), [QUICK, *SERVERS], indirect=["throwaway_server"])
-def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throwaway_server, n, caplog):
+@pytest.mark.parametrize("throwaway_server", SERVERS, indirect=True)
+def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throwaway_server, caplog):
     caplog.set_level(logging.INFO, logger="heat_neo4j")
     uri, user, password = throwaway_server.connection()
-    points, seed_of, ended = [random_points(n, seed, DIMENSION) for seed in range(2)], {}, []
+    points, seed_of, ended = [random_points(N, seed, DIMENSION) for seed in range(2)], {}, []
 
     def publish(seed):
         with store.start_run(graph, names=NAMES, parts=["embedding", "links"], index=False) as run:
             seed_of[run.record.run_id] = seed
             run.write_embedding(points[seed])
-            run.write_links(links(n, seed))
+            run.write_links(links(seed))
             run.publish()
 
     def is_whole():
@@ -72,11 +69,11 @@ def test_work_finishes_or_names_the_setting_and_what_is_published_is_whole(throw
         if run is not None:
             stored = store.read_embedding(graph, names=NAMES)
             np.testing.assert_allclose(stored, points[seed_of[run.run_id]], atol=1e-9)
-            assert len(store.read_links(graph, NAMES.model)) == LINKS_OF_EACH * n
+            assert len(store.read_links(graph, NAMES.model)) == LINKS_OF_EACH * N
         return run
 
     with Neo4jStore.connect(uri, auth=(user, password)) as store:
-        store.load_graph(Ring(n), LoadNames(label=LABEL))
+        store.load_graph(Ring(), LoadNames(label=LABEL))
         graph = store.read_graph(Projection(labels=[LABEL], attributes=["numbers"], key="id"))
         for work in (
             lambda: publish(0),

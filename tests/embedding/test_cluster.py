@@ -15,6 +15,7 @@ def folders(tmp_path):
     return tmp_path / "scratch"
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_two_workers_of_which_one_is_killed_and_one_joins(graph, in_memory, tmp_path):
     scratch = folders(tmp_path)
     with scheduler(tmp_path) as (_, file), worker(file), worker(file) as doomed, connected(file, 2) as client:

@@ -10,6 +10,8 @@ from scipy import sparse
 from heat_neo4j import HEAT, Graph, predict_links
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Relationships
+from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.recommendation import likeliest_partners
 
 
 def points_of(n: int) -> np.ndarray:
@@ -81,3 +83,19 @@ def test_of_two_patterns_that_join_the_same_labels_the_direction_of_the_ends_win
     assert {str(each) for each in links.patterns} == {"A-R->B", "B-R->A"}
     assert not np.isin(links.target, np.arange(15)).any()
     assert not np.isin(links.source, np.arange(15, 30)).any()
+
+
+def test_what_was_only_ever_a_target_is_recommended_no_target() -> None:
+    mothers, children = (
+        np.tile(np.arange(30), 4),
+        30 + np.random.default_rng(0).permutation(np.tile(np.arange(30), 4)),
+    )
+    graph = directed_graph(60, mothers, children)
+    patterns = patterns_of(graph)
+    for row, reverse, names in ((3, False, range(30, 60)), (33, True, range(30))):
+        (found,) = likeliest_partners(points_of(60), graph, patterns, row, reverse=reverse)
+        assert len(found.partner) == 10
+        assert set(found.partner) <= set(names)
+    for row, reverse in ((33, False), (3, True)):
+        (found,) = likeliest_partners(points_of(60), graph, patterns, row, reverse=reverse)
+        assert (len(found.partner), found.n_candidates) == (0, 0)

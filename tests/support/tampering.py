@@ -16,6 +16,7 @@ import os
 import random
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
@@ -364,9 +365,19 @@ def faults_of(
     return faults
 
 
+def in_rounds(edits: Sequence[Edit], generator: random.Random) -> list[Edit]:
+    """Return the edits in a random order; every property has had n values before one has its next."""
+    met: Counter[tuple[int, str]] = Counter()
+    rounds = []
+    for edit in generator.sample(edits, len(edits)):
+        rounds.append((met[edit.node, edit.name], edit))
+        met[edit.node, edit.name] += 1
+    return [edit for _, edit in sorted(rounds, key=lambda each: each[0])]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0, help="how much of all edits, drawn at random")
+    parser.add_argument("--share", type=float, default=1.0, help="how much of all edits")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="edits whose label.property begins so")
     parser.add_argument("--part", type=int, nargs=2, default=(1, 1), metavar=("I", "N"), help="part I of N")
@@ -387,14 +398,13 @@ def main() -> None:
         edits = [
             edit for edit in tampering.edits(address) if f"{edit.label}.{edit.name}".startswith(options.only)
         ]
-        generator = random.Random(options.seed)
-        drawn = generator.sample(range(len(edits)), round(options.share * len(edits)))
+        drawn = in_rounds(edits, random.Random(options.seed))[: round(options.share * len(edits))]
         first, step = options.part
         drawn = drawn[first - 1 :: step]
         print(f"{len(drawn)} of {len(edits)} edits, {len(commands)} commands each", flush=True)
         faults = 0
-        for place, number in enumerate(drawn):
-            for line in faults_of(tampering, edits[number], address, requests, commands):
+        for place, edit in enumerate(drawn):
+            for line in faults_of(tampering, edit, address, requests, commands):
                 faults += 1
                 print(line, flush=True)
             if place % 50 == 49:

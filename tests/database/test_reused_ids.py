@@ -39,12 +39,16 @@ def reuse_ids(cypher, graph):
     """Delete the nodes of some rows and create others until Neo4j gives one of these an id of theirs."""
     ids = {graph.node_ids[row] for row in REPLACED}
     cypher("MATCH (n) WHERE elementId(n) IN $ids DETACH DELETE n", ids=list(ids))
-    create = f"UNWIND $keys AS key CREATE (n:`{LABEL}` {{key: key}}) RETURN elementId(n) AS id"
-    for attempt in range(240):
-        keys = range(1000 + 5 * attempt, 1005 + 5 * attempt)
-        if ids & {row["id"] for row in cypher(create, keys=list(keys))}:
-            return
-        time.sleep(0.25)
+    create = "UNWIND range(1, 1000) AS i CREATE (n:Filler) RETURN elementId(n) AS id"
+    join = f"SET n:`{LABEL}`, n.key = 1000 + toInteger(split(elementId(n), ':')[2]) REMOVE n:Filler"
+    try:
+        for _ in range(60):  # other tests have freed ids, too
+            if given := ids & {row["id"] for row in cypher(create)}:
+                cypher(f"MATCH (n:Filler) WHERE elementId(n) IN $ids {join}", ids=list(given))
+                return
+            time.sleep(0.5)
+    finally:
+        cypher("MATCH (n:Filler) DELETE n")
     raise AssertionError("the server gives no id again")
 
 

@@ -356,6 +356,8 @@ class Embedder(BaseEstimator):
         check_probability("negative_exponent", self.negative_exponent)
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
+        if self.random_state is not None:
+            draw_seed(self.random_state)
         if self.scheduler is not None and self.scratch is None:
             raise ValueError("scheduler needs scratch: a folder that all workers share")
         if self.n_threads is not None:

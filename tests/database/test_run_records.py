@@ -122,6 +122,13 @@ def test_parameters_that_no_run_had_are_damage(parameters):
         model_of(run)
 
 
+@pytest.mark.parametrize("seed", [-1, "-1", "", "x"])
+def test_a_seed_that_no_run_had_is_damage(seed):
+    run = RunRecord(run_id="r", model="m", parts=(), status="complete", seed=seed)
+    with pytest.raises(ProjectionError, match="the node of run r is damaged"):
+        model_of(run)
+
+
 @pytest.mark.parametrize("previous", ["{", "[1]", "null", 3, [1], "[" * 100_000])
 def test_a_way_back_that_cannot_be_read_is_none(previous):
     assert previous_of({"run": "r", "previous": previous}) == {}

@@ -9,10 +9,8 @@ from tests.docs.notebooks import FOLDER, NOTEBOOKS, code_cells, execute, read, s
 from tests.docs.pages import PAGES
 from tests.support.documents import ROOT
 from tests.support.live_graph import open_cypher, snapshot
-from tests.support.slow import slow
 
 MOST_BYTES = 300_000
-QUICKEST = "own-csv"  # of those that take half a minute each
 PUBLIC = {
     "heat_neo4j",
     "heat_neo4j.demo",
@@ -31,7 +29,8 @@ def remove_all_but(before, cypher):
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("name", [name if name == QUICKEST else slow(name) for name in NOTEBOOKS])
+@pytest.mark.slow  # half a minute each
+@pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_shows_what_it_prints_and_leaves_the_server_as_it_was(server, tmp_path, name):
     notebook = read(name)
     with open_cypher(server) as cypher:

@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -92,3 +93,11 @@ def test_of_what_is_no_holder_of_ours_nothing_is_known(damaged):
 
 def test_an_absurd_process_id_is_not_looked_for():
     assert not _is_dead(holder(10**30))
+
+
+def test_a_node_whose_name_is_no_model_s_is_none_of_the_models():
+    rows = [
+        {"id": str(place), "model": {"name": name}} for place, name in enumerate(([1], 3, None, "", "heat"))
+    ]
+    transaction = SimpleNamespace(run=lambda statement: SimpleNamespace(records=rows))
+    assert lease_module.lock_models(transaction, "heat") == [{"name": "heat"}]

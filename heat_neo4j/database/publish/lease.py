@@ -16,7 +16,7 @@ from typing import Any, Self
 from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection, Transaction
-from heat_neo4j.database.statements import Fragment, load_statement
+from heat_neo4j.database.statements import Fragment, is_identifier, load_statement
 from heat_neo4j.database.transactions import write, write_batches
 from heat_neo4j.errors import ConfigError, HeatError, LeaseHeld, WriteFailed
 
@@ -303,8 +303,9 @@ def lock_models(transaction: Transaction, model: str) -> list[Mapping[str, Any]]
 
     All of them, so that two models cannot claim the same property names at the same time.
     """
-    rows = transaction.run(load_statement("write/models_lock")).records
-    mine = [dict(row) for row in rows if row["model"].get("name") == model]
+    records = transaction.run(load_statement("write/models_lock")).records
+    rows = [row for row in records if is_identifier(row["model"].get("name"))]  # others have none of ours
+    mine = [dict(row) for row in rows if row["model"]["name"] == model]
     mine.sort(key=lambda row: -len(row["model"].keys() & {"version", "leaseHolder"}))
     if len(mine) > 1:
         transaction.run(load_statement("write/models_delete"), {"ids": [row["id"] for row in mine[1:]]})

@@ -3,8 +3,7 @@
 import importlib
 import logging
 import traceback
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -102,11 +101,7 @@ class HeatCommand(click.Command):
         return "\n".join(map(printable, redacted(super().get_help(ctx)).split("\n")))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line; an option that only heat.toml can set is named.
-
-        An option that takes one value and has several is refused: all but the last would go unseen.
-        """
-        _refuse_several_values(ctx, self.params, args)
+        """Parse the command line; an option that only heat.toml can set is named."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
@@ -141,19 +136,6 @@ class HeatCommand(click.Command):
         with formatter.section("Example"):
             for line in self.example.strip().splitlines():
                 formatter.write(f"  {line}\n")
-
-
-def _refuse_several_values(
-    ctx: click.Context, parameters: Sequence[click.Parameter], words: Sequence[str]
-) -> None:
-    """Raise a UsageError if an option that takes one value is given different ones."""
-    for option in parameters:
-        if isinstance(option, click.Option) and not (option.multiple or option.is_flag or option.count):
-            values = {after for word, after in pairwise(words) if word in option.opts}
-            for name in option.opts:
-                values |= {word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")}
-            if len(values) > 1:
-                raise click.UsageError(f"{option.opts[0]} takes one value, got {len(values)}", ctx)
 
 
 class _SuggestingGroup(click.Group):

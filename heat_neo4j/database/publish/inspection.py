@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from heat_neo4j._utils.display import display_text, plural
+from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.connection import Connection, ServerInfo
 from heat_neo4j.database.publish.published_index import index_status
 from heat_neo4j.database.read.rights import Rights, read_rights
@@ -187,8 +188,8 @@ def _published(connection: Connection) -> tuple[tuple[ModelState, ...], list[str
 
 def _waiting(connection: Connection) -> tuple[WaitingRequests, ...]:
     """Return the requests that no worker has taken."""
-    statement, parameters = load_statement("read/requests_waiting"), {"seconds": _LONGEST_WAIT}
-    rows = connection.read(statement, parameters, doing="looking for requests")
+    parameters = {"seconds": _LONGEST_WAIT, "longest": LONGEST_LEASE}
+    rows = connection.read(load_statement("read/requests_waiting"), parameters, doing="looking for requests")
     return tuple(
         WaitingRequests(row["model"], row["waiting"], row["late"], row["since"], row["isKnown"])
         for row in rows

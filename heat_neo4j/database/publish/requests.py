@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from heat_neo4j._utils.progress import Overall
+from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.publish.lease import Renewal
 from heat_neo4j.database.statements import load_statement
@@ -48,7 +49,7 @@ class RequestQueue:
         for.
         """
         statement = load_statement("read/requests")
-        values = {"model": self._model, "skipped": list(self._skipped)}
+        values = {"model": self._model, "skipped": list(self._skipped), "longest": LONGEST_LEASE}
         rows = self._connection.read_once(statement, values, doing="looking for requests")
         return {
             row["id"]: None if row["unknown"] is None else f"there is no model {row['unknown']!r} here"

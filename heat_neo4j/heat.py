@@ -338,8 +338,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
 
         Parameters
         ----------
-        a, b : name of a node, or list or array of names
-            The ends. One name is paired with each of several.
+        a, b : object, or list or array of objects
+            The names of the ends. One name is paired with each of several.
 
         Returns
         -------

@@ -77,6 +77,7 @@ def error_of(result):
 # --- heat index --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_index_is_shown_dropped_and_made_again(invoke, cypher):
     shown = invoke("index", "status", *MODEL)
     header, line = shown.stdout.splitlines()

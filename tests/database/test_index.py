@@ -175,6 +175,7 @@ def test_the_index_holds_points_of_the_ball_whatever_is_stored(store, cypher, gr
     expect_found(cypher, points)
 
 
+@pytest.mark.slow
 def test_there_is_one_index_by_one_name_whatever_is_published(store, cypher, graph):
     for seed in range(2):
         points = random_points(N, seed, d=2 + seed)
@@ -219,6 +220,7 @@ def test_links_alone_leave_the_index_as_it_is(store, cypher, graph):
     assert store.index_status(NAMES.model).problems == ()
 
 
+@pytest.mark.slow
 def test_no_index_is_made_if_none_is_wanted(store, cypher, graph):
     record = store.write_embedding(graph, random_points(N, 1), names=NAMES, index=False)
     assert record.indexes == ()
@@ -558,6 +560,7 @@ def test_an_index_of_others_over_our_vectors_or_of_our_name_is_refused_at_once(
     assert snapshot(cypher) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [slow("VECTOR"), "RANGE"])
 def test_an_index_that_got_our_name_while_we_wrote_is_left_alone(
     store, cypher, graph, drop_after, caplog, kind
@@ -868,7 +871,6 @@ def test_a_client_killed_while_it_builds_leaves_the_published_index(server, stor
     assert snapshot(cypher) == before
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize("coordinates", [slow("poincare"), "klein"])
 def test_no_statement_of_ours_makes_the_server_complain(store, graph, caplog, coordinates):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")

@@ -105,7 +105,7 @@ indexed_or_not = pytest.mark.parametrize("index", [False, slow(True)])
 @indexed_or_not
 @pytest.mark.parametrize(
     ("die_at", "is_published"),
-    [(STAGING_LINKS, False), (SETTLING, True), slow(SETTLING_LINKS, True), slow(UNSTAGING_LINKS, True)],
+    [slow(STAGING_LINKS, False), (SETTLING, True), slow(SETTLING_LINKS, True), slow(UNSTAGING_LINKS, True)],
     ids=["staging", "between the switch and settling", "settling", "unstaging"],
 )
 def test_a_publication_of_a_killed_client_is_undone_or_finished_by_the_next(

@@ -382,6 +382,7 @@ def test_one_node_alone_has_no_neighbours(server, store):
             assert (answer.nodes, answer.certified) == ((), True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [slow("hyperboloid"), "klein"])
 def test_other_coordinates_have_points_of_the_ball_beside_them(server, store, kind):
     def ask(model, exact):
@@ -402,6 +403,7 @@ def test_other_coordinates_have_points_of_the_ball_beside_them(server, store, ki
         assert ask(other.model, exact=False).fetch is not None
 
 
+@pytest.mark.slow
 def test_an_index_that_somebody_dropped_is_told(store, cypher, own):
     (name,) = (index.name for index in store.index_status(own.model).indexes)
     cypher(f"DROP INDEX `{name}`")

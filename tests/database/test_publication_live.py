@@ -100,7 +100,7 @@ def test_clearing_a_run_tells_what_other_versions_go_with_it(cypher, store, ring
     assert plain(cypher)[0] == dict.fromkeys(range(N), (None, None))
 
 
-@pytest.mark.parametrize("shared", [0, 7, 15])
+@pytest.mark.parametrize("shared", [slow(0), 7, slow(15)])
 def test_links_that_two_versions_share_are_changed_in_place(cypher, store, ring, shared):
     """Their relationships stay the same ones; a user's own between the same nodes stay as they are."""
 
@@ -143,9 +143,10 @@ def test_links_that_two_versions_share_are_changed_in_place(cypher, store, ring,
     cypher("MATCH ()-[p]->() WHERE p.run = 'mine' DELETE p")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "step"),
-    [slow("full", 1), ("full", 3), slow("local", 4), slow("rollback", 4)],
+    [("full", 1), ("full", 3), ("local", 4), ("rollback", 4)],
 )
 def test_whichever_statement_is_the_last_the_next_holder_puts_all_right(cypher, store, ring, action, step):
     for seed in range(2):

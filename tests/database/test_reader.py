@@ -306,7 +306,6 @@ def test_attributes_of_labels(cypher, store):
     assert [entry.get("label") for entry in graph.provenance.attribute_recipe] == [NODE, NODE, OTHER]
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("aggregation", ["sum", slow("min"), slow("max")])
 def test_relationships_weigh_by_their_type(cypher, store, server, weight, aggregation):
@@ -407,6 +406,7 @@ def enrich(cypher):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_chunks")
 def test_the_order_of_the_answers_does_not_matter_to_any_kind(cypher, store, monkeypatch):
     make_random(cypher, 3)
@@ -421,6 +421,7 @@ def test_the_order_of_the_answers_does_not_matter_to_any_kind(cypher, store, mon
         assert bits(again)["x"] == bits(plain)["x"]
 
 
+@pytest.mark.slow
 def test_any_kind_inserted_anew_and_read_in_other_chunks_gives_the_same_bits(cypher, store, monkeypatch):
     make_random(cypher, 5)
     enrich(cypher)
@@ -595,7 +596,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.both_releases
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names(cypher, store, name):
     quoted = "`" + name.replace("`", "``") + "`"

@@ -22,6 +22,7 @@ from tests.support.live_graph import (
     runs_in_graph,
     snapshot,
 )
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -335,7 +336,7 @@ DAMAGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*DAMAGE, "all of them", "the model", "the version"])
+@pytest.mark.parametrize("name", [*map(slow, DAMAGE), "all of them", "the model", "the version"])
 def test_a_damaged_node_of_ours_never_stops_clear(store, cypher, graph, name):
     graph = replace(graph, provenance=Provenance({"labels": [LABEL]}, {}))
     with store.start_run(graph, names=NAMES, parts=("embedding", "links")) as run:

@@ -248,7 +248,7 @@ def rolled_back(second, graph):
     second.roll_back(MODEL)
 
 
-@pytest.mark.parametrize("act", [again, pruned, cleared, rolled_back])
+@pytest.mark.parametrize("act", [again, slow(pruned), slow(cleared), slow(rolled_back)])
 def test_while_a_rollback_is_under_way_all_else_is_refused(store, second, cypher, graph, act):
     refused = []
 
@@ -265,7 +265,9 @@ def test_while_a_rollback_is_under_way_all_else_is_refused(store, second, cypher
     expect_seen(store, cypher, graph, 0, 0)
 
 
-@pytest.mark.parametrize(("act", "seed"), [(again, 2), (pruned, 1), (cleared, 1), (rolled_back, 0)])
+@pytest.mark.parametrize(
+    ("act", "seed"), [(again, 2), slow(pruned, 1), slow(cleared, 1), slow(rolled_back, 0)]
+)
 def test_a_rollback_whose_lease_another_took_does_nothing(store, second, cypher, graph, act, seed):
     def overtake():
         expire_lease(cypher, MODEL)
@@ -325,6 +327,7 @@ def test_a_run_whose_lease_another_took_while_it_settled_is_finished_by_that(sto
     expect_in_graph(cypher, record, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("publications", [10, slow(20)])
 def test_readers_of_a_model_that_is_published_without_pause_see_whole_versions(
     server, store, graph, publications
@@ -446,6 +449,7 @@ def test_versions_never_change_and_the_last_two_are_there(server, store, graph):
         assert (len(seen), numbers(cypher)) == (16, [14, 15, 16])
 
 
+@pytest.mark.slow
 def test_a_run_after_a_rollback_keeps_the_version_that_was_gone_back_to(store, cypher, graph):
     runs = [publish(store, graph, seed) for seed in range(3)]
     store.roll_back(MODEL)
@@ -588,7 +592,7 @@ def test_a_run_that_died_before_its_first_batch_is_removed(store, cypher, graph)
     assert cypher("MATCH (m:HeatModel {name: $m}) RETURN m", m=MODEL) == []
 
 
-@pytest.mark.parametrize(("records", "kept"), [(100, 4), (2, 2), (0, 0)])
+@pytest.mark.parametrize(("records", "kept"), [slow(100, 4), (2, 2), slow(0, 0)])
 def test_the_latest_records_are_kept_and_all_runs_whose_values_are_in_the_graph(
     store, cypher, graph, records, kept
 ):

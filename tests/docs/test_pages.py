@@ -86,6 +86,7 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.live
 @pytest.mark.vector_index
 def test_work_from_beginning_to_end(files, cypher, store, server):

@@ -91,9 +91,9 @@ MORE_CITATIONS = (
 @pytest.mark.parametrize(
     ("choose", "chosen"),
     [
-        pytest.param((), False, id="given"),
+        pytest.param((), False, id="given", marks=pytest.mark.slow),
         pytest.param(("alpha",), True, id="chosen"),
-        pytest.param(("alpha",), False, id="too few edges to choose"),
+        pytest.param(("alpha",), False, id="too few edges to choose", marks=pytest.mark.slow),
     ],
 )
 def test_a_run_that_could_not_be_written_goes_on_from_its_checkpoint(

@@ -60,7 +60,6 @@ class Written:
         monkeypatch.setattr(Run, "send_links", note_links)
 
 
-@pytest.mark.both_releases
 def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, papers, monkeypatch):
     written = Written(monkeypatch, cypher)
 
@@ -94,7 +93,6 @@ def test_plain_cypher_reads_the_published_version_to_the_bit(store, cypher, pape
     cypher(f"MATCH (n {{key: 60, words: ['w0', 'v4']}}) SET n:{LABEL}")
 
 
-@pytest.mark.both_releases
 def test_a_rollback_of_a_placement_takes_new_nodes_out_again(store, cypher, papers, monkeypatch):
     written = Written(monkeypatch, cypher)
     first = first_version(store, JOB).run_id

@@ -13,6 +13,7 @@ from heat_neo4j.pipeline.gate import Gate
 from heat_neo4j.pipeline.job import LinkOptions
 from tests.support.live_graph import assert_at_rest, random_links, random_points
 from tests.support.refresh_toy import LABEL, MODEL, N, make_job, small_model
+from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -79,7 +80,7 @@ def meet(cypher, store, stores, pair):
         assert node["linkRun"]
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids="+".join)
+@pytest.mark.parametrize("pair", [pair if "embed" in pair else slow(pair) for pair in PAIRS], ids="+".join)
 def test_of_two_writers_at_once_the_loser_says_so_and_the_version_is_whole(
     cypher, store, stores, papers, pair
 ):

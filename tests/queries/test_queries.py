@@ -23,7 +23,6 @@ from tests.support.query_toy import (
     same,
     toys_on,
 )
-from tests.support.slow import slow
 
 pytestmark = pytest.mark.live
 
@@ -53,8 +52,9 @@ def test_parameters_stand_at_the_top_with_defaults(name):
     assert len(declared(name)) == text.count(":param")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUERIES)
-@pytest.mark.parametrize("n", [slow(N), 1, slow(0)])  # many: as in the next test, past the store
+@pytest.mark.parametrize("n", [N, 1, 0])
 def test_each_query_runs_without_a_notification_on_many_one_and_no_nodes(store, toys, caplog, name, n):
     caplog.set_level(logging.DEBUG, logger="neo4j.notifications")
     try:
@@ -101,6 +101,7 @@ def test_distance(store, toy):
     assert row["distance"] == 0.0
 
 
+@pytest.mark.slow
 def test_distances_keep_their_digits_far_out(server, store):
     with toys_on(server, (FAR,), furthest=34.0) as made:
         toy = made[FAR]

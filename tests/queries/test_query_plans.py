@@ -108,6 +108,7 @@ def test_a_query_looks_nodes_up_where_it_can(server, session, name):
         assert any(step["operatorType"].startswith("NodeUniqueIndexSeek") for step in found)
 
 
+@pytest.mark.slow
 def test_the_example_of_a_file_looks_nodes_up_too_once_there_is_an_index(session):
     """The names of the file are those of the demo, and nothing else in it stands in the way of an index."""
     query = load_query("distance")

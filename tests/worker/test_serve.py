@@ -231,6 +231,7 @@ def test_workers_never_take_the_same_request(store, papers, cypher, ask):
     assert {row["attempts"] for row in rows} == {1}
 
 
+@pytest.mark.slow
 def test_two_workers_share_twenty_requests(server, store, papers, cypher, ask):
     first_version(store, JOB)
     papers.add()
@@ -344,6 +345,7 @@ def test_a_signal_stops_it_cleanly_in_the_middle_of_its_work(server, store, pape
         assert ended(read)["status"] == "done"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(server, store, papers, cypher, ask):
     first_version(store, JOB)
     before = papers.seen()

@@ -8,6 +8,7 @@ other digits on another processor, and in another place of an array.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Protocol
@@ -168,10 +169,11 @@ class _Vectors(_Numbers):
     """A list of numbers a node, all of one length."""
 
     def _numbers(self, values: Sequence[Any]) -> NDArray[np.float64]:
-        width = self.width or len(values[0])
-        other = next((len(value) for value in values if len(value) != width), width)
-        if other != width:
-            fewer, more = sorted((width, other))
+        lengths = Counter(map(len, values))
+        width = self.width or max(lengths, key=lambda length: (lengths[length], length))
+        others = lengths.keys() - {width}
+        if others:
+            fewer, more = sorted((width, min(others)))
             raise BadValuesError(
                 f"attribute {self.name!r} has lists of {fewer} and of {more} numbers",
                 "give all nodes lists of one length, or leave the attribute out",

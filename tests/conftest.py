@@ -42,9 +42,9 @@ HEAP, PAGE_CACHE = "768m", "256m"
 START_TIMEOUT = 400.0  # seconds; a CI machine may be busy with other things
 OUTSIDE = "outside"
 NEWEST = next(reversed(RELEASES))
-# A room whose statements are of the newest release's Cypher, too; the others' tests run on the release that
+# Rooms whose statements are of the newest release's Cypher, too; the others' tests run on the release that
 # `heat server` starts.
-ROOM_OF_NEWEST = "database"
+ROOMS_OF_NEWEST = ("database", "queries")
 DEFAULT_LANGUAGES = {NEWEST: {"db.query.default_language": "CYPHER_25"}}
 JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
 # A third of the CPU time of a server went into optimizing: only what runs four times as often is worth it.
@@ -115,7 +115,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _release_of(test: pytest.Item) -> str:
     """Return the release that a test runs on if it runs on one."""
     room = test.path.relative_to(Path(__file__).parent).parts[0]
-    return NEWEST if room == ROOM_OF_NEWEST else DEFAULT_SERIES
+    return NEWEST if room in ROOMS_OF_NEWEST else DEFAULT_SERIES
 
 
 def _server_of(item: pytest.Item) -> str | None:

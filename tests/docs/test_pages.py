@@ -86,6 +86,16 @@ def files(tmp_path):
     return tmp_path
 
 
+@pytest.mark.live
+@pytest.mark.vector_index
+def test_the_start_page_and_the_readme(files, cypher, store, server):
+    reader = PageReader(files, server, (START, "README.md"))
+    reader.run_command(load_command())
+    begin_at_the_start_page(reader, cypher, store)
+    follow_the_readme(reader, cypher, store)
+    assert reader.unread == set()
+
+
 @pytest.mark.slow
 @pytest.mark.live
 @pytest.mark.vector_index
@@ -187,6 +197,8 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
 def test_measuring_and_pictures(files, cypher, server):
     reader = PageReader(files, server, MEASURING)
     reader.run_command(load_command())
+    (embed,) = (command for command in commands_of(COMMAND_LINE) if command.startswith("heat embed"))
+    reader.run_command(embed)  # as a schedule refreshes what is published already
     follow_the_schedule(reader, server, cypher)
     measure(reader, cypher)
     look(reader)

@@ -1,0 +1,134 @@
+"""Link prediction on real graphs: one table of every method's figures.
+
+::
+
+    python -m tests.benchmarks.shelf fetch                   # download what the loaders read, once
+    python -m tests.benchmarks.shelf [SET ...] [--seeds 0 1 2 3 4] [--methods "link score" stack]
+
+Data are read from where packages install them, from the cache folder that ``fetch`` fills, and from the
+folder that HEAT_DATASETS names. A set that is not there is left out with a line that says how to get it.
+
+mrr, hits: rank of a held-out partner among all nodes that its pattern allows and that the source is not
+linked to. seen, unseen: MRR by whether training has a link of the type to the partner. ndcg, recall: at 10
+over sources. p@100: share of held-out links among the 100 best pairs. Means over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import partial
+from time import process_time
+
+import numpy as np
+
+from heat_neo4j._utils.threads import one_blas_thread
+from tests.benchmarks.shelf.dataset import DataSet, MissingDataError
+from tests.benchmarks.shelf.debian import debian
+from tests.benchmarks.shelf.fetch import fetch
+from tests.benchmarks.shelf.figures import Figures, evaluate
+from tests.benchmarks.shelf.methods import METHODS
+from tests.benchmarks.shelf.movielens import movielens
+from tests.benchmarks.shelf.plain import plain_graph
+from tests.benchmarks.shelf.triples import packed_triples, wn18rr
+from tests.benchmarks.shelf.wordnet import new_terms, nouns
+
+Load = Callable[[int], DataSet]
+
+SEEDED: Mapping[str, Load] = {
+    **{name: partial(plain_graph, name) for name in ("cora_ml", "citeseer", "ppi")},
+    "wordnet": nouns,
+    "wordnet-terms": new_terms,
+}
+"""Sets that are cut by the seed."""
+
+OFFICIAL: Mapping[str, Callable[[], DataSet]] = {
+    "umls": partial(packed_triples, "umls"),
+    "kinships": partial(packed_triples, "kinships"),
+    "wn18rr": partial(wn18rr, glosses=False),
+    "wn18rr-glosses": partial(wn18rr, glosses=True),
+    "movielens": partial(movielens, by_time=False),
+    "movielens-time": partial(movielens, by_time=True),
+    "debian": debian,
+    "debian-6000": partial(debian, most_packages=6_000),
+}
+"""Sets with one split, of which the seed is that of the method."""
+
+PUBLISHED: Mapping[str, str] = {
+    "umls": "mrr: DistMult .878, ComplEx-N3 .838, MultiHop .94",
+    "kinships": "mrr: ComplEx-N3 .823, ConvE .833, MultiHop .878",
+    "wn18rr": "mrr: RotH d32 .473, MuRP d40 .477, ComplEx .475, SAFRAN .502, NBFNet .551",
+    "wn18rr-glosses": "mrr: SimKGC about .67 (text)",
+    "movielens": "ndcg / recall: BPR .442 / .213, BiVAE .475 / .219, LightGCN .420 / .144, SAR .382 / .176",
+}
+"""Figures of other methods under the same protocol."""
+
+HEADS = {
+    "links": "links", "mrr": "mrr", "hits": "hits@10", "mrr_at_10": "mrr@10", "mrr_seen": "seen",
+    "mrr_unseen": "unseen", "unseen": "share", "ndcg": "ndcg@10", "recall": "rec@10", "precision": "p@100",
+    "auroc": "auroc",
+}  # fmt: skip
+
+
+def load(name: str, seed: int) -> DataSet:
+    """Return a data set by its name. A `MissingDataError` says how to get it."""
+    return SEEDED[name](seed) if name in SEEDED else OFFICIAL[name]()
+
+
+@one_blas_thread()
+def main() -> int:
+    """Print the table; return the exit code."""
+    names = [*SEEDED, *OFFICIAL]
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.shelf",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("sets", nargs="*", default=names, choices=[*names, "fetch"], metavar="SET")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    options = parser.parse_args()
+    if "fetch" in options.sets:
+        fetch()
+        return 0
+    print(f"{'':42} " + " ".join(f"{head:>8}" for head in HEADS.values()) + f" {'CPU s':>7}")
+    for name in options.sets:
+        try:
+            show(name, options.seeds, options.methods)
+        except MissingDataError as error:
+            print(f"{name}: {error}")
+    return 0
+
+
+def show(name: str, seeds: list[int], methods: list[str]) -> None:
+    """Print the rows of one data set."""
+    found: dict[tuple[str, str], list[tuple[Figures, float]]] = {}
+    for seed in seeds:
+        data = load(name, seed)
+        print(f"{name} {seed}: {data.graph}", file=sys.stderr)
+        for method in methods:
+            start = process_time()
+            fitted = METHODS[method](data.graph, seed)
+            figures = evaluate(data, fitted)
+            seconds = process_time() - start
+            for pattern, each in figures.items():
+                found.setdefault((pattern, method), []).append((each, seconds))
+    last = None
+    for (pattern, method), of_seeds in sorted(found.items(), key=lambda item: item[0][0]):
+        if pattern != last:
+            print(f"{name} {pattern}")
+            last = pattern
+        means = [np.mean([getattr(each, field.name) for each, _ in of_seeds]) for field in fields(Figures)]
+        by_name = dict(zip([field.name for field in fields(Figures)], means, strict=True))
+        cells = [f"{by_name[key]:8.0f}" if key == "links" else f"{by_name[key]:8.3f}" for key in HEADS]
+        print(
+            f"  {method:40} " + " ".join(cells) + f" {np.mean([cpu for _, cpu in of_seeds]):7.1f}", flush=True
+        )
+    if name in PUBLISHED:
+        print(f"  published: {PUBLISHED[name]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

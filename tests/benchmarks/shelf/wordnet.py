@@ -1,0 +1,113 @@
+"""WordNet 3.0's nouns from Debian's wordnet-base: HYPERNYM relationships, with glosses.
+
+G. Miller, "WordNet: a lexical database for English" (CACM 1995).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from heat_neo4j.attributes.table import Attribute
+from tests.benchmarks.shelf.dataset import (
+    DataSet,
+    MissingDataError,
+    Pairs,
+    Triples,
+    attributed,
+    cache_folder,
+    held_out_at_random,
+    linked,
+    truth_by_pattern,
+)
+
+__all__ = ["Synset", "new_terms", "nouns", "synsets"]
+
+ANIMAL = "animal"
+TERMS = 300
+LABEL = "Synset"
+HYPERNYM = "HYPERNYM"
+
+
+class Synset(NamedTuple):
+    """Words of one meaning."""
+
+    offset: int  # in its file: WordNet's own number
+    words: tuple[str, ...]
+    hypernyms: tuple[int, ...]  # offsets, also of what it is an instance of
+    gloss: str
+
+    @property
+    def text(self) -> str:
+        """Its words and what they mean."""
+        return f"{' '.join(self.words).replace('_', ' ')}: {self.gloss}"
+
+
+@cache
+def synsets(part: str) -> tuple[Synset, ...]:
+    """Return the synsets of a part of speech: ``noun``, ``verb``, ``adj`` or ``adv``."""
+    path = cache_folder() / "wordnet" / "usr" / "share" / "wordnet" / f"data.{part}"
+    if not path.exists():
+        raise MissingDataError(f"no file {path}: python -m tests.benchmarks.shelf fetch")
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):  # the licence
+            continue
+        data, _, gloss = line.partition(" | ")
+        fields = data.split()
+        n_words = int(fields[3], 16)
+        words = tuple(fields[4 + 2 * place] for place in range(n_words))
+        start = 5 + 2 * n_words
+        pointers = [
+            fields[start + 4 * place : start + 4 * place + 3] for place in range(int(fields[start - 1]))
+        ]
+        hypernyms = tuple(
+            int(target) for kind, target, pos in pointers if kind in {"@", "@i"} and pos == fields[2]
+        )
+        found.append(Synset(int(fields[0]), words, hypernyms, gloss.strip()))
+    return tuple(found)
+
+
+def nouns(seed: int) -> DataSet:
+    """Return the nouns without a random 15 % of the hypernyms."""
+    edges = _hypernyms()
+    return _data_set(*held_out_at_random({HYPERNYM: edges}, len(synsets("noun")), seed))
+
+
+def new_terms(seed: int) -> DataSet:
+    """Return the nouns where 300 leaves under *animal* lost all links: only their glosses place them."""
+    edges, n = _hypernyms(), len(synsets("noun"))
+    children, parents = edges.T
+    below = np.zeros(n, dtype=np.bool_)
+    below[next(row for row, each in enumerate(synsets("noun")) if each.words[0] == ANIMAL)] = True
+    while (more := below[parents] & ~below[children]).any():
+        below[children[more]] = True
+    leaves = np.setdiff1d(np.flatnonzero(below), parents)
+    terms = np.random.default_rng(seed).choice(leaves, TERMS, replace=False)
+    gone = np.isin(children, terms)
+    return _data_set({HYPERNYM: edges[~gone]}, {HYPERNYM: edges[gone]})
+
+
+def _hypernyms() -> Pairs:
+    row_of = {each.offset: row for row, each in enumerate(synsets("noun"))}
+    return np.array(
+        [(row_of[each.offset], row_of[other]) for each in synsets("noun") for other in each.hypernyms]
+    )
+
+
+def _data_set(train: Triples, test: Triples) -> DataSet:
+    every = synsets("noun")
+    senses: Counter[str] = Counter()
+    keys = []
+    for each in every:
+        senses[each.words[0]] += 1
+        keys.append(f"{each.words[0]}.{senses[each.words[0]]}")
+    labels = {LABEL: np.ones(len(every), dtype=np.bool_)}
+    attributes = attributed(
+        [Attribute("gloss", text=True)], {"gloss": [each.text for each in every]}, len(every), labels
+    )
+    graph = linked(len(every), train, labels=labels, keys=keys, attributes=attributes)
+    return DataSet(graph, truth_by_pattern(graph, test))

@@ -125,8 +125,11 @@ def without(graph: Graph, pattern: Pattern | None, pairs: Pairs) -> Graph:
         left = graph.adjacency - graph.adjacency.multiply(gone + gone.T)
         return replace(graph, adjacency=sparse.csr_array(left))
     assert graph.relationships is not None
-    triples = {name: np.column_stack(graph.relationships.of(name)) for name in graph.relationships.types}
-    own = triples[pattern.type].astype(np.int64)
+    triples = {
+        name: np.column_stack(graph.relationships.of(name)).astype(np.int64)
+        for name in graph.relationships.types
+    }
+    own = triples[pattern.type]
     triples[pattern.type] = own[~np.isin(own @ (n, 1), pairs @ (n, 1))]
     attributes = (graph.attributes, tuple(graph.attribute_names))
     return linked(n, triples, labels=graph.labels, keys=graph.keys, attributes=attributes)

@@ -152,22 +152,19 @@ def _textbook(graph: Graph, pattern: Pattern | None, seed: int) -> Iterator[Dire
         _fastrp(around, random.choice((-1.0, 0.0, 1.0), (n, COMPONENTS), p=(1 / 6, 2 / 3, 1 / 6)))
     )
     if graph.attributes is not None:
-        rows = sparse.csr_array(
-            StandardScaler(with_mean=False).fit_transform(sparse.csr_array(graph.attributes))
-        )
-        start = rows @ (random.choice((-1.0, 1.0), (rows.shape[1], COMPONENTS)) / np.sqrt(COMPONENTS))
+        unit = sparse.csr_array(normalize(sparse.csr_array(graph.attributes)))
+        start = unit @ (random.choice((-1.0, 1.0), (unit.shape[1], COMPONENTS)) / np.sqrt(COMPONENTS))
         yield VectorScorer(_fastrp(around, normalize(start)))
-        unit = sparse.csr_array(normalize(rows))
         yield SparseProductScorer(unit, unit)
 
 
 def _fastrp(around: sparse.csr_array, start: Array) -> Array:
-    """Return unit vectors that sum what one, two and three steps reach: FastRP.
+    """Return unit vectors that sum what none to three steps reach: FastRP.
 
     H. Chen et al., "Fast and Accurate Network Embeddings via Very Sparse Random Projection" (CIKM 2019).
     """
     step = normalize(around, norm="l1")
-    total, vectors = np.zeros_like(start), start
+    total, vectors = normalize(start), start
     for _ in range(3):
         vectors = step @ vectors
         total += normalize(vectors)

@@ -1,7 +1,5 @@
 """The figures of the shelf against a slow twin, on graphs drawn by a seed."""
 
-from operator import eq, gt
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -25,10 +25,13 @@ from time import process_time
 import numpy as np
 
 from heat_neo4j._utils.threads import one_blas_thread
+from tests.benchmarks.shelf.code import classes, standard_library
 from tests.benchmarks.shelf.dataset import DataSet, MissingDataError
 from tests.benchmarks.shelf.debian import debian
 from tests.benchmarks.shelf.fetch import fetch
 from tests.benchmarks.shelf.figures import Figures, evaluate
+from tests.benchmarks.shelf.gds import cora, imdb, lastfm
+from tests.benchmarks.shelf.icd import icd
 from tests.benchmarks.shelf.methods import METHODS
 from tests.benchmarks.shelf.movielens import movielens
 from tests.benchmarks.shelf.plain import plain_graph
@@ -39,6 +42,12 @@ Load = Callable[[int], DataSet]
 
 SEEDED: Mapping[str, Load] = {
     **{name: partial(plain_graph, name) for name in ("cora_ml", "citeseer", "ppi")},
+    "gds-cora": cora,
+    "gds-imdb": imdb,
+    "gds-lastfm": lastfm,
+    "stdlib": standard_library,
+    "icd": icd,
+    "classes": classes,
     "wordnet": nouns,
     "wordnet-terms": new_terms,
 }

@@ -25,6 +25,7 @@ from time import process_time
 import numpy as np
 
 from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from tests.benchmarks.shelf.code import classes, standard_library
 from tests.benchmarks.shelf.dataset import DataSet, MissingDataError
 from tests.benchmarks.shelf.debian import debian
@@ -119,8 +120,11 @@ def show(name: str, seeds: list[int], methods: list[str]) -> None:
         print(f"{name} {seed}: {data.graph}", file=sys.stderr)
         for method in methods:
             start = process_time()
-            fitted = METHODS[method](data.graph, seed)
-            figures = evaluate(data, fitted)
+            try:
+                figures = evaluate(data, METHODS[method](data.graph, seed))
+            except BaselineUnavailableError as error:
+                print(f"{name}: no {method}: {error}", file=sys.stderr)
+                continue
             seconds = process_time() - start
             for pattern, each in figures.items():
                 found.setdefault((pattern, method), []).append((each, seconds))

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
 from heat_neo4j.linkpred.pattern_score import fit_link_score
 from heat_neo4j.linkpred.scorers import (
@@ -29,7 +30,18 @@ from heat_neo4j.patterns import Pattern
 from tests.benchmarks.shelf.dataset import Pairs, held_out_at_random, without
 from tests.benchmarks.shelf.figures import Fitted, Scorer
 
-__all__ = ["METHODS", "Method", "distance", "link_score_method", "popularity", "stack"]
+__all__ = [
+    "METHODS",
+    "Method",
+    "attribute_neighbours",
+    "distance",
+    "ease",
+    "item_neighbours",
+    "link_score_method",
+    "popularity",
+    "rp3beta",
+    "stack",
+]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -39,6 +51,8 @@ COMPONENTS = 128  # of FastRP
 _HELD_OUT = 0.1  # of a pattern's links, which the stack is fitted on
 _MOST_FITTED = 5_000
 _NEGATIVES = 5  # for each of them
+_MOST_ITEMS = 10_000  # targets of item-based scores, whose weights are a dense square
+_EASE_RIDGE, _RP3_BETA = 300.0, 0.6
 
 
 def link_score_method(graph: Graph, seed: int) -> Fitted:
@@ -79,13 +93,12 @@ def stack(graph: Graph, seed: int) -> Fitted:
         values = np.column_stack([each.pairs(pairs) for each in _textbook(train, pattern, seed)])
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1_000)).fit(values, is_link)
         weights = model[1].coef_[0] / model[0].scale_
-        features = [each.reversed() if backwards else each for each in _textbook(graph, pattern, seed)]
-        everything = np.arange(graph.n_nodes)
+        features = [_dense(each, backwards) for each in _textbook(graph, pattern, seed)]
 
         def scores(rows: Rows) -> Array:
             total = np.zeros((len(rows), graph.n_nodes))
             for weight, each in zip(weights, features, strict=True):
-                total += weight * each.between(rows, everything).rows(0, len(rows))
+                total += weight * each(rows)
             return total
 
         return scores
@@ -93,19 +106,116 @@ def stack(graph: Graph, seed: int) -> Fitted:
     return fitted
 
 
+def attribute_neighbours(graph: Graph, seed: int) -> Fitted:
+    """Return the links of the 10 nodes with links whose attributes are most alike, weighed by the cosine."""
+    if graph.attributes is None:
+        raise BaselineUnavailableError("no attributes")
+    unit = sparse.csr_array(normalize(sparse.csr_array(graph.attributes)))
+
+    def fitted(pattern: Pattern | None, backwards: bool) -> Scorer:
+        links = _links(graph, pattern)
+        links = sparse.csr_array(links.T) if backwards else links
+        linked = np.flatnonzero(np.diff(links.indptr))
+        columns, own = sparse.csr_array(unit[linked].T), links[linked]
+
+        def scores(rows: Rows) -> Array:
+            cosines = (unit[rows] @ columns).toarray()
+            cosines[rows[:, None] == linked] = 0.0
+            tenth = -np.partition(-cosines, 9, axis=1)[:, [9]] if len(linked) > 10 else 0.0
+            nearest = sparse.csr_array(np.where(cosines >= tenth, cosines, 0.0))
+            return (nearest @ own).toarray()
+
+        return scores
+
+    return fitted
+
+
+def ease(graph: Graph, seed: int) -> Fitted:
+    """Return EASE: the linear item-to-item weights that best restore each source's links.
+
+    H. Steck, "Embarrassingly Shallow Autoencoders for Sparse Data" (WWW 2019).
+    """
+
+    def weights(links: sparse.csr_array) -> Array:
+        gram = (links.T @ links).toarray()
+        inverse = np.linalg.inv(gram + _EASE_RIDGE * np.eye(len(gram)))
+        found = inverse / -np.diag(inverse)
+        np.fill_diagonal(found, 0.0)
+        return np.asarray(found)
+
+    return _item_based(graph, weights)
+
+
+def rp3beta(graph: Graph, seed: int) -> Fitted:
+    """Return RP3beta: the chance that three random steps end at a target, over its popularity.
+
+    B. Paudel et al., "Updatable, Accurate, Diverse, and Scalable Recommendations" (ACM TiiS 2017).
+    """
+
+    def weights(links: sparse.csr_array) -> Array:
+        steps = normalize(sparse.csr_array(links.T), norm="l1") @ normalize(links, norm="l1")
+        popular = np.maximum(np.asarray(links.sum(axis=0)).ravel(), 1)
+        return np.asarray(steps.toarray() / popular**_RP3_BETA)
+
+    return _item_based(graph, weights)
+
+
+def item_neighbours(graph: Graph, seed: int) -> Fitted:
+    """Return item-based neighbours: cosines of targets by their sources, added up."""
+
+    def weights(links: sparse.csr_array) -> Array:
+        unit = sparse.csr_array(normalize(links, axis=0))
+        return (unit.T @ unit).toarray()
+
+    return _item_based(graph, weights)
+
+
 METHODS: Mapping[str, Method] = {
     "link score": link_score_method,
     "distance": distance,
     "popularity": popularity,
     "stack": stack,
+    "attribute neighbours": attribute_neighbours,
+    "item neighbours": item_neighbours,
+    "RP3beta": rp3beta,
+    "EASE": ease,
 }
+"""All methods by the name that the table has."""
+
+
+def _item_based(graph: Graph, weights_of: Callable[[sparse.csr_array], Array]) -> Fitted:
+    """Return the product of each source's links and weights between targets."""
+
+    def fitted(pattern: Pattern | None, backwards: bool) -> Scorer:
+        if pattern is None or pattern.source == pattern.target:
+            raise BaselineUnavailableError("sources and targets are the same nodes")
+        sources, targets = (np.flatnonzero(each) for each in ends_of(graph, pattern))
+        if len(targets) > _MOST_ITEMS:
+            raise BaselineUnavailableError(f"more than {_MOST_ITEMS:,} targets")
+        links = _links(graph, pattern)[:, targets]
+        weights = weights_of(links[sources])
+        assert not backwards, "knowledge graphs have no item-based scores"
+
+        def scores(rows: Rows) -> Array:
+            total = np.zeros((len(rows), graph.n_nodes))
+            total[:, targets] = links[rows] @ weights
+            return total
+
+        return scores
+
+    return fitted
 
 
 def _dense(scorer: DirectedScorer, backwards: bool) -> Scorer:
     """Return the scorer as the figures take it."""
     way = scorer.reversed() if backwards else scorer
-    everything = np.arange(way.n_nodes)
-    return lambda rows: way.between(rows, everything).rows(0, len(rows))
+
+    def scores(rows: Rows) -> Array:
+        # `between` would copy what belongs to all nodes for each block.
+        runs = np.split(rows, np.flatnonzero(np.diff(rows) != 1) + 1)
+        return np.concatenate([way.rows(int(run[0]), int(run[-1]) + 1) for run in runs])
+
+    return scores
 
 
 def _links(graph: Graph, pattern: Pattern | None) -> sparse.csr_array:

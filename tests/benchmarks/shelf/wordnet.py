@@ -6,6 +6,7 @@ G. Miller, "WordNet: a lexical database for English" (CACM 1995).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from tests.benchmarks.shelf.dataset import (
     DataSet,
     MissingDataError,
     Pairs,
-    Triples,
     attributed,
     cache_folder,
     held_out_at_random,
@@ -73,41 +73,45 @@ def synsets(part: str) -> tuple[Synset, ...]:
 
 def nouns(seed: int) -> DataSet:
     """Return the nouns without a random 15 % of the hypernyms."""
-    edges = _hypernyms()
-    return _data_set(*held_out_at_random({HYPERNYM: edges}, len(synsets("noun")), seed))
+    every = synsets("noun")
+    train, test = held_out_at_random({HYPERNYM: _hypernyms()}, len(every), seed)
+    return _data_set(every, train[HYPERNYM], test[HYPERNYM])
 
 
-def new_terms(seed: int) -> DataSet:
-    """Return the nouns where 300 leaves under *animal* lost all links: only their glosses place them."""
-    edges, n = _hypernyms(), len(synsets("noun"))
+def new_terms(seed: int, *, only_animals: bool = False) -> DataSet:
+    """Return the nouns where 300 leaves under *animal* lost all links: only their glosses place them.
+
+    If `only_animals`, the graph is of the 4,017 synsets at and under *animal*.
+    """
+    every, edges = synsets("noun"), _hypernyms()
     children, parents = edges.T
-    below = np.zeros(n, dtype=np.bool_)
-    below[next(row for row, each in enumerate(synsets("noun")) if each.words[0] == ANIMAL)] = True
+    below = np.zeros(len(every), dtype=np.bool_)
+    below[next(row for row, each in enumerate(every) if each.words[0] == ANIMAL)] = True
     while (more := below[parents] & ~below[children]).any():
         below[children[more]] = True
     leaves = np.setdiff1d(np.flatnonzero(below), parents)
-    terms = np.random.default_rng(seed).choice(leaves, TERMS, replace=False)
-    gone = np.isin(children, terms)
-    return _data_set({HYPERNYM: edges[~gone]}, {HYPERNYM: edges[gone]})
+    gone = np.isin(children, np.random.default_rng(seed).choice(leaves, TERMS, replace=False))
+    if not only_animals:
+        return _data_set(every, edges[~gone], edges[gone])
+    row_of, inside = np.cumsum(below) - 1, below[parents] & below[children]
+    animals = [every[row] for row in np.flatnonzero(below)]
+    return _data_set(animals, row_of[edges[inside & ~gone]], row_of[edges[inside & gone]])
 
 
 def _hypernyms() -> Pairs:
-    row_of = {each.offset: row for row, each in enumerate(synsets("noun"))}
-    return np.array(
-        [(row_of[each.offset], row_of[other]) for each in synsets("noun") for other in each.hypernyms]
-    )
-
-
-def _data_set(train: Triples, test: Triples) -> DataSet:
     every = synsets("noun")
+    row_of = {each.offset: row for row, each in enumerate(every)}
+    return np.array([(row_of[each.offset], row_of[other]) for each in every for other in each.hypernyms])
+
+
+def _data_set(every: Sequence[Synset], train: Pairs, test: Pairs) -> DataSet:
     senses: Counter[str] = Counter()
     keys = []
     for each in every:
         senses[each.words[0]] += 1
         keys.append(f"{each.words[0]}.{senses[each.words[0]]}")
     labels = {LABEL: np.ones(len(every), dtype=np.bool_)}
-    attributes = attributed(
-        [Attribute("gloss", text=True)], {"gloss": [each.text for each in every]}, len(every), labels
-    )
-    graph = linked(len(every), train, labels=labels, keys=keys, attributes=attributes)
-    return DataSet(graph, truth_by_pattern(graph, test))
+    texts = {"text": [each.text for each in every]}
+    attributes = attributed([Attribute("text", text=True)], texts, len(every), labels)
+    graph = linked(len(every), {HYPERNYM: train}, labels=labels, keys=keys, attributes=attributes)
+    return DataSet(graph, truth_by_pattern(graph, {HYPERNYM: test}))

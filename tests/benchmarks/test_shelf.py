@@ -1,5 +1,7 @@
 """The figures of the shelf against a slow twin, on graphs drawn by a seed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,8 +9,9 @@ from scipy import sparse
 from heat_neo4j.graph import Graph
 from heat_neo4j.patterns import Pattern
 from tests.benchmarks.shelf import figures
+from tests.benchmarks.shelf.bars import missed
 from tests.benchmarks.shelf.dataset import DataSet, held_out_at_random, linked, truth_by_pattern, without
-from tests.benchmarks.shelf.figures import Question, TopPairs, evaluate, questions, rank
+from tests.benchmarks.shelf.figures import Figures, Question, TopPairs, evaluate, questions, rank
 from tests.benchmarks.shelf.methods import METHODS
 
 N = 40
@@ -163,3 +166,13 @@ def test_textbook_methods_score_every_pair_from_both_sides(name):
         everything = np.arange(N)
         forward, backward = (fitted(LIKES, backwards)(everything) for backwards in (False, True))
         np.testing.assert_allclose(forward, backward.T, atol=1e-9)
+
+
+def test_bars_are_judged_against_the_methods_that_were_measured():
+    figures = Figures(10, 0.3, 0.3, 0.55, 0.3, 0.3, 0.1, 0.4, 0.3, 0.5, 0.985)
+    better = replace(figures, mrr=0.27, auroc=0.988)
+    assert list(missed("citeseer", {"link score": figures})) == []
+    assert list(missed("citeseer", {"stack": figures})) == []
+    assert len(list(missed("citeseer", {"link score": figures, "stack": better}))) == 2
+    assert len(list(missed("citeseer", {"link score": replace(figures, auroc=0.97)}))) == 1
+    assert len(list(missed("debian", {"link score": figures, "popularity": better}))) == 1

@@ -23,15 +23,17 @@ LEAST: Mapping[str, Mapping[str, float]] = {
 UNTYPED = {"cora_ml", "citeseer", "ppi", "gds-cora", "stdlib"}
 BY_TIME = {"debian", "debian-6000"}
 TIMES_STACK = 1.15  # of the stack's MRR
+FEWEST = 10  # held-out links that say something
 UNDER = 0.002  # that the AUROC may be under another's
 
 
 def missed(name: str, found: Mapping[str, Figures]) -> Iterator[str]:
     """Yield the bars that the link score misses on one pattern of a data set, as lines.
 
-    `found` has the figures of each method; a bar that needs a method which is not there is not judged.
+    `found` has the figures of each method; a bar that needs a method which is not there is not judged, nor
+    is a pattern with fewer than 10 held-out links.
     """
-    if LINK_SCORE not in found:
+    if LINK_SCORE not in found or found[LINK_SCORE].links < FEWEST:
         return
     own = found[LINK_SCORE]
     for figure, least in LEAST.get(name, {}).items():

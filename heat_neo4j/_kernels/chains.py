@@ -1,0 +1,116 @@
+"""Chains of directed links between two nodes, and the choice among proposals in falling score."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.jit import njit
+
+__all__ = ["choose", "have_chain"]
+
+Places = NDArray[np.int64]
+Columns = NDArray[np.int32]
+
+
+@njit(cache=True, nogil=True)
+def have_chain(
+    indptr: Places, indices: Columns, back_indptr: Places, back_indices: Columns, u: Places, v: Places,
+    most_links: int,
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Return for which i two or more links lead from u[i] to v[i], u[i] != v[i], shape (m,).
+
+    Breadth-first search from both ends, the cheaper side first. It looks at `most_links` links of a pair at
+    most; what it has not found by then counts as absent. The `back` arrays hold the links reversed.
+    """
+    n = indptr.shape[0] - 1
+    found = np.zeros(u.shape[0], dtype=np.bool_)
+    seen, seen_back = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    room = min(n, most_links + 1)
+    queue, queue_back = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
+    for i in range(u.shape[0]):
+        seen[u[i]], seen_back[v[i]] = i, i
+        queue[0], queue_back[0] = u[i], v[i]
+        begin, end, begin_back, end_back, left = 0, 1, 0, 1, most_links
+        while not found[i] and begin < end and begin_back < end_back:
+            cost = _links_of(indptr, queue, begin, end)
+            cost_back = _links_of(back_indptr, queue_back, begin_back, end_back)
+            if min(cost, cost_back) > left:
+                break
+            left -= min(cost, cost_back)
+            if cost <= cost_back:
+                found[i], stop = _expand(indptr, indices, queue, begin, end, seen, seen_back, u[i], v[i], i)
+                begin, end = end, stop
+            else:
+                found[i], stop = _expand(
+                    back_indptr, back_indices, queue_back, begin_back, end_back, seen_back, seen, v[i], u[i], i
+                )  # fmt: skip
+                begin_back, end_back = end_back, stop
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _links_of(indptr: Any, queue: Any, begin: int, end: int) -> int:
+    total = 0
+    for place in range(begin, end):
+        total += indptr[queue[place] + 1] - indptr[queue[place]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _expand(
+    indptr: Any, indices: Any, queue: Any, begin: int, end: int, seen: Any, seen_by_other: Any, start: int,
+    goal: int, mark: int,
+) -> Any:  # fmt: skip
+    """Append the next level to the queue; return whether the two searches have met, and the queue's end."""
+    stop = end
+    for place in range(begin, end):
+        node = queue[place]
+        for k in range(indptr[node], indptr[node + 1]):
+            other = indices[k]
+            if node == start and other == goal:  # the link itself is no chain
+                continue
+            if seen_by_other[other] == mark:
+                return True, stop
+            if seen[other] != mark:
+                seen[other] = mark
+                queue[stop] = other
+                stop += 1
+    return False, stop
+
+
+@njit(cache=True)
+def choose(
+    allowed: NDArray[np.bool_], groups: Places, room: Places, pair: Places, kind: Places,
+    is_forward: NDArray[np.bool_], exclusive: NDArray[np.bool_],
+) -> NDArray[np.int8]:  # fmt: skip
+    """Go through proposals in order; return the first obstacle of each, shape (m,): -1 if it is chosen.
+
+    Obstacle g < G is a full group: proposal i belongs to groups[g, i] (none if below 0), which has room for
+    room[groups[g, i]] proposals. Obstacle G is a chosen proposal of the same pair[i] and an exclusive kind:
+    exclusive[kind, other kind, 1 if both lead the same way, else 0]. Those not `allowed` get -2.
+    """
+    n_groups, m = groups.shape
+    obstacle = np.full(m, -2, dtype=np.int8)
+    room = room.copy()
+    last = np.full(pair.max() + 1 if m else 0, -1, dtype=np.int64)  # of the chosen ones of a pair
+    before = np.empty(m, dtype=np.int64)
+    for i in range(m):
+        if not allowed[i]:
+            continue
+        obstacle[i] = -1
+        for g in range(n_groups):
+            if groups[g, i] >= 0 and room[groups[g, i]] <= 0:
+                obstacle[i] = g
+                break
+        other = last[pair[i]]
+        while other >= 0 and obstacle[i] == -1:
+            if exclusive[kind[i], kind[other], int(is_forward[i] == is_forward[other])]:
+                obstacle[i] = n_groups
+            other = before[other]
+        if obstacle[i] == -1:
+            for g in range(n_groups):
+                if groups[g, i] >= 0:
+                    room[groups[g, i]] -= 1
+            before[i], last[pair[i]] = last[pair[i]], i
+    return obstacle

@@ -43,7 +43,8 @@ def have_chain(
                 begin, end = end, stop
             else:
                 found[i], stop = _expand(
-                    back_indptr, back_indices, queue_back, begin_back, end_back, seen_back, seen, v[i], u[i], i
+                    back_indptr, back_indices, queue_back, begin_back, end_back, seen_back, seen, v[i], u[i],
+                    i,
                 )  # fmt: skip
                 begin_back, end_back = end_back, stop
     return found

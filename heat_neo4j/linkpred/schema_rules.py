@@ -8,9 +8,9 @@ P. Minervini and M. Nickles, "Embedding cardinality constraints in neural link p
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -40,14 +40,19 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+_Test = Callable[[Rows, Rows], NDArray[np.bool_]]
 
 _RARE = 0.05  # share of exceptions, by the end of its interval
 _RARELY_BACK = 0.01  # the same of links that lead back, or close a cycle
 _BELOW_CHANCE = 0.2  # exceptions, by the end of their interval, for each that chance would bring
 _TAIL = 0.05  # probability beyond an interval's end
-_SAMPLE = 20_000  # relationships of a pattern that are looked at
-_MOVES = 8  # pairs nearby for each of them
+_Z = 1.645  # the same in standard errors
+_SAMPLE = 20_000  # relationships of a pattern that are compared with chains
+_SHUFFLES = 3
+_NEAR_SAMPLE = 5_000  # relationships around which pairs are drawn
+_MOVES = 4  # of each end of one of them, to a node one step away and to one two steps away
 _SEARCHED_LINKS = 2_000  # for one pair, by the search for chains
+_FORBIDDEN = -2  # of `choose`
 _LONGEST = 40  # characters of a name in a sentence
 
 
@@ -73,7 +78,7 @@ class Evidence:
 
     n: int  # relationships, or nodes, that were looked at
     n_exceptions: int
-    by_chance: float  # exceptions among as many
+    by_chance: float | None  # exceptions among as many; None where chance plays no part
 
 
 @dataclass(frozen=True)
@@ -118,34 +123,573 @@ class Selection(NamedTuple):
 
 @dataclass(frozen=True)
 class SchemaRules:
-    """The rules of some patterns; see `learn_schema_rules`."""
+    """The rules of some patterns, as `learn_schema_rules` returns them.
+
+    Parameters
+    ----------
+    rules : tuple of PatternRules
+        One for each pattern; that of `None` is of a graph without directions.
+    """
 
     rules: tuple[PatternRules, ...]
 
     def forbidden(self, graph: Graph, pattern: Pattern | None, pairs: Rows) -> NDArray[np.int8]:
-        """Return the `Rule` that forbids each pair, shape (m,); 0 if it may be proposed."""
-        raise NotImplementedError
+        """Return by which rule each pair may not be proposed.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph that has the relationships.
+        pattern : Pattern, optional
+            One of the patterns of the rules.
+        pairs : int64 array of shape (m, 2)
+            Rows of the graph, source and target.
+
+        Returns
+        -------
+        int8 array of shape (m,)
+            The first `Rule` that applies; 0 if the pair may be proposed. The search for chains looks at 2,000
+            relationships for a pair at most, so a long chain through hubs may be overlooked.
+
+        Raises
+        ------
+        KeyError
+            If there are no rules of the pattern.
+        """
+        rules = self._of(pattern)
+        found = np.zeros(len(pairs), dtype=np.int8)
+        links = _Links(graph, "" if pattern is None else pattern.type)
+
+        def forbid(rule: Rule, test: _Test) -> None:
+            undecided = np.flatnonzero(found == Rule.ALLOWED)
+            found[undecided[test(*pairs[undecided].T)]] = rule
+
+        forbid(Rule.SELF, np.equal)
+        forbid(Rule.LINKED, links.join)
+        if rules.per_source is not None:
+            full_source = _counts(graph, pattern, 0) >= rules.per_source.most
+            forbid(Rule.PER_SOURCE, lambda u, _: full_source[u])
+        if rules.per_target is not None:
+            full_target = _counts(graph, pattern, 1) >= rules.per_target.most
+            forbid(Rule.PER_TARGET, lambda _, v: full_target[v])
+        if rules.one_way is not None:
+            forbid(Rule.ONE_WAY, links.join_back)
+        if rules.acyclic is not None:
+            forbid(Rule.CYCLE, links.lead_back)
+        if rules.direct is not None:
+            forbid(Rule.IMPLIED, links.chain)
+        for each in rules.exclusions:
+            other = _Links(graph, each.type)
+            forbid(Rule.EXCLUDED, other.join if each.same_way else other.join_back)
+        return found
 
     def apply(
         self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, scores: Array
     ) -> Selection:
-        """Return which proposals are kept."""
-        raise NotImplementedError
+        """Return which proposals are kept, the best first.
 
-    def sentences(self, dropped: Sequence[Mapping[Rule, int]] = ()) -> list[str]:
-        """Return the rules in words."""
-        raise NotImplementedError
+        A proposal is dropped if a rule forbids it, or if better ones leave no room for it: a source, a target
+        or the pattern has as many as it may, one of the same type joins the two nodes, or one of a type that
+        excludes its own. Of equal scores the first by pattern, source and target is better. Two proposals
+        that only together close a cycle are both kept.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph that has the relationships.
+        patterns : sequence of Pattern
+            The patterns of the proposals.
+        pattern : int64 array of shape (m,)
+            Place of each proposal's pattern in `patterns`.
+        pairs : int64 array of shape (m, 2)
+            Rows of the graph, source and target, in any order.
+        scores : float64 array of shape (m,)
+            The higher the likelier, comparable between patterns.
+
+        Returns
+        -------
+        Selection
+
+        Raises
+        ------
+        KeyError
+            If there are no rules of a pattern.
+        """
+        order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, -scores))
+        rule = np.zeros(len(pairs), dtype=np.int8)
+        for place, each in enumerate(patterns):
+            own = np.flatnonzero(pattern == place)
+            rule[own] = self.forbidden(graph, each, pairs[own])
+        pairs, pattern, n = pairs[order], pattern[order], np.int64(graph.n_nodes)
+        types = ["" if each is None else each.type for each in patterns]
+        code = np.array([types.index(kind) for kind in types], dtype=np.int64)
+        two_nodes = _numbered(pairs.min(axis=1) * n + pairs.max(axis=1))
+        one_of_type = _numbered(two_nodes * len(patterns) + code[pattern])
+        of_pattern = np.array([self._of(each).max_links for each in patterns], dtype=np.int64)
+        ends = [self._room(graph, patterns, pattern, pairs, end) for end in (0, 1)]
+        every = [
+            *ends,
+            (one_of_type, np.ones(one_of_type.max(initial=-1) + 1, np.int64)),
+            (pattern, of_pattern),
+        ]
+        begins = np.cumsum([0, *(len(room) for _, room in every)])
+        groups = [
+            np.where(group < 0, -1, group + begin) for (group, _), begin in zip(every, begins, strict=False)
+        ]
+        obstacle = choose(
+            rule[order] == Rule.ALLOWED, np.vstack(groups), np.concatenate([room for _, room in every]),
+            two_nodes, pattern, pairs[:, 0] < pairs[:, 1], self._exclusive(patterns),
+        )  # fmt: skip
+        late = (
+            Rule.PER_SOURCE,
+            Rule.PER_TARGET,
+            Rule.ONE_OF_PAIR,
+            Rule.MOST_LINKS,
+            Rule.EXCLUDED,
+            Rule.ALLOWED,
+        )
+        judged = obstacle != _FORBIDDEN
+        rule[order[judged]] = np.array(late, dtype=np.int8)[obstacle[judged]]  # -1 is the last: allowed
+        counts = np.zeros((len(patterns), len(Rule)), dtype=np.int64)
+        np.add.at(counts, (pattern, rule[order]), 1)
+        dropped = tuple({each: int(row[each]) for each in Rule if each and row[each]} for row in counts)
+        return Selection(rule == Rule.ALLOWED, rule, dropped)
+
+    def sentences(self, dropped: Mapping[Pattern | None, Mapping[Rule, int]] | None = None) -> list[str]:
+        """Return a line for each rule, with its counts, and how many proposals it has dropped.
+
+        Parameters
+        ----------
+        dropped : mapping of Pattern to mapping of Rule to int, optional
+            As ``dict(zip(patterns, selection.dropped))`` of what `apply` returned.
+        """
+        lines = []
+        for rules in self.rules:
+            own = (dropped or {}).get(rules.pattern, {})
+            for rule, text in _in_words(rules):
+                count = own.get(rule, 0)
+                lines.append(f"{text}; {plural(count, 'proposal')} dropped" if count else text)
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as JSON data; `from_dict` reads it."""
-        raise NotImplementedError
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))  # lists in the place of tuples
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the rules that `to_dict` described."""
-        raise NotImplementedError
+        return cls(tuple(_pattern_rules(each) for each in data["rules"]))
+
+    def _of(self, pattern: Pattern | None) -> PatternRules:
+        return self._by_pattern[pattern]
+
+    @cached_property
+    def _by_pattern(self) -> dict[Pattern | None, PatternRules]:
+        return {each.pattern: each for each in self.rules}
+
+    def _room(
+        self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, end: int
+    ) -> tuple[Rows, Rows]:
+        """Return the group of each proposal by its pattern and one end, and how many each group may get."""
+        group, room, n_groups = np.full(len(pairs), -1, dtype=np.int64), [np.empty(0, np.int64)], 0
+        for place, each in enumerate(patterns):
+            bound = self._of(each).per_target if end else self._of(each).per_source
+            own = np.flatnonzero(pattern == place)
+            if bound is not None:
+                nodes, which = np.unique(pairs[own, end], return_inverse=True)
+                group[own] = n_groups + which
+                room.append(bound.most - _counts(graph, each, end)[nodes])
+                n_groups += len(nodes)
+        return group, np.concatenate(room)
+
+    def _exclusive(self, patterns: Sequence[Pattern | None]) -> NDArray[np.bool_]:
+        """Return which proposals of one pattern exclude those of another, [opposite way, same way]."""
+        excluded = [
+            {(each.type, each.same_way) for each in self._of(pattern).exclusions} for pattern in patterns
+        ]
+        exclusive = np.zeros((len(patterns), len(patterns), 2), dtype=np.bool_)
+        for i, own in enumerate(excluded):
+            for j, other in enumerate(patterns):
+                for same_way in (False, True):
+                    if other is not None and (other.type, same_way) in own:
+                        exclusive[i, j, int(same_way)] = exclusive[j, i, int(same_way)] = True
+        return exclusive
 
 
 def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> SchemaRules:
-    """Return what a graph's relationships rule out."""
-    raise NotImplementedError
+    r"""Return what the relationships of a graph say about which links may exist at all.
+
+    A rule needs few exceptions, at most 5 % (1 % for links back and cycles) by the end of a 95 % interval
+    (Clopper and Pearson's), and at most a fifth of those that chance would bring. So some dozen relationships
+    teach nothing. What is learned of a pattern:
+
+    - most relationships of a source, or of a target: half of those that have any have exactly so many.
+      Chance: relationships spread evenly over the nodes of the label;
+    - one way: relationships of the pattern are hardly ever answered;
+    - no cycles: its relationships hardly ever lie on a cycle of their type. Chance: targets are shuffled;
+    - none beside a chain: hardly ever do two or more others of the type lead to the same target. Chance: as
+      for cycles;
+    - exclusion: another type hardly ever joins the same pair, in the same or in the opposite direction.
+      Chance: one end is replaced by a node one or two steps from it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The graph that links are to be proposed for; to judge proposals by test edges, the training graph.
+    patterns : sequence of Pattern
+        What is to be proposed; ``[None]`` of a graph without directions, for which there is nothing to learn.
+
+    Returns
+    -------
+    SchemaRules
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from heat_neo4j.graph import Graph, Relationships
+    >>> from heat_neo4j.patterns import Pattern
+    >>> film, director = np.arange(100), 100 + np.arange(100) % 30
+    >>> graph = Graph(
+    ...     sparse.csr_array((np.ones(100), (director, film)), shape=(130, 130)),
+    ...     labels={"Director": np.arange(130) >= 100, "Film": np.arange(130) < 100},
+    ...     relationships=Relationships.from_pairs({"DIRECTED": (director, film)}),
+    ... )
+    >>> pattern = Pattern("Director", "DIRECTED", "Film")
+    >>> rules = learn_schema_rules(graph, [pattern])
+    >>> print(*rules.sentences(), sep="\n")
+    each Film has at most one incoming DIRECTED from a Director (100 of 100 have one, 0 more; 26 by chance)
+    >>> rules.forbidden(graph, pattern, np.array([[100, 5], [100, 0]])).tolist()
+    [4, 2]
+    """
+    if graph.relationships is None:
+        return SchemaRules(tuple(PatternRules(each, graph.n_edges) for each in patterns))
+    learner = _Learner(graph)
+    return SchemaRules(tuple(learner.learn(each) for each in patterns if each is not None))
+
+
+class _Links:
+    """Relationships of one type, or the edges of a graph without types."""
+
+    def __init__(self, graph: Graph, kind: str) -> None:
+        of_type = graph.relationships
+        self._matrix = graph.adjacency if of_type is None else of_type.matrix(kind, graph.n_nodes)
+
+    def join(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
+        """Return which pairs one of them joins in this direction."""
+        return np.asarray(entries(self._matrix, np.column_stack((u, v))) != 0.0)
+
+    def join_back(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
+        """Return which pairs one of them joins in the opposite direction."""
+        return self.join(v, u)
+
+    def lead_back(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
+        """Return to which u one or more of them lead from v."""
+        return self.join(v, u) | self.chain(v, u)
+
+    def chain(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
+        """Return from which u two or more of them lead to v."""
+        if not len(u):
+            return np.empty(0, dtype=np.bool_)
+        return np.asarray(have_chain(*self._arrays, u, v, _SEARCHED_LINKS))
+
+    @cached_property
+    def _arrays(self) -> tuple[Any, ...]:
+        back = self._matrix.T.tocsr()
+        return tuple(
+            array
+            for each in (self._matrix, back)
+            for array in (each.indptr.astype(np.int64), each.indices.astype(np.int32))
+        )
+
+    @cached_property
+    def component(self) -> NDArray[np.int32]:
+        """Strongly connected component of each node."""
+        _, component = connected_components(self._matrix, connection="strong")
+        return np.asarray(component)
+
+
+class _Shuffled(_Links):
+    """Relationships from the same sources to the same targets, shuffled among those of the same labels."""
+
+    def __init__(self, source: Rows, target: Rows, group: Rows, n: int, rng: np.random.Generator) -> None:
+        by_group = np.argsort(group, kind="stable")
+        shuffled = np.lexsort((rng.random(len(group)), group))
+        self.source, self.target = source, np.empty_like(target)
+        self.target[by_group] = target[shuffled]
+        ones = np.ones(len(source))
+        self._matrix = sparse.csr_array((ones, (self.source, self.target)), shape=(n, n))
+
+
+class _Learner:
+    """What is learned of one pattern after the other."""
+
+    def __init__(self, graph: Graph) -> None:
+        assert graph.relationships is not None
+        self._graph, self._relationships = graph, graph.relationships
+        carried = np.zeros((graph.n_nodes, len(graph.labels)), dtype=np.bool_)
+        for column, label in enumerate(sorted(graph.labels)):
+            carried[:, column] = graph.labels[label]
+        self._labels = np.unique(carried, axis=0, return_inverse=True)[1].ravel()
+        self._types: dict[str, tuple[_Links, list[_Shuffled]]] = {}
+
+    def learn(self, pattern: Pattern) -> PatternRules:
+        source, target = relationships_of(self._graph, pattern)
+        if not len(source):
+            return PatternRules(pattern, 0)
+        one_way, acyclic, direct = self._directions(pattern)
+        return PatternRules(
+            pattern,
+            max_links=len(source),
+            per_source=self._bound(pattern, 0),
+            per_target=self._bound(pattern, 1),
+            one_way=one_way,
+            acyclic=acyclic,
+            direct=direct,
+            exclusions=self._exclusions(pattern, source, target),
+        )
+
+    def _bound(self, pattern: Pattern, end: int) -> Bound | None:
+        counts = _counts(self._graph, pattern, end)
+        n_nodes = int(np.count_nonzero(ends_of(self._graph, pattern)[end]))
+        some = counts[counts > 0]
+        most = int(np.median(some))
+        n_full = int(np.count_nonzero(some == most))
+        by_chance = n_nodes * float(pdtrc(most, counts.sum() / n_nodes))  # Poisson's tail
+        evidence = Evidence(len(some), int(np.count_nonzero(some > most)), by_chance)
+        if 2 * n_full < len(some) or not _is_rule(evidence):
+            return None
+        return Bound(most, n_full, evidence)
+
+    def _directions(self, pattern: Pattern) -> tuple[Evidence | None, Evidence | None, Evidence | None]:
+        """Return what is learned of answers, cycles and chains."""
+        is_source, is_target = ends_of(self._graph, pattern)
+        source, target = (ends.astype(np.int64) for ends in self._relationships.of(pattern.type))
+        own = np.flatnonzero(is_source[source] & is_target[target])
+        either = own[is_source[target[own]] & is_target[source[own]]]
+        links = self._links(pattern.type)
+        answered = Evidence(len(either), int(links.join(target[either], source[either]).sum()), None)
+        one_way = answered if len(either) and _is_rule(answered, _RARELY_BACK) else None
+        if not np.intersect1d(source, target).size:
+            return one_way, None, None
+        sample = own if len(own) <= _SAMPLE else np.sort(_generator().choice(own, _SAMPLE, replace=False))
+
+        def on_cycles(links: _Links, source: Rows, target: Rows) -> int:
+            same = links.component[source[own]] == links.component[target[own]]
+            return int(np.count_nonzero(same & (source[own] != target[own])))
+
+        def beside_chains(links: _Links, source: Rows, target: Rows) -> int:
+            u, v = source[sample], target[sample]
+            return int(links.chain(u[u != v], v[u != v]).sum())
+
+        def judged(count: Callable[[_Links, Rows, Rows], int], n: int, rare: float) -> Evidence | None:
+            exceptions = count(links, source, target)
+            if _upper(exceptions, n) > rare:  # before anything is shuffled
+                return None
+            least = min(count(each, each.source, each.target) for each in self._shuffled(pattern.type))
+            evidence = Evidence(n, exceptions, float(least))
+            return evidence if _is_rule(evidence, rare) else None
+
+        return (
+            one_way,
+            judged(on_cycles, len(own), _RARELY_BACK),
+            judged(beside_chains, len(sample), _RARE),
+        )
+
+    def _links(self, kind: str) -> _Links:
+        if kind not in self._types:
+            self._types[kind] = _Links(self._graph, kind), []
+        return self._types[kind][0]
+
+    def _shuffled(self, kind: str) -> list[_Shuffled]:
+        shuffled = self._types[kind][1]
+        if not shuffled:
+            source, target = (ends.astype(np.int64) for ends in self._relationships.of(kind))
+            group = self._labels[source] * (self._labels.max() + 1) + self._labels[target]
+            rng = _generator()
+            shuffled += [_Shuffled(source, target, group, self._graph.n_nodes, rng) for _ in range(_SHUFFLES)]
+        return shuffled
+
+    def _exclusions(self, pattern: Pattern, source: Rows, target: Rows) -> tuple[Exclusion, ...]:
+        types = list(self._relationships.types)
+        if len(types) < 2:
+            return ()
+        weights = np.ones(len(source))
+        joined = self._joined_by(source, target, weights)  # relationships that each type joins, too
+        by_chance = self._near(pattern, source, target) * len(source)
+        is_source, is_target = ends_of(self._graph, pattern)
+        found = []
+        for place, same_way in zip(*np.nonzero(by_chance > 0), strict=True):
+            kind, count = types[place], int(joined[place, same_way])
+            evidence = Evidence(len(source), count, float(by_chance[place, same_way]))
+            if kind == pattern.type or not _is_rule(evidence):
+                continue
+            first, last = self._relationships.of(kind) if same_way else self._relationships.of(kind)[::-1]
+            n_of_kind = int(np.count_nonzero(is_source[first] & is_target[last]))
+            if _upper(count, n_of_kind) <= _RARE:
+                found.append(Exclusion(kind, bool(same_way), evidence))
+        return tuple(found)
+
+    def _near(self, pattern: Pattern, source: Rows, target: Rows) -> Array:
+        """Return the share of pairs near the pattern's relationships that each type joins, shape (T, 2).
+
+        Column 0 counts relationships in the opposite direction. The low end of an interval; a relationship
+        with its nearby pairs counts as one observation.
+        """
+        rng = _generator()
+        shape = (len(self._relationships.types), 2)
+        if len(source) > _NEAR_SAMPLE:
+            chosen = np.sort(rng.choice(len(source), _NEAR_SAMPLE, replace=False))
+            source, target = source[chosen], target[chosen]
+        is_source, is_target = ends_of(self._graph, pattern)
+        u: list[Rows] = []
+        v: list[Rows] = []
+        of: list[Rows] = []
+        for _ in range(_MOVES):
+            for fixed, moved, suits, way in ((source, target, is_target, 1), (target, source, is_source, -1)):
+                once = self._step(moved, fixed, fixed, rng)
+                for other in (once, self._step(once, moved, fixed, rng)):
+                    good = np.flatnonzero((other >= 0) & suits[other])
+                    first, last = (fixed[good], other[good])[::way]
+                    u.append(first)
+                    v.append(last)
+                    of.append(good)
+        of_pair = np.concatenate(of)
+        n_pairs = np.bincount(of_pair, minlength=len(source))
+        n = np.count_nonzero(n_pairs)
+        if n < 2:
+            return np.zeros(shape)
+        weights = (1.0 / np.maximum(n_pairs, 1))[of_pair]
+        pairs = np.concatenate(u), np.concatenate(v)
+        mean = self._joined_by(*pairs, weights) / n
+        square = self._joined_by(*pairs, weights, of_pair) / n
+        error = np.sqrt(np.maximum(square - mean**2, 0.0) / n)
+        return np.maximum(mean - _Z * error, 0.0)
+
+    def _step(self, at: Rows, back: Rows, fixed: Rows, rng: np.random.Generator) -> Rows:
+        """Return a random neighbour of each node, other than two given ones; -1 if another was drawn."""
+        indptr, indices = self._graph.adjacency.indptr, self._graph.adjacency.indices
+        degree = np.where(at < 0, 0, self._graph.degrees[at])
+        place = indptr[at] + (rng.random(len(at)) * degree).astype(np.int64)
+        other = np.where(degree > 0, indices[np.minimum(place, len(indices) - 1)], -1).astype(np.int64)
+        return np.where((other == back) | (other == fixed), -1, other)
+
+    def _joined_by(self, u: Rows, v: Rows, weights: Array, of: Rows | None = None) -> Array:
+        """Return the weights of pairs that each type joins, shape (T, 2): opposite, and same direction.
+
+        With `of`, the sum of the squares of what each observation adds.
+        """
+        total = np.zeros((len(self._relationships.types), 2))
+        n = np.int64(self._graph.n_nodes)
+        codes, kinds = self._codes
+        for same_way, wanted in enumerate((v * n + u, u * n + v)):
+            low, high = np.searchsorted(codes, wanted), np.searchsorted(codes, wanted, side="right")
+            counts = high - low
+            pair = np.repeat(np.arange(len(wanted)), counts)
+            place = np.repeat(low - np.cumsum(counts) + counts, counts) + np.arange(len(pair))
+            kind, weight = kinds[place], weights[pair]
+            if of is not None:
+                each, which = np.unique(of[pair] * len(total) + kind, return_inverse=True)
+                kind = each % len(total)
+                weight = np.square(np.bincount(which, weight, len(each)))
+            total[:, same_way] = np.bincount(kind, weight, len(total))
+        return total
+
+    @cached_property
+    def _codes(self) -> tuple[Rows, Rows]:
+        """Relationships of all types as source N + target, sorted, and the place of each one's type."""
+        ends = self._relationships
+        codes = ends.source.astype(np.int64) * self._graph.n_nodes + ends.target
+        kinds = np.repeat(np.arange(len(ends.types)), np.diff(ends.starts))
+        order = np.argsort(codes, kind="stable")
+        return codes[order], kinds[order]
+
+
+def _generator() -> np.random.Generator:
+    """Return the same numbers for each pattern: no rule depends on which others are learned."""
+    return np.random.default_rng(0)
+
+
+def _is_rule(evidence: Evidence, rare: float = _RARE) -> bool:
+    """Tell whether exceptions are rare, and far rarer than by chance."""
+    most = _upper(evidence.n_exceptions, evidence.n)
+    return most <= rare and (
+        evidence.by_chance is None or most * evidence.n <= _BELOW_CHANCE * evidence.by_chance
+    )
+
+
+def _upper(count: int, n: int) -> float:
+    """Return the upper end of the one-sided interval of a share (Clopper and Pearson, 1934)."""
+    return 1.0 if count >= n else float(betaincinv(count + 1, n - count, 1.0 - _TAIL))
+
+
+def _counts(graph: Graph, pattern: Pattern | None, end: int) -> Rows:
+    """Return the relationships of a pattern at each node as source (0) or target (1)."""
+    assert pattern is not None
+    return np.bincount(relationships_of(graph, pattern)[end], minlength=graph.n_nodes)
+
+
+def _numbered(values: Rows) -> Rows:
+    return np.unique(values, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _in_words(rules: PatternRules) -> Iterator[tuple[Rule, str]]:
+    """Yield the rules of a pattern as one reads them."""
+    if rules.pattern is None:
+        return
+    source, kind, target = (display_text(name, _LONGEST) for name in rules.pattern)
+    source, target = (name or "node" for name in (source, target))
+    whole = display_text(str(rules.pattern), 3 * _LONGEST)
+    for bound, rule, holder, what in (
+        (rules.per_source, Rule.PER_SOURCE, source, f"{kind} to a {target}"),
+        (rules.per_target, Rule.PER_TARGET, target, f"incoming {kind} from a {source}"),
+    ):
+        if bound is not None:
+            most = "one" if bound.most == 1 else f"{bound.most:,}"
+            seen = bound.evidence
+            yield (
+                rule,
+                (
+                    f"each {holder} has at most {most} {what} ({bound.n_full:,} of {seen.n:,} have {most}, "
+                    f"{seen.n_exceptions:,} more; {seen.by_chance:,.0f} by chance)"
+                ),
+            )
+    if rules.one_way is not None:
+        yield Rule.ONE_WAY, f"{whole} leads one way ({_of(rules.one_way)} are answered)"
+    if rules.acyclic is not None:
+        on_one = f"{_of(rules.acyclic)} lie on one; {rules.acyclic.by_chance:,.0f} by chance"
+        yield Rule.CYCLE, f"{whole} forms {_none(rules.acyclic)} cycle ({on_one})"
+    if rules.direct is not None:
+        do_so = f"{_of(rules.direct)} do; {rules.direct.by_chance:,.0f} by chance"
+        yield Rule.IMPLIED, f"{whole} joins {_none(rules.direct)} pair that a chain of {kind} joins ({do_so})"
+    if rules.exclusions:
+        others = ", ".join(
+            f"{display_text(each.type, _LONGEST)}{'' if each.same_way else ' back'} "
+            f"({_of(each.evidence)}; {each.evidence.by_chance:,.0f} of as many pairs nearby)"
+            for each in rules.exclusions
+        )
+        yield Rule.EXCLUDED, f"{whole} excludes {others}"
+
+
+def _of(evidence: Evidence) -> str:
+    return f"{evidence.n_exceptions:,} of {evidence.n:,}"
+
+
+def _none(evidence: Evidence) -> str:
+    return "hardly any" if evidence.n_exceptions else "no"
+
+
+def _pattern_rules(data: Mapping[str, Any]) -> PatternRules:
+    values = dict(data)
+    values["pattern"] = None if data["pattern"] is None else Pattern(*data["pattern"])
+    for name in ("per_source", "per_target"):
+        if (bound := data[name]) is not None:
+            values[name] = Bound(**{**bound, "evidence": Evidence(**bound["evidence"])})
+    for name in ("one_way", "acyclic", "direct"):
+        if data[name] is not None:
+            values[name] = Evidence(**data[name])
+    values["exclusions"] = tuple(
+        Exclusion(**{**each, "evidence": Evidence(**each["evidence"])}) for each in data["exclusions"]
+    )
+    return PatternRules(**values)

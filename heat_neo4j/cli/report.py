@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.tuning import Choice
     from heat_neo4j.pipeline.embed import RunReport
 
-__all__ = ["Counted", "counted", "describe", "frequent", "log_run", "pattern_lines", "plan_lines", "show_run"]
+__all__ = [
+    "Counted",
+    "counted",
+    "describe",
+    "frequent",
+    "log_run",
+    "pattern_lines",
+    "plan_lines",
+    "show_run",
+    "untyped_note",
+]
 
 _LONGEST = 60  # characters of a pattern that are shown
 _MOST_PATTERNS = 20
@@ -92,6 +102,7 @@ def show_run(report: RunReport) -> None:
         facts(headed("Chosen", _choice(report.choice)))
     facts(("Note", note) for note in report.notes)
     if run.status == "complete" and run.links_written:
+        facts([("Note", untyped_note(run.link_type or ""))])
         from heat_neo4j.database.statements import identifier_to_copy
 
         with suppress(ValueError):  # a type that cannot be printed as it is
@@ -99,6 +110,14 @@ def show_run(report: RunReport) -> None:
             strength = "distance" if report.score is None else "probability"
             returned = f"RETURN a, p.type, b, p.{strength} ORDER BY p.rank LIMIT 10"
             print_cypher(f"{'Try':<14}{pattern}\n{'':<14}{returned}")
+
+
+def untyped_note(link_type: str) -> str:
+    """Return the warning that patterns without a type match predicted links."""
+    name = display_text(link_type, _LONGEST)
+    return (
+        f"patterns without a type, such as (a)--(b), match {name} relationships, too: name the types you want"
+    )
 
 
 def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,9 +1,13 @@
 """The lines that a run and its graph are shown by: numbers with words that agree, and no page of patterns."""
 
+from dataclasses import replace
+
 import pytest
 
 from heat_neo4j.cli.commands.load import ODDITIES
-from heat_neo4j.cli.report import COUNTS, counted, frequent
+from heat_neo4j.cli.report import COUNTS, counted, frequent, show_run, untyped_note
+from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.pipeline.embed import RunReport
 
 
 @pytest.mark.parametrize("meanings", [COUNTS, ODDITIES], ids=["read", "load"])
@@ -24,3 +28,23 @@ def test_many_patterns_are_the_most_frequent_and_one_line_for_the_others():
     lines = list(frequent({f"A-T{i}->B": i for i in range(1, 1013)}))
     assert lines[:2] == ["A-T1012->B: 1,012", "A-T1011->B: 1,011"]
     assert lines[20:] == ["992 other patterns: 492,528 pairs together (--json lists all)"]
+
+
+@pytest.mark.parametrize(
+    ("status", "links", "count"),
+    [("complete", 7, 1), ("complete", 0, 0), ("dry run", 7, 0), ("rejected", 7, 0)],
+)
+def test_published_links_come_with_a_warning_about_patterns_without_a_type(status, links, count, capsys):
+    run = RunRecord(
+        "r", "films", ("links",), status, link_type="FILMS_PREDICTED", links_written=links,
+        parameters={"links": {"predicted": {}}},
+    )  # fmt: skip
+    run = replace(run, plan={"mode": "links", "reason": "asked for", "stages": []})
+    show_run(RunReport(run))
+    printed = capsys.readouterr().out
+    assert printed.count(untyped_note("FILMS_PREDICTED")) == count
+    assert "(a)--(b), match FILMS_PREDICTED relationships" in untyped_note("FILMS_PREDICTED")
+
+
+def test_the_warning_shows_no_control_characters():
+    assert "\x1b" not in untyped_note("A\x1b[2J")

@@ -261,7 +261,14 @@ def follow_the_readme(reader, cypher, store):
 
 def review(reader, cypher):
     """Ask for the predicted links, take the first of them over, and take that back."""
-    likeliest, accept = reader.take(LINKS, "cypher")
+    likeliest, accept, named, not_predicted = reader.take(LINKS, "cypher")
+    cited = cypher(named)
+    assert [row["type"] for row in cited] == ["CITES"]
+    assert "HEAT_PREDICTED" in {
+        row["type"] for row in cypher("MATCH (:Paper {id: 'p1'})-[r]-() RETURN type(r) AS type")
+    }
+    assert cited[0] in cypher(not_predicted)
+    assert not any(row["type"].startswith("HEAT_PREDICTED") for row in cypher(not_predicted))
     links = cypher(likeliest)
     assert [row["rank"] for row in links] == list(range(1, 11))
     joined = "MATCH (:Paper {id: $source})-[r:CITES]->(:Paper {id: $target}) "

@@ -314,3 +314,17 @@ def test_of_a_graph_without_directions_pairs_are_proposed_once() -> None:
     found = rules.apply(graph, [None], np.zeros(4, int), pairs, np.arange(4.0))
     assert found.rule.tolist() == [Rule.LINKED, Rule.SELF, Rule.ONE_OF_PAIR, Rule.ALLOWED]
     assert rules.sentences() == []
+
+
+@pytest.mark.parametrize("scores", [(2.0, 1.0), (1.0, 2.0)])
+def test_of_two_proposals_the_likelier_excludes_the_other_whichever_type_has_the_rule(
+    scores: tuple[float, float],
+) -> None:
+    nothing = np.empty(0, dtype=int)
+    graph = graph_of(4, R=(np.array([2]), np.array([3])), S=(nothing, nothing))
+    patterns = [A_TO_A, Pattern("A", "S", "A")]
+    excludes_back = PatternRules(A_TO_A, 9, exclusions=(Exclusion("S", same_way=False, evidence=EVIDENCE),))
+    rules = SchemaRules((excludes_back, PatternRules(patterns[1], 9)))
+    for pairs, both in (([(0, 1), (1, 0)], False), ([(0, 1), (0, 1)], True)):
+        found = rules.apply(graph, patterns, np.arange(2), np.array(pairs), np.array(scores))
+        assert found.kept.tolist() == [both or scores[0] > scores[1], both or scores[0] < scores[1]]

@@ -17,14 +17,14 @@ Columns = NDArray[np.int32]
 def have_chain(
     indptr: Places, indices: Columns, back_indptr: Places, back_indices: Columns, u: Places, v: Places,
     most_links: int,
-) -> NDArray[np.bool_]:  # fmt: skip
-    """Return for which i two or more links lead from u[i] to v[i], u[i] != v[i], shape (m,).
+) -> NDArray[np.int8]:  # fmt: skip
+    """Return 1 if two or more links lead from u[i] to v[i], u[i] != v[i], 0 if none do, shape (m,).
 
-    Breadth-first search from both ends, the cheaper side first. It looks at `most_links` links of a pair at
-    most; what it has not found by then counts as absent. The `back` arrays hold the links reversed.
+    Breadth-first search from both ends, the cheaper side first. A search that would look at more than
+    `most_links` links of a pair ends undecided, with -1. The `back` arrays hold the links reversed.
     """
     n = indptr.shape[0] - 1
-    found = np.zeros(u.shape[0], dtype=np.bool_)
+    found = np.zeros(u.shape[0], dtype=np.int8)
     seen, seen_back = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
     room = min(n, most_links + 1)
     queue, queue_back = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
@@ -32,10 +32,11 @@ def have_chain(
         seen[u[i]], seen_back[v[i]] = i, i
         queue[0], queue_back[0] = u[i], v[i]
         begin, end, begin_back, end_back, left = 0, 1, 0, 1, most_links
-        while not found[i] and begin < end and begin_back < end_back:
+        while found[i] == 0 and begin < end and begin_back < end_back:
             cost = _links_of(indptr, queue, begin, end)
             cost_back = _links_of(back_indptr, queue_back, begin_back, end_back)
             if min(cost, cost_back) > left:
+                found[i] = -1
                 break
             left -= min(cost, cost_back)
             if cost <= cost_back:

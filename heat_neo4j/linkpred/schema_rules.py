@@ -47,9 +47,9 @@ _RARELY_BACK = 0.01  # the same of links that lead back, or close a cycle
 _BELOW_CHANCE = 0.2  # exceptions, by the end of their interval, for each that chance would bring
 _TAIL = 0.05  # probability beyond an interval's end
 _Z = 1.645  # the same in standard errors
-_SAMPLE = 20_000  # relationships of a pattern that are compared with chains
+_SAMPLE = 5_000  # relationships of a pattern that are compared with chains, or with pairs nearby
 _SHUFFLES = 3
-_NEAR_SAMPLE = 5_000  # relationships around which pairs are drawn
+_SWAPS = 10  # of each relationship
 _MOVES = 4  # of each end of one of them, to a node one step away and to one two steps away
 _SEARCHED_LINKS = 2_000  # for one pair, by the search for chains
 _FORBIDDEN = -2  # of `choose`
@@ -329,7 +329,7 @@ def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> Sche
     - one way: relationships of the pattern are hardly ever answered;
     - no cycles: its relationships hardly ever lie on a cycle of their type. Chance: targets are shuffled;
     - none beside a chain: hardly ever do two or more others of the type lead to the same target. Chance: as
-      for cycles;
+      for cycles, but where there are none, without new cycles;
     - exclusion: another type hardly ever joins the same pair, in the same or in the opposite direction.
       Chance: one end is replaced by a node one or two steps from it.
 
@@ -388,11 +388,12 @@ class _Links:
         """Return to which u one or more of them lead from v."""
         return self.join(v, u) | self.chain(v, u)
 
-    def chain(self, u: Rows, v: Rows) -> NDArray[np.bool_]:
-        """Return from which u two or more of them lead to v."""
+    def chain(self, u: Rows, v: Rows, *, undecided: bool = False) -> NDArray[np.bool_]:
+        """Return from which u two or more of them lead to v; `undecided` for a search that was too long."""
         if not len(u):
             return np.empty(0, dtype=np.bool_)
-        return np.asarray(have_chain(*self._arrays, u, v, _SEARCHED_LINKS))
+        found = have_chain(*self._arrays, u, v, _SEARCHED_LINKS)
+        return np.asarray((found == 1) | (undecided & (found < 0)))
 
     @cached_property
     def _arrays(self) -> tuple[Any, ...]:
@@ -413,13 +414,9 @@ class _Links:
 class _Shuffled(_Links):
     """Relationships from the same sources to the same targets, shuffled among those of the same labels."""
 
-    def __init__(self, source: Rows, target: Rows, group: Rows, n: int, rng: np.random.Generator) -> None:
-        by_group = np.argsort(group, kind="stable")
-        shuffled = np.lexsort((rng.random(len(group)), group))
-        self.source, self.target = source, np.empty_like(target)
-        self.target[by_group] = target[shuffled]
-        ones = np.ones(len(source))
-        self._matrix = sparse.csr_array((ones, (self.source, self.target)), shape=(n, n))
+    def __init__(self, source: Rows, target: Rows, n: int) -> None:
+        self.source, self.target = source, target
+        self._matrix = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(n, n))
 
 
 class _Learner:
@@ -432,7 +429,8 @@ class _Learner:
         for column, label in enumerate(sorted(graph.labels)):
             carried[:, column] = graph.labels[label]
         self._labels = np.unique(carried, axis=0, return_inverse=True)[1].ravel()
-        self._types: dict[str, tuple[_Links, list[_Shuffled]]] = {}
+        self._types: dict[str, _Links] = {}
+        self._shuffles: dict[tuple[str, bool], list[_Shuffled]] = {}
 
     def learn(self, pattern: Pattern) -> PatternRules:
         source, target = relationships_of(self._graph, pattern)
@@ -468,8 +466,8 @@ class _Learner:
         source, target = (ends.astype(np.int64) for ends in self._relationships.of(pattern.type))
         own = np.flatnonzero(is_source[source] & is_target[target])
         either = own[is_source[target[own]] & is_target[source[own]]]
-        links = self._links(pattern.type)
-        answered = Evidence(len(either), int(links.join(target[either], source[either]).sum()), None)
+        real = self._links(pattern.type)
+        answered = Evidence(len(either), int(real.join(target[either], source[either]).sum()), None)
         one_way = answered if len(either) and _is_rule(answered, _RARELY_BACK) else None
         if not np.intersect1d(source, target).size:
             return one_way, None, None
@@ -481,34 +479,43 @@ class _Learner:
 
         def beside_chains(links: _Links, source: Rows, target: Rows) -> int:
             u, v = source[sample], target[sample]
-            return int(links.chain(u[u != v], v[u != v]).sum())
+            return int(links.chain(u[u != v], v[u != v], undecided=links is real).sum())
 
         def judged(count: Callable[[_Links, Rows, Rows], int], n: int, rare: float) -> Evidence | None:
-            exceptions = count(links, source, target)
+            exceptions = count(real, source, target)
             if _upper(exceptions, n) > rare:  # before anything is shuffled
                 return None
-            least = min(count(each, each.source, each.target) for each in self._shuffled(pattern.type))
+            shuffled = self._shuffled(pattern.type, ordered=acyclic is not None)
+            least = min(count(each, each.source, each.target) for each in shuffled)
             evidence = Evidence(n, exceptions, float(least))
             return evidence if _is_rule(evidence, rare) else None
 
-        return (
-            one_way,
-            judged(on_cycles, len(own), _RARELY_BACK),
-            judged(beside_chains, len(sample), _RARE),
-        )
+        acyclic = None
+        acyclic = judged(on_cycles, len(own), _RARELY_BACK)
+        return one_way, acyclic, judged(beside_chains, len(sample), _RARE)
 
     def _links(self, kind: str) -> _Links:
         if kind not in self._types:
-            self._types[kind] = _Links(self._graph, kind), []
-        return self._types[kind][0]
+            self._types[kind] = _Links(self._graph, kind)
+        return self._types[kind]
 
-    def _shuffled(self, kind: str) -> list[_Shuffled]:
-        shuffled = self._types[kind][1]
+    def _shuffled(self, kind: str, *, ordered: bool) -> list[_Shuffled]:
+        """Return graphs whose nodes have as many relationships of a type in each direction as the real one.
+
+        If `ordered` they have no new cycles: each relationship still leads down an order of the nodes, as a
+        citation to an earlier paper. Without that, chains would be far more frequent than in any hierarchy.
+        """
+        shuffled = self._shuffles.setdefault((kind, ordered), [])
         if not shuffled:
+            n = self._graph.n_nodes
             source, target = (ends.astype(np.int64) for ends in self._relationships.of(kind))
             group = self._labels[source] * (self._labels.max() + 1) + self._labels[target]
+            # Components are numbered in an order in which relationships between them lead down.
+            order = self._links(kind).component if ordered else None
             rng = _generator()
-            shuffled += [_Shuffled(source, target, group, self._graph.n_nodes, rng) for _ in range(_SHUFFLES)]
+            shuffled += [
+                _Shuffled(source, _shuffle(source, target, group, order, rng), n) for _ in range(_SHUFFLES)
+            ]
         return shuffled
 
     def _exclusions(self, pattern: Pattern, source: Rows, target: Rows) -> tuple[Exclusion, ...]:
@@ -539,8 +546,8 @@ class _Learner:
         """
         rng = _generator()
         shape = (len(self._relationships.types), 2)
-        if len(source) > _NEAR_SAMPLE:
-            chosen = np.sort(rng.choice(len(source), _NEAR_SAMPLE, replace=False))
+        if len(source) > _SAMPLE:
+            chosen = np.sort(rng.choice(len(source), _SAMPLE, replace=False))
             source, target = source[chosen], target[chosen]
         is_source, is_target = ends_of(self._graph, pattern)
         u: list[Rows] = []
@@ -604,6 +611,24 @@ class _Learner:
         kinds = np.repeat(np.arange(len(ends.types)), np.diff(ends.starts))
         order = np.argsort(codes, kind="stable")
         return codes[order], kinds[order]
+
+
+def _shuffle(
+    source: Rows, target: Rows, group: Rows, order: NDArray[np.int32] | None, rng: np.random.Generator
+) -> Rows:
+    """Return the targets, shuffled within each group; given an order, by swaps that respect it."""
+    shuffled = target.copy()
+    if order is None:
+        by_group = np.argsort(group, kind="stable")
+        shuffled[by_group] = target[np.lexsort((rng.random(len(group)), group))]
+        return shuffled
+    for _ in range(_SWAPS):
+        drawn = np.lexsort((rng.random(len(group)), group))
+        a, b = drawn[: len(drawn) // 2 * 2].reshape(-1, 2).T
+        leads_down = (order[source[a]] > order[shuffled[b]]) & (order[source[b]] > order[shuffled[a]])
+        a, b = (each[(group[a] == group[b]) & leads_down] for each in (a, b))
+        shuffled[a], shuffled[b] = shuffled[b], shuffled[a]
+    return shuffled
 
 
 def _generator() -> np.random.Generator:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from heat_neo4j.graph import Graph
     from heat_neo4j.heat import HEAT
     from heat_neo4j.inputs.conversion import as_graph
-    from heat_neo4j.linkpred.calibration import LinkProbability, fit_link_probability
-    from heat_neo4j.linkpred.pattern_score import PatternScore, fit_link_score
+    from heat_neo4j.linkpred.link_score import LinkScore, fit_link_score
     from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
     from heat_neo4j.linkpred.tuning import choose_parameters
     from heat_neo4j.local_server.server import LocalServer
@@ -40,11 +39,10 @@ _HOMES = {
     "HeatError": "errors",
     "Job": "pipeline.job",
     "LinkOptions": "pipeline.job",
-    "LinkProbability": "linkpred.calibration",
     "LoadNames": "database.write.loader",
     "LocalServer": "local_server.server",
     "Neo4jStore": "database.store",
-    "PatternScore": "linkpred.pattern_score",
+    "LinkScore": "linkpred.link_score",
     "PredictedLinks": "linkpred.prediction",
     "Projection": "database.projection",
     "RunRecord": "database.runs",
@@ -54,8 +52,7 @@ _HOMES = {
     "connect": "client",
     "embed": "pipeline.embed",
     "explain": "pipeline.link_questions",
-    "fit_link_probability": "linkpred.calibration",
-    "fit_link_score": "linkpred.pattern_score",
+    "fit_link_score": "linkpred.link_score",
     "predict_links": "linkpred.prediction",
     "recommend": "pipeline.link_questions",
     "refresh": "pipeline.embed",
@@ -70,11 +67,10 @@ __all__ = [
     "HeatError",
     "Job",
     "LinkOptions",
-    "LinkProbability",
+    "LinkScore",
     "LoadNames",
     "LocalServer",
     "Neo4jStore",
-    "PatternScore",
     "PredictedLinks",
     "Projection",
     "RunRecord",
@@ -85,7 +81,6 @@ __all__ = [
     "connect",
     "embed",
     "explain",
-    "fit_link_probability",
     "fit_link_score",
     "predict_links",
     "recommend",

@@ -30,8 +30,8 @@ from heat_neo4j.geometry.hyperboloid import (
 from heat_neo4j.geometry.search import columns_of, nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.conversion import as_graph
+from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.pattern_score import fit_link_score
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.splits import draw_non_edges
 

@@ -198,10 +198,13 @@ def pattern_lines(run: RunRecord) -> Iterator[str]:
             if pattern not in shown:
                 continue
             line = f"{display_text(pattern, _LONGEST)}: {count:,}"
-            measured = figures.get(pattern) or {"auroc": None}
-            if measured["auroc"] is not None:
-                line += f"; AUROC {measured['auroc']:.3f} of {measured['n_links']:,} held out"
-                line += f", popularity {measured['popularity_auroc']:.3f}"
+            measured = figures.get(pattern) or {"mrr": None}
+            if measured["mrr"] is not None:
+                line += f"; {measured['n_links']:,} held out: MRR {measured['mrr']:.2f}"
+                line += f" (popularity {measured['popularity_mrr']:.2f}"
+                line += f", {measured['baseline']} {measured['baseline_mrr']:.2f})"
+                line += f", Hits@10 {measured['hits_at_10']:.2f}"
+                line += f", precision at 10 {measured['precision_at_10']:.2f}"
             if measured.get("direction_accuracy") is not None:
                 line += f"; {measured['direction_accuracy']:.0%} of directions right"
             yield line

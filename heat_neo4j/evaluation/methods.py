@@ -1,7 +1,7 @@
 """The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,8 @@ from heat_neo4j.linkpred.baselines import (
     degree_product,
     poincare_embedding,
 )
-from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without, link_probability
-from heat_neo4j.linkpred.combined_score import link_score
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.pattern_baselines import (
     directed_adamic_adar,
     directed_paths_of_three,
@@ -32,7 +32,6 @@ from heat_neo4j.linkpred.pattern_baselines import (
     pattern_svd,
     popularity,
 )
-from heat_neo4j.linkpred.pattern_score import pattern_score
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, PairScorer
 from heat_neo4j.linkpred.tuning import Choice, choose_parameters
 from heat_neo4j.patterns import Pattern
@@ -47,7 +46,6 @@ __all__ = [
     "Method",
     "OwnRows",
     "PatternMethod",
-    "ProbableScorer",
     "Unseeded",
     "check_seeds",
     "described",
@@ -213,23 +211,6 @@ def _poincare(graph: Graph, seed: int, n_components: int, on_progress: Progress)
     return poincare_embedding(graph, n_components, seed, prefixed(on_progress, f"seed {seed}: "))
 
 
-class ProbableScorer:
-    """A scorer whose scores have a probability, at even odds."""
-
-    def __init__(self, scorer: PairScorer, probability: Callable[[Array], Array]) -> None:
-        self._scorer = scorer
-        self.probability = probability
-        self.n_nodes = scorer.n_nodes
-
-    def pairs(self, pairs: NDArray[np.int64]) -> Array:
-        """Return the scores of pairs, shape (m,)."""
-        return self._scorer.pairs(pairs)
-
-    def rows(self, begin: int, end: int) -> Array:
-        """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        return self._scorer.rows(begin, end)
-
-
 class OwnRows:
     """Trains what our rows need of one training graph, once for all of them.
 
@@ -249,7 +230,7 @@ class OwnRows:
     def methods(self, *, combined: bool) -> dict[str, Method]:
         """Return the rows by name."""
         if combined:
-            return {HEAT_ROW: self._probable_distance, COMBINED_ROW: self._combined}
+            return {HEAT_ROW: self._distance, COMBINED_ROW: self._combined}
         return {HEAT_ROW: self._distance}
 
     def of_patterns(self, *, combined: bool) -> dict[str, PatternMethod]:
@@ -259,7 +240,7 @@ class OwnRows:
 
     def _by_pattern(self, graph: Graph, seed: int) -> Callable[[Pattern], DirectedScorer]:
         try:
-            score = pattern_score([self._without(graph, seed)], graph)
+            score = link_score(self._without(graph, seed), graph)
         except CalibrationError as error:
             raise BaselineUnavailableError(str(error)) from error
         return score.scorers(self._fit(graph, seed).embedding_, graph)
@@ -267,20 +248,15 @@ class OwnRows:
     def _distance(self, graph: Graph, seed: int) -> DistanceScorer:
         return DistanceScorer(self._fit(graph, seed).embedding_)
 
-    def _probable_distance(self, graph: Graph, seed: int) -> PairScorer:
-        scorer = self._distance(graph, seed)
-        try:
-            probability = link_probability(self._without(graph, seed))
-        except CalibrationError:  # the figures of the distance itself need no probability
-            return scorer
-        return ProbableScorer(scorer, lambda scores: probability(-scores))
-
     def _combined(self, graph: Graph, seed: int) -> PairScorer:
         try:
-            score = link_score(self._without(graph, seed))
+            held_out = self._without(graph, seed)
+            split = replace(held_out.split, train=replace(held_out.split.train, relationships=None))
+            untyped = replace(graph, relationships=None)
+            score = link_score(held_out._replace(split=split), untyped)
         except CalibrationError as error:
             raise BaselineUnavailableError(str(error)) from error
-        return ProbableScorer(score.scorer(self._fit(graph, seed).embedding_, graph), score.probability)
+        return score.scorers(self._fit(graph, seed).embedding_, untyped)(None)
 
     def _fit(self, graph: Graph, seed: int) -> Embedder:
         if self._fitted is None:

@@ -1,113 +1,46 @@
-"""From distances to link probabilities: a Fermi-Dirac curve fitted on edges that training did not see."""
+"""What a score is fitted to and measured on: held-out links, and the share of pairs that turned out linked."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import betaincinv
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.isotonic import isotonic_regression
 
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
-from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder
-from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
+from heat_neo4j.linkpred.splits import EdgeSplit, split_edges, split_edges_by_time
 
-__all__ = [
-    "CalibrationError",
-    "HeldOut",
-    "LinkProbability",
-    "embed_without",
-    "fit_link_probability",
-    "link_probability",
-]
+__all__ = ["WALKS_HELD_OUT", "CalibrationError", "HeldOut", "Reliability", "embed_without", "reliability"]
 
-_NON_EDGES_PER_EDGE = 5  # they cost little and steady the fit
+Array = NDArray[np.float64]
+
+_NON_EDGES_PER_EDGE = 5
 _MIN_PAIRS = 10  # held-out edges, and non-edges; fewer say too little
+WALKS_HELD_OUT = (
+    0.3  # of the model's, for the embedding without held-out links: ranking is as good as with all
+)
+_LINKS_OF_BIN = 8
+_BINS = 12
+_TAIL = 0.025  # of the intervals, at each end
 
 
 class CalibrationError(ValueError):
-    """No link probability can be fitted to this graph; the message says why."""
-
-
-@dataclass(frozen=True)
-class LinkProbability:
-    """Fermi-Dirac probability that a pair at distance d is linked: 1 / (1 + exp((d - r) / t)).
-
-    It holds at even odds: among pairs of which half are edges and half are not. Of all pairs of a sparse
-    graph far fewer are edges, so it serves to compare and to cut, not to count.
-
-    Parameters
-    ----------
-    radius : float
-        r, the distance at which the probability is one half; finite.
-    temperature : float
-        t, how gradually the probability falls with distance; finite, above 0.
-    n_edges, n_non_edges : int
-        Held-out pairs it was fitted on.
-    auroc : float
-        How well the held-out distances tell edges from non-edges, in [0, 1].
-
-    References
-    ----------
-    D. Krioukov et al., "Hyperbolic geometry of complex networks", Phys. Rev. E 82, 036106 (2010).
-    """
-
-    radius: float
-    temperature: float
-    n_edges: int
-    n_non_edges: int
-    auroc: float
-
-    def __call__(self, distances: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability at each of `distances`."""
-        return np.asarray(expit((self.radius - np.asarray(distances, dtype=np.float64)) / self.temperature))
-
-
-def fit_link_probability(
-    model: Embedder, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
-) -> LinkProbability:
-    """Fit the probability that a pair at a given distance is linked.
-
-    A clone of `model` with the same parameters and seed is trained on the graph without `share` of its
-    edges; a logistic regression then parts those edges from non-edges by their distance. `model`
-    itself, fitted or not, is left as it is. The training takes as long as the first one.
-
-    Parameters
-    ----------
-    model : HEAT
-        The estimator whose distances are to be turned into probabilities.
-    graph : Graph
-        The graph it is, or will be, fitted on.
-    share : float
-        Share of the edges to hold out, in (0, 1); sparse graphs may allow fewer.
-    on_progress : callable
-        Given to `HEAT.fit`.
-
-    Returns
-    -------
-    LinkProbability
-
-    Raises
-    ------
-    CalibrationError
-        If `share` is out of range, fewer than 10 edges can be held out, fewer than 10 pairs are no edges, or
-        the held-out edges are not nearer than the non-edges.
-    """
-    return link_probability(embed_without(model, graph, share=share, on_progress=on_progress))
+    """No link score can be fitted to this graph; the message says why."""
 
 
 class HeldOut(NamedTuple):
     """Edges held out, with five non-edges for each, and an embedding (N, d + 1) that has not seen them."""
 
     split: EdgeSplit
-    embedding: NDArray[np.float64]
+    embedding: Array
 
 
 def embed_without(
@@ -115,48 +48,88 @@ def embed_without(
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
-    Each `time`, from 0, holds out other edges.
+    The latest edges are held out where the graph knows times, else any: a node may lose all it has, as new
+    nodes have none. The clone takes three tenths of the walks. Each `time`, from 0, holds out other edges.
 
     A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
     try:
-        split = split_edges(graph, share, random_state=seed + time, non_edges_per_edge=_NON_EDGES_PER_EDGE)
+        if graph.edge_times is not None and np.isfinite(graph.edge_times).any():
+            split = split_edges_by_time(graph, share, random_state=seed + time)
+        else:
+            split = split_edges(
+                graph, share, seed + time, connected=False, non_edges_per_edge=_NON_EDGES_PER_EDGE
+            )
     except ValueError as error:
-        raise CalibrationError(f"no link probability: {error}") from error
+        raise CalibrationError(f"no link score: {error}") from error
     edges, others = split.test_edges, split.test_non_edges
     if min(len(edges), len(others)) < _MIN_PAIRS:
         raise CalibrationError(
-            f"no link probability: {plural(len(edges), 'edge')} can be held out against "
+            f"no link score: {plural(len(edges), 'edge')} can be held out against "
             f"{plural(len(others), 'non-edge')}; it takes {_MIN_PAIRS} of each"
         )
-    trained = clone(model).set_params(random_state=seed).fit(split.train, on_progress=on_progress)
-    return HeldOut(split, trained.embedding_)
+    walks = max(round(WALKS_HELD_OUT * model.walks_per_node), 1)
+    trained = clone(model).set_params(random_state=seed, walks_per_node=walks)
+    return HeldOut(split, trained.fit(split.train, on_progress=on_progress).embedding_)
 
 
-@one_blas_thread()
-def link_probability(held_out: HeldOut) -> LinkProbability:
-    """Fit the probability of a link at a given distance to edges that are held out already.
+@dataclass(frozen=True)
+class Reliability:
+    """Share of pairs that turned out to be links, by their score: bins of falling score.
 
-    A CalibrationError if the held-out edges are not nearer than the non-edges.
+    Parameters
+    ----------
+    log_odds : tuple of float
+        Mean score of each bin, rising.
+    probability : tuple of float
+        Share of held-out links in each bin, made to rise with the score; [0, 1].
+    low, high : tuple of float
+        Ends of the 95 % interval of each share (Jeffreys).
+    n_links, n_pairs : tuple of float
+        Held-out links and pairs of each bin; pairs of sampled sources count for those that were not drawn.
     """
-    split, points = held_out
-    edges, others = pair_distances(points, split.test_edges), pair_distances(points, split.test_non_edges)
-    quality = auroc(-edges, -others)
-    distances = np.concatenate((edges, others))
-    centre, width = distances.mean(), distances.std()
-    slope = 0.0
-    if quality > 0.5:
-        is_edge = np.repeat((1, 0), (len(edges), len(others)))
-        standard = (distances - centre)[:, None] / width
-        # Balanced, so that the odds are even; the default penalty keeps the slope of perfect parts finite.
-        fit = LogisticRegression(class_weight="balanced", solver="newton-cholesky", tol=1e-10)
-        fit.fit(standard, is_edge)
-        slope, intercept = float(fit.coef_[0, 0]), float(fit.intercept_[0])
-    if slope >= 0.0:
-        raise CalibrationError(
-            f"no link probability: held-out edges are not nearer than other pairs (AUROC {quality:.3f})"
-        )
-    radius = centre - intercept / slope * width
-    return LinkProbability(float(radius), float(-width / slope), len(edges), len(others), quality)
+
+    log_odds: tuple[float, ...]
+    probability: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    n_links: tuple[float, ...]
+    n_pairs: tuple[float, ...]
+
+    def at(self, log_odds: ArrayLike) -> Array:
+        """Return the probability at scores, between bins by interpolation."""
+        return np.asarray(np.interp(np.asarray(log_odds, dtype=np.float64), self.log_odds, self.probability))
+
+    def interval(self, log_odds: ArrayLike) -> tuple[Array, Array]:
+        """Return both ends of its 95 % interval."""
+        at = np.asarray(log_odds, dtype=np.float64)
+        return np.interp(at, self.log_odds, self.low), np.interp(at, self.log_odds, self.high)
+
+
+def reliability(log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> Reliability:
+    """Measure how often pairs of a score are links; arrays of shape (m,), `weight` how many each stands for.
+
+    Bins hold equal numbers of links; their shares are made to rise by isotonic regression.
+
+    B. Zadrozny and C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates",
+    KDD (2002); intervals: H. Jeffreys, Theory of Probability (1961).
+    """
+    order = np.argsort(-log_odds, kind="stable")
+    scores, links, weight = log_odds[order], is_link[order], weight[order]
+    n_links = int(links.sum())
+    bins = min(max(n_links // _LINKS_OF_BIN, 1), _BINS)
+    number = np.minimum((np.cumsum(links) - links) * bins // max(n_links, 1), bins - 1)
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    pairs, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
+    mean = np.add.reduceat(weight * scores, starts) / pairs
+    raw = np.add.reduceat(links.astype(np.float64), starts)
+    shares = np.asarray(isotonic_regression(found / pairs, sample_weight=pairs, increasing=False))
+    seen = np.where(
+        found > 0, raw / np.maximum(found / pairs, 1e-12), pairs
+    )  # pairs as few as were looked at
+    low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
+    high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)
+    columns = (mean, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs)
+    return Reliability(*(tuple(each[::-1].tolist()) for each in columns))

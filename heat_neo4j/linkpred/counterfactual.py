@@ -24,7 +24,7 @@ from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder, NothingToLearnError
 from heat_neo4j.embedding.warm_start import fit_local
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.patterns import Pattern
 
 __all__ = ["LOOKED_AT", "Counterfactual", "Effect", "Relationship", "find_counterfactual", "without"]
@@ -85,7 +85,7 @@ def find_counterfactual(
     model: Embedder,
     embedding: Array,
     graph: Graph,
-    score: PatternScore,
+    score: LinkScore,
     pattern: Pattern,
     pair: tuple[int, int],
     *,
@@ -132,13 +132,13 @@ def find_counterfactual(
 
 
 class _Link(NamedTuple):
-    score: PatternScore
+    score: LinkScore
     pattern: Pattern
     pair: tuple[int, int]
 
     def probability(self, points: Array, graph: Graph) -> float:
         scorer = self.score.scorers(points, graph)(self.pattern)
-        return float(self.score.probability(scorer.pairs(np.array([self.pair], dtype=np.int64)))[0])
+        return float(scorer.probability(scorer.pairs(np.array([self.pair], dtype=np.int64)))[0])
 
 
 def _screened(

@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import expit
 
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.pattern_score import Contribution, PatternScore
+from heat_neo4j.linkpred.link_score import Contribution, LinkScore
 from heat_neo4j.patterns import Pattern
 
 __all__ = ["MEANINGS", "LinkExplanation", "SharedAttribute", "Tie", "Way", "explain_pair"]
@@ -50,7 +51,7 @@ MEANINGS: Mapping[str, str] = {
     "sources_related": "source related to those that the target has already",
     "direction": "the direction: this way, not the other",
 }
-"""What the features of a `PatternScore` say, in plain English."""
+"""What the features of a `LinkScore` say, in plain English."""
 
 _MOST = 10  # of what is shared that is listed; all is counted
 
@@ -134,7 +135,7 @@ def explain_pair(
     graph: Graph,
     pattern: Pattern,
     pair: tuple[int, int],
-    score: PatternScore | None = None,
+    score: LinkScore | None = None,
 ) -> LinkExplanation:
     """Explain the link of a pattern between two rows of the graph, the source first; joined or not.
 
@@ -149,9 +150,9 @@ def explain_pair(
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
         log_odds = float(scorer.pairs(pairs)[0])
-        probability = float(score.probability(log_odds))
+        probability = float(scorer.probability(log_odds))
         ways = scorer.direction_log_odds(pairs)
-        direction = None if ways is None else float(score.probability(ways)[0])
+        direction = None if ways is None else float(expit(ways)[0])
     ties = _Ties(graph)
     shared, paths = _common(graph, pair), _paths(graph, pattern.type, pair)
     attributes = sorted(_attributes(graph, pair), key=lambda each: each.nodes)

@@ -53,6 +53,10 @@ DIRECTION = (
 )  # fmt: skip
 """Features of a direction: differences that change their sign with the order of the pair."""
 
+_OF_DIRECTIONS = (
+    "source_in", "target_out", "shared_target", "shared_source", "return_chain", "target_like_sources",
+    "source_like_targets",
+)  # fmt: skip
 _BANDS = (("taste_8", 1, 8), ("taste_16", 8, 16), ("taste_32", 16, 32))
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
@@ -99,8 +103,8 @@ class PairFeatures:
     def __init__(self, embedding: Array, graph: Graph) -> None:
         self.embedding, self.graph = embedding, graph
 
-    def of(self, pattern: Pattern) -> PatternFeatures:
-        """Return the features of a pattern."""
+    def of(self, pattern: Pattern | None) -> PatternFeatures:
+        """Return the features of a pattern, or of all pairs of a graph without directions."""
         return PatternFeatures(self, pattern)
 
     def distance(self) -> dict[str, Feature]:
@@ -149,9 +153,12 @@ class PairFeatures:
 class PatternFeatures:
     """The features of pairs of a pattern; those of attributes only if the graph has some."""
 
-    def __init__(self, shared: PairFeatures, pattern: Pattern) -> None:
-        self._shared, self._graph, self._type = shared, shared.graph, pattern.type
-        self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(shared.graph, pattern))
+    def __init__(self, shared: PairFeatures, pattern: Pattern | None) -> None:
+        self._shared, self._graph, self._pattern = shared, shared.graph, pattern
+        if pattern is None:
+            self._sources = self._targets = np.arange(shared.graph.n_nodes)
+        else:
+            self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(shared.graph, pattern))
 
     @cached_property
     def link(self) -> dict[str, Feature]:
@@ -171,6 +178,9 @@ class PatternFeatures:
             **self._alike,
             **self._related(),
         }
+        if self._pattern is None:  # out is in
+            for name in _OF_DIRECTIONS:
+                features.pop(name, None)
         return {name: features[name] for name in FEATURES if name in features}
 
     @cached_property
@@ -196,8 +206,11 @@ class PatternFeatures:
     @cached_property
     def _out(self) -> sparse.csr_array:
         """Steps along relationships of the type."""
-        assert self._graph.relationships is not None
-        return self._graph.relationships.matrix(self._type, self._graph.n_nodes)
+        graph = self._graph
+        if self._pattern is None:
+            return sparse.csr_array(graph.adjacency.astype(np.bool_).astype(np.float64))
+        assert graph.relationships is not None
+        return graph.relationships.matrix(self._pattern.type, graph.n_nodes)
 
     @cached_property
     def _back(self) -> sparse.csr_array:
@@ -255,8 +268,11 @@ class PatternFeatures:
     def _related(self) -> dict[str, Feature]:
         """Return how alike targets, or sources, are by what relationships of other types join them to."""
         relationships, out = self._graph.relationships, self._out
-        assert relationships is not None
-        if not set(relationships.types) - {self._type}:
+        if (
+            self._pattern is None
+            or relationships is None
+            or not set(relationships.types) - {self._pattern.type}
+        ):
             return {}
         of_targets = self._by_other_types(self._targets)
         of_sources = self._by_other_types(self._sources)
@@ -276,8 +292,9 @@ class PatternFeatures:
         neighbours, kinds = self._shared.neighbours_by_type
         own = neighbours[nodes]
         types = list(self._graph.relationships.types)  # type: ignore[union-attr]
-        if self._type in types:
-            own.data[kinds[own.indices] == types.index(self._type)] = 0.0
+        assert self._pattern is not None
+        if self._pattern.type in types:
+            own.data[kinds[own.indices] == types.index(self._pattern.type)] = 0.0
             own.eliminate_zeros()
         return placed(unit_rows(own), nodes, self._graph.n_nodes)
 

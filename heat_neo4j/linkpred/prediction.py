@@ -30,11 +30,9 @@ from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.best_scored import Codes, best_of_all, best_of_shortlist
-from heat_neo4j.linkpred.calibration import LinkProbability
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
-from heat_neo4j.linkpred.combined_score import LinkScore
 from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.patterns import Pattern, link_limits
 
@@ -82,7 +80,7 @@ class PredictedLinks:
         What the graph calls its nodes, by row.
     search : mapping, optional
         The limits, as `predict_links` takes them: "k", "top", "patterns", "min_degree" and "max_degree".
-    score : PatternScore or LinkScore, optional
+    score : LinkScore or LinkScore, optional
         What ranked the links, if it was not the distance.
     notes : tuple of str
         What limits the prediction, one line each: patterns that are too rare, for one.
@@ -102,7 +100,7 @@ class PredictedLinks:
     shortlisted: bool = False
     names: Sequence[Any] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
-    score: PatternScore | LinkScore | None = None
+    score: LinkScore | None = None
     notes: tuple[str, ...] = ()
     directed: NDArray[np.bool_] | None = None
 
@@ -195,8 +193,7 @@ def predict_links(
     patterns: Sequence[str | Sequence[str]] = (),
     min_degree: int = 0,
     max_degree: int | None = None,
-    probability: LinkProbability | None = None,
-    score: PatternScore | LinkScore | None = None,
+    score: LinkScore | None = None,
     n_threads: int | None = None,
     client: Client | None = None,
     scratch: str | Path | None = None,
@@ -222,11 +219,9 @@ def predict_links(
         graph if not given, except those with fewer than 10 relationships and less than a tenth of all.
     min_degree, max_degree : int, optional
         Leave out nodes with fewer or with more neighbours in `graph`.
-    probability : LinkProbability, optional
-        From `fit_link_probability`; gives probabilities to the nearest pairs.
-    score : PatternScore or LinkScore, optional
+    score : LinkScore or LinkScore, optional
         From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
-        the first. Not with `probability`. Of more than `SCORED_PAIRS` pairs of a pattern only the 200 nearest
+        the first. Of more than `SCORED_PAIRS` pairs of a pattern only the 200 nearest
         partners of a node are scored, the 200 with most neighbours in common, of those that have 1,000
         neighbours at most, and, where sources are no targets, the 200 that the type joins most often.
     n_threads : int, optional
@@ -255,8 +250,6 @@ def predict_links(
         If the cluster's scheduler was lost.
     """
     _check_limits(k, top, min_degree, max_degree)
-    if probability is not None and score is not None:
-        raise ValueError("give probability or score, not both: a score has probabilities of its own")
     threads = resolve_threads(n_threads)
     if not isinstance(model, np.ndarray):
         check_is_fitted(model, "embedding_")
@@ -278,13 +271,13 @@ def predict_links(
                 if pattern is not None:
                     candidates = with_observed_roles(graph, candidates)
                 near = _nearest(model, candidates, most, total, workers, progress)
-                found.append(_of_distance(*near, graph, candidates, probability))
+                found.append(_of_distance(*near, graph, candidates))
                 continue
             if score.by_distance:
                 scorer = scorers(pattern)
                 pairs, near_by = _nearest(model, candidates, most, total, workers, progress)
                 scores = _turned(scorer, candidates, pairs)
-                found.append(_scored(pairs, near_by, scores, score))
+                found.append(_scored(pairs, near_by, scores, scorer))
                 continue
             scorer, width = scorers(pattern), most or total or 0
             if candidates.size > SCORED_PAIRS:
@@ -295,7 +288,7 @@ def predict_links(
             else:
                 codes = best_of_all(scorer, candidates, width, workers, progress)
             pairs, scores = _ranked(scorer, candidates, codes, total)
-            found.append(_scored(pairs, pair_distances(model, pairs), scores, score))
+            found.append(_scored(pairs, pair_distances(model, pairs), scores, scorer))
     links = _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
     search = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
@@ -390,22 +383,20 @@ def _of_distance(
     distance: Array,
     graph: Graph,
     candidates: CandidatePairs,
-    probability: LinkProbability | None,
 ) -> _Found:
-    """Return nearest pairs in the direction that the graph shows, with probabilities of their distance."""
-    chances = None if probability is None else probability(distance)
+    """Return nearest pairs in the direction that the graph shows."""
     has_one = np.ones(len(pairs), dtype=np.bool_)
     if candidates.pattern is None:
-        return _Found(pairs, distance, chances, distance, has_one, ~has_one)
+        return _Found(pairs, distance, None, distance, has_one, ~has_one)
     kind = candidates.pattern.type
     pairs, has_one = directed(candidates, pairs, leanings(graph, kind, pairs))
-    return _Found(pairs, distance, chances, distance, has_one, leanings(graph, kind, pairs) < 0)
+    return _Found(pairs, distance, None, distance, has_one, leanings(graph, kind, pairs) < 0)
 
 
-def _scored(pairs: Rows, distance: Array, scores: Array, score: PatternScore | LinkScore) -> _Found:
+def _scored(pairs: Rows, distance: Array, scores: Array, scorer: LinkScorer) -> _Found:
     """Return pairs in the direction that their score has chosen."""
     has_one = np.ones(len(pairs), dtype=np.bool_)
-    return _Found(pairs, distance, score.probability(scores), -scores, has_one, ~has_one)
+    return _Found(pairs, distance, scorer.probability(scores), -scores, has_one, ~has_one)
 
 
 def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,8 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
 from heat_neo4j.linkpred.directions import with_observed_roles
-from heat_neo4j.linkpred.pattern_score import PatternScore
-from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
+from heat_neo4j.linkpred.link_score import LinkScore
+from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.patterns import Pattern
 
 __all__ = ["Recommended", "likeliest_partners", "patterns_at"]
@@ -63,16 +63,6 @@ def patterns_at(
     return tuple(pattern for pattern in patterns if ends_of(graph, pattern)[int(reverse)][row])
 
 
-def _scorers(
-    score: PatternScore | None, embedding: Array, graph: Graph
-) -> Callable[[Pattern | None], DirectedScorer]:
-    """Return what gives the scorer of a pattern: of the score, or else minus the distance."""
-    if score is not None:
-        return score.scorers(embedding, graph)
-    by_distance = DistanceScorer(embedding)
-    return lambda pattern: by_distance
-
-
 @one_blas_thread()
 def likeliest_partners(
     embedding: Array,
@@ -82,7 +72,7 @@ def likeliest_partners(
     k: int = 10,
     *,
     reverse: bool = False,
-    score: PatternScore | None = None,
+    score: LinkScore | None = None,
 ) -> list[Recommended]:
     """Return for each pattern the `k` likeliest partners of a node, of all that are not joined to it so yet.
 
@@ -91,8 +81,8 @@ def likeliest_partners(
     sets of nodes. With `reverse` the node is the target. Of equal ones the lower row comes first.
     """
     check_integer("k", k, minimum=1)
-    scorers = _scorers(score, embedding, graph)
-    found = []
+    scorers = None if score is None else score.scorers(embedding, graph)
+    by_distance, found = DistanceScorer(embedding), []
     for pattern in patterns:
         candidates = candidate_pairs(graph, pattern)
         if score is None:  # which would know the direction
@@ -100,8 +90,9 @@ def likeliest_partners(
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
         has_role = (candidates.is_target if reverse else candidates.is_source)[row]
         others = others[candidates.allowed(own, others, reverse=reverse)[0] & has_role]
-        scorer = scorers(pattern).reversed() if reverse else scorers(pattern)
-        scores = scorer.between(own, others).rows(0, 1)[0]
+        scorer = None if scorers is None else scorers(pattern)
+        ranking = by_distance if scorer is None else scorer
+        scores = (ranking.reversed() if reverse else ranking).between(own, others).rows(0, 1)[0]
         best = np.argsort(-scores, kind="stable")[:k]
         found.append(
             Recommended(
@@ -109,7 +100,7 @@ def likeliest_partners(
                 reverse,
                 others[best],
                 pair_distances(embedding, np.column_stack((np.full(len(best), row), others[best]))),
-                None if score is None else score.probability(scores[best]),
+                None if scorer is None else scorer.probability(scores[best]),
                 len(others),
             )
         )

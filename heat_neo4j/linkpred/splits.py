@@ -52,18 +52,27 @@ def joins_held_out(split: EdgeSplit, pairs: NDArray[np.int64]) -> NDArray[np.boo
 
 
 def split_edges(
-    graph: Graph, share: float = 0.15, random_state: int | None = 0, *, non_edges_per_edge: int = 1
+    graph: Graph,
+    share: float = 0.15,
+    random_state: int | None = 0,
+    *,
+    connected: bool = True,
+    non_edges_per_edge: int = 1,
 ) -> EdgeSplit:
-    """Hold out a share of the edges such that every node that has an edge keeps one.
+    """Hold out a share of the edges, by default such that every node that has an edge keeps one.
 
     As in the HEAT authors' program, but on undirected pairs: edges are put in random order, the first of
-    each node stay, and the first of the others are held out; sparse graphs may allow fewer than `share`.
+    each node stay if `connected`, and the first of the others are held out; sparse graphs may then allow
+    fewer than `share`.
     Non-edges are drawn uniformly, without replacement, from all pairs of the whole graph. The same seed
     gives the same split; None draws one. A ValueError if `share` is outside (0, 1), no edge can be held out,
     or the graph has no non-edge.
     """
     edges, place, non_edge_seed = _shuffled(graph, share, random_state)
-    free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
+    kept = (
+        _first_of_a_node(edges, graph.n_nodes, place) if connected else np.zeros(len(edges), dtype=np.bool_)
+    )
+    free = np.flatnonzero(~kept)
     chosen = free[np.argsort(place[free])[: max(round(share * len(edges)), 1)]]
     return _split(graph, edges, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
 

@@ -23,7 +23,7 @@ from heat_neo4j.geometry.drift import Drift, measure_drift
 from heat_neo4j.geometry.hyperboloid import NotHyperbolicError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.tuning import Choice
 from heat_neo4j.pipeline import gate
@@ -119,7 +119,7 @@ class RunReport:
     """What a run did, or would do."""
 
     run: RunRecord  # as the graph has it; with status "dry run" if nothing was written
-    score: PatternScore | None = None  # what ranked the links and gave their probabilities
+    score: LinkScore | None = None  # what ranked the links and gave their probabilities
     choice: Choice | None = None  # the parameters that were chosen, and why
     notes: tuple[str, ...] = ()  # what went otherwise than asked, one line each
 
@@ -208,7 +208,7 @@ def publish_fitted(session: Session, job: Job, graph: Graph, links: PredictedLin
     state = GraphState(graph, job.settings(), float(job.model.alpha))
     plan = make_plan(job, EMBED, state)
     session.clock.laps(getattr(job.model, "training_", {}).get("seconds", {}))  # none of given points
-    score = None if links is None or not isinstance(links.score, PatternScore) else links.score
+    score = None if links is None or not isinstance(links.score, LinkScore) else links.score
     notes = () if links is None else links.notes
     link_model = LinkModel(score)
     work = Work(

@@ -20,7 +20,7 @@ from heat_neo4j.embedding.compiling import begin_compiling
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore
+from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.driver import Log, RunReport, open_session, publish_fitted, run_job
@@ -170,7 +170,7 @@ def publish(
         raise ValueError("only a graph read from a database can be published: this one was not")
     options = None
     if links is not None:
-        score = links.score if isinstance(links.score, PatternScore) else None
+        score = links.score if isinstance(links.score, LinkScore) else None
         by_distance = score is not None and score.by_distance
         ranked = None if score is None else "distance" if by_distance else "combined"
         options = LinkOptions(**links.search, probability=score is not None, score=ranked)

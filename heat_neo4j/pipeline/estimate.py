@@ -30,7 +30,8 @@ from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
 from heat_neo4j.linkpred.best_scored import BLOCK_ENTRIES, BLOCK_ROWS, EACH
-from heat_neo4j.linkpred.combined_score import FITTED_EDGES
+from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT
+from heat_neo4j.linkpred.link_score import FITTED_LINKS
 from heat_neo4j.linkpred.prediction import SCORED_PAIRS
 from heat_neo4j.patterns import chosen_patterns, common_patterns, link_limits, observed_patterns
 from heat_neo4j.pipeline.job import LinkOptions
@@ -428,8 +429,8 @@ def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
     stages = {"read": reading, "walks": prepared, "train": training}
     if size.links_per_node:
         if size.probability:
-            fitted = min(_HELD_OUT * size.relationships, FITTED_EDGES) if size.combined else 0.0
-            stages["calibrate"] = prepared + training + rates.fitted_edge * fitted
+            fitted = min(_HELD_OUT * size.relationships, FITTED_LINKS) if size.combined else 0.0
+            stages["calibrate"] = prepared + WALKS_HELD_OUT * training + rates.fitted_edge * fitted
         stages["links"] = _link_seconds(size, rates)
     links = _DOUBLE_LINKS * size.links
     first = rates.first_statements * (2 if size.links_per_node else 1)

@@ -17,7 +17,7 @@ from heat_neo4j.geometry.drift import fit_isometry
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.features import FEATURES
-from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore, pattern_score
+from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, link_score
 from heat_neo4j.linkpred.tuning import Choice, TuningError, choose_parameters
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.job import Job, LinkOptions
@@ -60,7 +60,7 @@ class Clock:
 class LinkModel(NamedTuple):
     """What turns pairs into probabilities."""
 
-    score: PatternScore | None  # None: links are ranked by distance, without a probability
+    score: LinkScore | None  # None: links are ranked by distance, without a probability
     notes: tuple[str, ...] = ()  # why there is none, though the options ask for it
     held_out: HeldOut | None = None  # what it was fitted on, if it was fitted now
 
@@ -177,12 +177,12 @@ def fit_link_model(
     if not links.probability:
         return NO_LINK_MODEL
     if not links.needs_training(parameters):
-        return LinkModel(PatternScore.from_dict(parameters["link_score"]))
+        return LinkModel(LinkScore.from_dict(parameters["link_score"]))
     features = BY_DISTANCE[:1] if links.ranked_by == "distance" else FEATURES
     held_out, progress = None, prefixed(on_progress, "probability: ")
     try:
         held_out = embed_without(model, graph, on_progress=progress)
-        score = pattern_score([held_out], graph, features, on_progress=progress)
+        score = link_score(held_out, graph, features, on_progress=progress)
         return LinkModel(score, held_out=held_out)
     except CalibrationError as error:
         return LinkModel(None, (f"{error}; links are ranked by distance",), held_out)

@@ -13,7 +13,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
 from heat_neo4j.database.publish.removal import RECORDS
 from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
-from heat_neo4j.linkpred.pattern_score import BY_DISTANCE
+from heat_neo4j.linkpred.link_score import BY_DISTANCE
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 
@@ -35,7 +35,7 @@ class LinkOptions:
         Whether each link gets a probability. It is fitted by training once more, without a tenth of the
         edges, so a run takes twice as long with it. Without it the distance ranks the links.
     score : {"combined", "distance"}, optional
-        What ranks the links: a `PatternScore` of distance, degrees, common neighbours, paths and attributes,
+        What ranks the links: a `LinkScore` of distance, degrees, common neighbours, paths and attributes,
         or of the distance alone. If not given, the former, or in `pipeline.predict` what ranked the links of
         the run.
 

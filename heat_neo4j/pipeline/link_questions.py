@@ -13,7 +13,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship, find_counterfactual
 from heat_neo4j.linkpred.explanation import MEANINGS, LinkExplanation, Way, explain_pair
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline.published_model import (
@@ -262,7 +262,7 @@ def explain(
     return Explanation(published, node_names(store, published), link, found, notes)
 
 
-def _read(store: Neo4jStore, model: str, on_progress: Progress) -> tuple[PublishedModel, PatternScore | None]:
+def _read(store: Neo4jStore, model: str, on_progress: Progress) -> tuple[PublishedModel, LinkScore | None]:
     published = read_published(store, model, on_progress=on_progress)
     return published, read_score(store, published)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import did_you_mean, display_text, plural
-from heat_neo4j._utils.progress import Progress, no_progress, prefixed
+from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.attributes.table import Attribute
 from heat_neo4j.attributes.values import RecipeError
 from heat_neo4j.database.keys import Key, NodeKeys, name_of
@@ -23,8 +23,7 @@ from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder, NothingToLe
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.splits import split_edges
 
 __all__ = [
@@ -142,12 +141,10 @@ class PublishedModel:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutDistances:
-    """Pairs that a training did not see, and the probability fitted without them."""
+    """Pairs that a training did not see."""
 
     edges: Array  # hyperbolic distances of held-out edges
     non_edges: Array  # and of as many pairs that are no edges
-    probability: LinkProbability | None  # fitted on other edges, cut out of the training's, where that can be
-    notes: tuple[str, ...] = ()  # why there is none, or why the links' probabilities are others
 
 
 def read_published(
@@ -207,7 +204,7 @@ def read_predicted(store: Neo4jStore, published: PublishedModel, most: int) -> N
     return np.stack((links.source, links.target), axis=1)[:most]
 
 
-def read_score(store: Neo4jStore, published: PublishedModel) -> PatternScore | None:
+def read_score(store: Neo4jStore, published: PublishedModel) -> LinkScore | None:
     """Return what gives links of a published model their probability; None if no run has fitted it.
 
     It is that of the run whose links are published, if it predicted them from these coordinates. A run's node
@@ -219,7 +216,7 @@ def read_score(store: Neo4jStore, published: PublishedModel) -> PatternScore | N
     for each in (*runs, run):
         if "link_score" in each.parameters:
             try:
-                return PatternScore.from_dict(each.parameters["link_score"])
+                return LinkScore.from_dict(each.parameters["link_score"])
             except (AttributeError, KeyError, TypeError, ValueError) as error:
                 raise each.damage("parameters") from error
     return None
@@ -247,9 +244,8 @@ def hold_out(
 ) -> HeldOutDistances:
     """Train a copy of a model, with the run's parameters and seed, without a share of the edges.
 
-    These are measured against non-edges. The probability comes from a second copy, trained without another
-    tenth of the remaining edges: nothing of the pairs that are measured has reached it. A ProjectionError if
-    no edge can be held out, or what remains offers nothing to learn from.
+    These are measured against non-edges. A ProjectionError if no edge can be held out, or what remains offers
+    nothing to learn from.
     """
     model = model_of(published.run).set_params(n_threads=n_threads)
     try:
@@ -257,18 +253,8 @@ def hold_out(
     except ValueError as error:
         raise ProjectionError(f"nothing can be held out: {error}") from error
     points = _fitted(model, split.train, on_progress)
-
-    progress = prefixed(on_progress, "probability: ")
-    probability: LinkProbability | None = None
-    notes: list[str] = []
-    try:
-        probability = fit_link_probability(model, split.train, on_progress=progress)
-    except CalibrationError as error:
-        notes.append(str(error))
-    if "link_score" in published.run.parameters:
-        notes.append("the combined score ranks this model's links; the picture is of its distances")
     edges, others = (pair_distances(points, pairs) for pairs in (split.test_edges, split.test_non_edges))
-    return HeldOutDistances(edges, others, probability, tuple(notes))
+    return HeldOutDistances(edges, others)
 
 
 def label_groups(graph: Graph) -> list[str | None]:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from heat_neo4j._utils.display import plural
+from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j.geometry.hyperboloid import check_points, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.metrics import expected_calibration_error
+from heat_neo4j.linkpred.calibration import Reliability
 from heat_neo4j.plots.style import (
     COLOURS,
-    FACE,
-    INK,
     PALE,
-    REST,
     add_heading,
     add_legend,
     check_installed,
@@ -49,6 +46,7 @@ _MARKS = "osD^vP"
 _MOST_BINS = 60
 _FEWEST_BINS = 10
 _MOST_VECTORS = 3000  # more points are stored as pixels in .svg and .pdf
+_LEAST_SHARE = 1e-6
 _FEWEST = 5  # nodes that a median is drawn from
 
 
@@ -186,17 +184,10 @@ def _styles() -> Iterator[dict[str, Any]]:
             width, zorder = 1.4, 3
 
 
-def plot_distances(
-    edges: ArrayLike,
-    non_edges: ArrayLike,
-    *,
-    probability: Callable[[Array], Array] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+def plot_distances(edges: ArrayLike, non_edges: ArrayLike, *, ax: Axes | None = None) -> Axes:
     """Draw how hyperbolic distances of edges and of non-edges are distributed.
 
-    Two histograms over the same bins, each of area 1; the probability of a link by distance, such as a
-    `LinkProbability`, is drawn on a second axis from 0 to 1. Returned are the axes of the histograms.
+    Two histograms over the same bins, each of area 1.
     """
     groups = {"edges": _distances("edges", edges), "non-edges": _distances("non_edges", non_edges)}
     axes = diagram(ax, 7.6, 4.8, x="hyperbolic distance", y="density of pairs")
@@ -207,66 +198,47 @@ def plot_distances(
         style: dict[str, Any] = {"facecolor": (colour, 0.45), "edgecolor": colour, "linewidth": 1.2}
         entries[f"{values.size:,} {name}"] = axes.stairs(density, bins, fill=True, **style)
     axes.set_xlim(0.0, float(bins[-1]))
-    if probability is not None:
-        second = axes.twinx()
-        distances = np.linspace(0.0, float(bins[-1]), 400)
-        (entries["link probability"],) = second.plot(
-            distances, probability(distances), color=INK, linewidth=1.8
-        )
-        second.set_ylim(0.0, 1.05)
-        second.set_ylabel("link probability at even odds", color=INK, fontsize=10.5)
-        second.tick_params(colors=INK, labelsize=9.5, color=PALE)
-        second.spines[["top", "left", "bottom"]].set_visible(False)
-        second.spines["right"].set_color(PALE)
     add_legend(axes, entries)
     return axes
 
 
-def plot_reliability(
-    probabilities: ArrayLike, is_edge: ArrayLike, *, n_bins: int = 15, ax: Axes | None = None
-) -> Axes:
-    """Draw a reliability diagram: of the pairs given some probability, the share that are edges.
+def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = None) -> Axes:
+    """Draw a reliability diagram: of the pairs given some probability, the share that were links.
 
-    A calibrated probability lies on the diagonal. Bars mark the share of all pairs in each bin; the whiskers
-    are one standard error of the share of edges in it. The expected calibration error is written in.
+    One line for each pattern with its bins as points; a calibrated probability lies on the diagonal. Whiskers
+    are the 95 % interval of the share. Both axes are logarithmic where probabilities are small, as they are
+    of most patterns.
+
+    Parameters
+    ----------
+    curves : mapping of str to Reliability
+        `LinkScore.reliability`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure if not given.
 
     References
     ----------
     A. Niculescu-Mizil and R. Caruana, "Predicting Good Probabilities with Supervised Learning", ICML 2005.
     """
-    chances = np.asarray(probabilities, dtype=np.float64)
-    outcomes = np.asarray(is_edge, dtype=np.bool_)
-    if chances.ndim != 1 or chances.shape != outcomes.shape or not chances.size:
-        raise ValueError(f"there must be one is_edge per probability: {outcomes.shape} for {chances.shape}")
-    if not ((chances >= 0.0) & (chances <= 1.0)).all():
-        raise ValueError("probabilities must lie in [0, 1]")
-    error = expected_calibration_error(chances, outcomes, n_bins)
-    axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share")
-    axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.02), aspect="equal")
-    edges = np.linspace(0.0, 1.0, n_bins + 1)
-    bin_of = np.minimum((chances * n_bins).astype(np.int64), n_bins - 1)
-    counts = np.bincount(bin_of, minlength=n_bins)
-    some = counts > 0
-    mean = np.bincount(bin_of, chances, n_bins)[some] / counts[some]
-    share = np.bincount(bin_of, outcomes, n_bins)[some] / counts[some]
+    if not curves:
+        raise ValueError("there is no reliability to draw: the score was fitted to too few held-out links")
+    axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share of held-out links")
+    least = min(min(curve.probability) for curve in curves.values())
+    lowest = max(least / 3.0, _LEAST_SHARE)
+    axes.set(xscale="log", yscale="log", xlim=(lowest, 1.0), ylim=(lowest, 1.0), aspect="equal")
     entries: dict[str, Any] = {}
-    (entries["calibrated"],) = axes.plot([0, 1], [0, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4)))
-    spread = np.sqrt(share * (1.0 - share) / counts[some])
-    entries["edges, of the bin"] = axes.errorbar(
-        mean, share, yerr=spread, color=COLOURS[0], marker="o", markersize=5, linewidth=1.6, capsize=2.5,
-        elinewidth=1.0, zorder=3,
-    )  # fmt: skip
-    entries["bin, of all pairs"] = axes.bar(
-        edges[:-1], counts / chances.size, width=1.0 / n_bins, align="edge", color=REST, alpha=0.55,
-        edgecolor=FACE, zorder=2,
-    )  # fmt: skip
-    note = (
-        f"expected calibration error {error:.3f}\n{chances.size:,} pairs, {outcomes.mean():.0%} of them edges"
+    (entries["calibrated"],) = axes.plot(
+        [lowest, 1], [lowest, 1], color=PALE, linewidth=1.0, linestyle=(0, (4, 4))
     )
-    box = {"facecolor": FACE, "edgecolor": "none", "alpha": 0.85, "pad": 2.0}
-    axes.text(
-        0.03, 0.97, note, transform=axes.transAxes, fontsize=9.5, color=INK, va="top", bbox=box, zorder=5
-    )
+    shown = sorted(curves.items(), key=lambda each: -sum(each[1].n_links))[: len(COLOURS)]
+    for (name, curve), colour in zip(shown, COLOURS, strict=False):
+        mean, low, high = (np.array(each) for each in (curve.probability, curve.low, curve.high))
+        share = np.array(curve.n_links) / np.array(curve.n_pairs)
+        spread = np.maximum(np.stack((share - low, high - share)), 0.0)
+        entries[display_text(name, 60) or "all pairs"] = axes.errorbar(
+            mean, share, yerr=spread, color=colour, marker="o", markersize=5, linewidth=1.6, capsize=2.5,
+            elinewidth=1.0, zorder=3,
+        )  # fmt: skip
     add_legend(axes, entries)
     return axes
 

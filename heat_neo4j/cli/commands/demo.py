@@ -130,9 +130,9 @@ def _show_run(store: Neo4jStore, imports: ImportGraph, report: RunReport) -> Non
     run, server = report.run, store.server
     seconds = sum(run.stage_seconds.values())
     links = plural(run.links_written, "predicted import")
-    measured = [] if report.score is None else [each.auroc for each in report.score.figures.values()]
+    measured = [] if report.score is None else [each.mrr for each in report.score.figures.values()]
     if measured and measured[0] is not None:
-        links += f"; imports held back are told from other pairs with AUROC {measured[0]:.3f}"
+        links += f"; imports held back rank among all modules with MRR {measured[0]:.2f}"
     pairs = f"{run.pair_count:,} pairs of modules met in walks" if run.pair_count else ""
     print_line()
     facts([("Graph", f"the standard library of Python {imports.version}, read from its source")])

@@ -148,37 +148,36 @@ def loss(model: str, **options: Any) -> None:
 def distances(model: str, **options: Any) -> None:
     """Draw how far apart held-out edges and non-edges are.
 
-    The published training has seen all edges. So the run's model is trained twice more: without 15 percent of
-    the edges, which are then measured, and without another tenth, which the link probability is fitted on.
+    The published training has seen all edges. So the run's model is trained once more, without 15 percent of
+    the edges, which are then measured.
     """
     from heat_neo4j import plots
 
     run, pairs, notes = _held_out(model, options)
-    axes = plots.plot_distances(pairs.edges, pairs.non_edges, probability=pairs.probability)
-    _finish(axes, options, run, [*notes, *pairs.notes], f"Held-out pairs of model {model!r}")
+    axes = plots.plot_distances(pairs.edges, pairs.non_edges)
+    _finish(axes, options, run, notes, f"Held-out pairs of model {model!r}")
 
 
 @plot.command(cls=HeatCommand, example="heat plot reliability --model papers")
 @_picture_options("reliability")
-@setting_options("heat.n_threads")
 @filter_options
 @database_options
 def reliability(model: str, **options: Any) -> None:
     """Draw whether predicted probabilities come true.
 
-    Held-out edges against as many non-edges; trained as for `heat plot distances`.
+    For each pattern, the probability that the run gave to pairs of some score, with its 95 percent interval,
+    and the share of them that were held-out links.
     """
-    import numpy as np
-
     from heat_neo4j import plots
+    from heat_neo4j.pipeline import published_model
 
-    run, pairs, notes = _held_out(model, options)
-    if pairs.probability is None:
-        raise ProjectionError(pairs.notes[0])
-    probabilities = pairs.probability(np.concatenate((pairs.edges, pairs.non_edges)))
-    is_edge = np.repeat((True, False), (pairs.edges.size, pairs.non_edges.size))
-    axes = plots.plot_reliability(probabilities, is_edge)
-    _finish(axes, options, run, notes, f"Link probability of model {model!r}")
+    with open_store(options) as store, Reporter() as progress:
+        published = published_model.read_published(store, model, on_progress=progress)
+        score = published_model.read_score(store, published)
+    if score is None or not score.reliability:
+        raise ProjectionError(f"model {model!r} has no link probabilities: run `heat links`")
+    axes = plots.plot_reliability(score.reliability)
+    _finish(axes, options, published.run, published.notes, f"Link probability of model {model!r}")
 
 
 @plot.command(cls=HeatCommand, example="heat plot degree --output degree.pdf")

@@ -1,0 +1,660 @@
+"""The score of a link of a pattern: log odds that add up over features, fitted to rank a node's partners.
+
+Relationships that training did not see are told from other pairs of the same source, or of the same target:
+what ranks the partners of one node is what a reader of links looks at. Each feature adds a function of its
+value, linear between a few knots. The functions are fitted to all patterns together, then to each pattern
+with a penalty on what differs: patterns with few relationships keep the common ones (partial pooling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from operator import methodcaller
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit
+
+from heat_neo4j._utils.progress import Progress, no_progress
+from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.geometry.hyperboloid import pair_distances
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.calibration import (
+    CalibrationError,
+    HeldOut,
+    Reliability,
+    embed_without,
+    reliability,
+)
+from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures
+from heat_neo4j.linkpred.logistic import logistic
+from heat_neo4j.linkpred.metrics import auroc
+from heat_neo4j.linkpred.rankings import RankedSources, draw_sources
+from heat_neo4j.linkpred.scorers import DirectedScorer
+from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
+from heat_neo4j.patterns import Pattern
+
+__all__ = [
+    "BY_DISTANCE",
+    "FITTED_LINKS",
+    "Contribution",
+    "LinkScore",
+    "LinkScorer",
+    "PatternFigures",
+    "fit_link_score",
+    "link_score",
+]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Table = tuple[tuple[float, ...], ...]
+
+BY_DISTANCE = ("distance", "direction")
+"""Features of a score by which the nearest pairs are the likeliest, but for their direction."""
+
+FITTED_LINKS = 2_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
+_SAME_SOURCE, _SAME_TARGET = 30, 10  # other pairs for each of them
+_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
+_SLOPE, _BEND, _OWN = (
+    1.0,
+    100.0,
+    10.0,
+)  # ridge on common slopes and bends, and how much more on a pattern's own
+_INTERCEPT = 1e-3
+_FOLDS = 2  # of sources: what is measured was not fitted to
+_FEWEST = 10
+_BLOCK = 1 << 20  # scores held at a time
+_BASELINES = {
+    "popularity": "target_in",
+    "common neighbours": "common_neighbours",
+    "paths of three": "paths_of_three",
+    "attributes": "attributes",
+    "distance": "distance",
+}
+
+
+class Contribution(NamedTuple):
+    """What one feature adds to the log odds of a link."""
+
+    feature: str
+    value: float  # of the feature
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class PatternFigures:
+    """How well held-out links of a pattern are ranked, by scores that were not fitted to them.
+
+    Each link is ranked among all targets that its source is not linked to.
+    """
+
+    n_links: int  # held out
+    mrr: float | None  # mean reciprocal rank; None if too few were held out
+    hits_at_10: float | None
+    precision_at_10: float | None
+    precision_at_written: float | None  # of as many pairs as the pattern has relationships
+    popularity_mrr: float | None
+    baseline: str | None  # the best other ranking by one feature
+    baseline_mrr: float | None
+    direction_accuracy: float | None = None  # of one-way relationships: share whose likelier way is theirs
+
+
+@dataclass(frozen=True)
+class LinkScore:
+    """Log odds of a link of each pattern: a sum of one function for each feature.
+
+    Parameters
+    ----------
+    features : tuple of str
+        The K features; the last is "direction", the logarithm of P(direction | link).
+    knots : tuple of tuple of float
+        For each feature, rising values between which its function is linear; it is constant outside.
+    common : tuple of tuple of float
+        The intercept alone, then for each feature its function at its knots, for patterns not in `tables`.
+    tables : mapping of str to tuple of tuple of float
+        The same for each pattern by its text ("" for a graph without directions).
+    reliability : mapping of str to Reliability
+        For each pattern, the share of pairs of a score that are links.
+    direction_features, direction_width : tuple of str, tuple of float
+        The features of a direction, and what each is divided by.
+    directions : mapping of str to tuple of float
+        Their weights for each pattern of which two nodes may be linked either way.
+    figures : mapping of str to PatternFigures
+        What was measured of each pattern.
+    n_edges, n_non_edges, distance_auroc : int, int, float
+        Edges held out and other pairs, of any pattern and type, and how well the distance alone tells them.
+    """
+
+    features: tuple[str, ...]
+    knots: Table
+    common: Table
+    tables: Mapping[str, Table]
+    reliability: Mapping[str, Reliability]
+    direction_features: tuple[str, ...]
+    direction_width: tuple[float, ...]
+    directions: Mapping[str, tuple[float, ...]]
+    figures: Mapping[str, PatternFigures]
+    n_edges: int
+    n_non_edges: int
+    distance_auroc: float
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether the nearest pairs are the likeliest, but for their direction."""
+        return self.features == BY_DISTANCE
+
+    def scorers(self, embedding: Array, graph: Graph) -> Callable[[Pattern | None], LinkScorer]:
+        """Return what gives the scorer of a pattern, for points on the hyperboloid of shape (N, d + 1)."""
+        features = PairFeatures(embedding, graph)
+
+        def scorer(pattern: Pattern | None) -> LinkScorer:
+            name = _name(pattern)
+            of_pattern = features.of(pattern)
+            every = features.distance() if self.by_distance else of_pattern.link
+            own = {each: feature for each, feature in every.items() if each in self.features}
+            direction = None
+            if name in self.directions:
+                direction = _direction(
+                    of_pattern.direction, self.direction_features, self.direction_width, self.directions[name]
+                )
+            return LinkScorer(self, name, self.tables.get(name, self.common), own, direction)
+
+        return scorer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as JSON data; `from_dict` reads it."""
+        data: dict[str, Any] = _plain(asdict(self))
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the score that `to_dict` described."""
+        own: dict[str, Any] = {name: _frozen(value) for name, value in data.items()}
+        own["reliability"] = {name: Reliability(**each) for name, each in own["reliability"].items()}
+        own["figures"] = {name: PatternFigures(**each) for name, each in own["figures"].items()}
+        return cls(**own)
+
+
+def _plain(value: Any) -> Any:
+    """Return data with lists in the place of tuples, as JSON gives them back."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _frozen(each) for name, each in value.items()}
+    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+
+
+def _name(pattern: Pattern | None) -> str:
+    return "" if pattern is None else str(pattern)
+
+
+class _Direction(NamedTuple):
+    """Log odds that a link leads this way and not the other: features with their weights."""
+
+    terms: tuple[tuple[Feature, float], ...]
+
+    def log_odds(self, values: Callable[[Feature], Array]) -> Array:
+        total = np.asarray(0.0)
+        for feature, weight in self.terms:
+            total = total + weight * values(feature)
+        return total
+
+    def reversed(self) -> _Direction:
+        return _Direction(tuple((feature.reversed(), weight) for feature, weight in self.terms))
+
+    def between(self, first: Rows, second: Rows) -> _Direction:
+        return _Direction(tuple((feature.between(first, second), weight) for feature, weight in self.terms))
+
+
+def _direction(
+    of_pair: Mapping[str, Feature], names: Sequence[str], width: Sequence[float], weights: Sequence[float]
+) -> _Direction:
+    scaled = zip(names, weights, width, strict=True)
+    return _Direction(
+        tuple((of_pair[name], weight / over) for name, weight, over in scaled if name in of_pair)
+    )
+
+
+@dataclass(frozen=True)
+class LinkScorer(DirectedScorer):
+    """The log odds of a link of one pattern."""
+
+    score: LinkScore
+    name: str
+    table: Table
+    features: Mapping[str, Feature]
+    direction: _Direction | None
+
+    @property
+    def n_nodes(self) -> int:  # type: ignore[override]
+        """Number of second nodes."""
+        return next(iter(self.features.values())).n_nodes
+
+    def pairs(self, pairs: Rows) -> Array:
+        """Return the log odds of pairs, shape (m,)."""
+        return self._total(lambda feature: feature.pairs(pairs))
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the log odds of some first nodes with every second node."""
+        return self._total(lambda feature: feature.rows(begin, end))
+
+    def probability(self, log_odds: ArrayLike) -> Array:
+        """Return the share of pairs with such log odds that are links."""
+        known = self.score.reliability.get(self.name)
+        return (
+            np.asarray(expit(np.asarray(log_odds, dtype=np.float64))) if known is None else known.at(log_odds)
+        )
+
+    def interval(self, log_odds: ArrayLike) -> tuple[Array, Array] | None:
+        """Return both ends of the 95 % interval of `probability`; None where nothing was measured."""
+        known = self.score.reliability.get(self.name)
+        return None if known is None else known.interval(log_odds)
+
+    def direction_log_odds(self, pairs: Rows) -> Array | None:
+        """Return the log odds of this way against the other, shape (m,); None if there is one way only."""
+        return None if self.direction is None else self.direction.log_odds(lambda each: each.pairs(pairs))
+
+    def contributions(self, pair: tuple[int, int]) -> tuple[Contribution, ...]:
+        """Return what adds up to the log odds of one pair, the intercept first."""
+        pairs = np.array([pair], dtype=np.int64)
+        parts = [Contribution("base", 1.0, self.table[0][0])]
+        for name, value, term in self.terms(lambda feature: feature.pairs(pairs)):
+            parts.append(Contribution(name, float(value[0]), float(term[0])))
+        return tuple(parts)
+
+    def reversed(self) -> LinkScorer:
+        """Return the scorer that gives (v, u) the log odds of (u, v)."""
+        turned = {name: feature.reversed() for name, feature in self.features.items()}
+        direction = None if self.direction is None else self.direction.reversed()
+        return LinkScorer(self.score, self.name, self.table, turned, direction)
+
+    def between(self, first: Rows, second: Rows) -> LinkScorer:
+        """Return the scorer of some nodes only."""
+        own = {name: feature.between(first, second) for name, feature in self.features.items()}
+        direction = None if self.direction is None else self.direction.between(first, second)
+        return LinkScorer(self.score, self.name, self.table, own, direction)
+
+    def terms(self, values: Callable[[Feature], Array]) -> Iterator[tuple[str, Array, Array]]:
+        """Yield name, value and term of each feature, of what `values` asks of it."""
+        places = zip(self.score.features, self.score.knots, self.table[1:], strict=True)
+        for name, knots, heights in places:
+            if name in self.features:
+                value = values(self.features[name])
+            elif name == "direction" and self.direction is not None:
+                value = log_expit(self.direction.log_odds(values))
+            else:
+                continue
+            yield name, value, np.interp(value, knots, heights)
+
+    def _total(self, values: Callable[[Feature], Array]) -> Array:
+        total: Array | None = None
+        for _, _, term in self.terms(values):
+            total = term + self.table[0][0] if total is None else np.add(total, term, out=total)
+        assert total is not None
+        return total
+
+
+def fit_link_score(
+    model: Embedder, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
+) -> LinkScore:
+    """Fit how distance, degrees, common neighbours, paths, attributes and directions together rank links.
+
+    A clone of `model` with the same parameters and seed, but fewer walks, is trained on the graph without
+    `share` of its edges: the latest where the graph knows times, else any. `model` itself is left as it is.
+
+    Parameters
+    ----------
+    model : HEAT
+        The estimator whose embedding is to be combined with the rest.
+    graph : Graph
+        The graph it is, or will be, fitted on. To judge the score by test edges, give the
+        training graph only.
+    share : float
+        Share of the edges to hold out, in (0, 1).
+    on_progress : callable
+        Given to `HEAT.fit`.
+
+    Returns
+    -------
+    LinkScore
+
+    Raises
+    ------
+    CalibrationError
+        If `share` is out of range, or too few edges or non-edges can be held out.
+    """
+    return link_score(
+        embed_without(model, graph, share=share, on_progress=on_progress), graph, on_progress=on_progress
+    )
+
+
+class _Sample(NamedTuple):
+    """Held-out links of a pattern, and other pairs of their ends, with their features."""
+
+    candidates: CandidatePairs  # of the graph without what was held out
+    links: Rows  # (l, 2): all that were held out
+    values: Array  # (m, K); NaN where the pattern has no such feature
+    is_link: NDArray[np.bool_]
+    fold: Rows
+    direction: Array | None  # (m, D) features of directions
+    one_way: NDArray[np.bool_]  # held-out relationships that none answers
+
+
+@one_blas_thread()
+def link_score(
+    held_out: HeldOut,
+    graph: Graph,
+    features: Sequence[str] = FEATURES,
+    on_progress: Progress = no_progress,
+) -> LinkScore:
+    """Fit the score of the common patterns of `graph` to links that were held out already.
+
+    Progress is called with ("patterns", patterns done, patterns in all). A CalibrationError if fewer than 10
+    relationships are held out in all.
+    """
+    split, points = held_out
+    patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
+    of_pairs = PairFeatures(points, split.train)
+    samples: dict[str, _Sample] = {}
+    on_progress("patterns", 0, len(patterns))
+    for pattern in patterns:
+        samples[_name(pattern)] = _sample(split, of_pairs, graph, pattern, features)
+        on_progress("patterns", len(samples), len(patterns))
+    if sum(len(each.links) for each in samples.values()) < _FEWEST:
+        raise CalibrationError(
+            f"no link score: it takes {_FEWEST} relationships of patterns that can be held out"
+        )
+    whole = _Fit.of(samples, features, fold=None)
+    score = LinkScore(
+        features=(*features, "direction"),
+        knots=whole.knots,
+        common=whole.common,
+        tables=whole.tables,
+        reliability={},
+        direction_features=DIRECTION,
+        direction_width=whole.direction_width,
+        directions=whole.directions,
+        figures={},
+        n_edges=len(split.test_edges),
+        n_non_edges=len(split.test_non_edges),
+        distance_auroc=auroc(
+            -pair_distances(points, split.test_edges), -pair_distances(points, split.test_non_edges)
+        ),
+    )
+    fits = [_Fit.of(samples, features, fold=fold) for fold in range(_FOLDS)]
+    curves, figures = {}, {}
+    for pattern in patterns:
+        name = _name(pattern)
+        curve, figures[name] = _measured(samples[name], score, fits, of_pairs, pattern, graph)
+        if curve is not None:
+            curves[name] = curve
+    data = asdict(score) | {"reliability": curves, "figures": figures}
+    return LinkScore(**data)
+
+
+def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
+    """Return the relationships of a pattern as pairs; all edges, both ways, of a graph without directions."""
+    if pattern is not None:
+        return np.column_stack(relationships_of(graph, pattern))
+    return np.column_stack(graph.adjacency.nonzero()).astype(np.int64)
+
+
+def _sample(
+    split: EdgeSplit, of_pairs: PairFeatures, graph: Graph, pattern: Pattern | None, names: Sequence[str]
+) -> _Sample:
+    """Return held-out links of a pattern with their features, and other pairs of the same ends."""
+    own, n = _links_of(graph, pattern), graph.n_nodes
+    candidates = candidate_pairs(split.train, pattern)
+    codes = np.sort(own @ (n, 1))
+    links = own[joins_held_out(split, own)]
+    fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
+    others = _others(candidates, codes, fitted)
+    pairs = np.concatenate((fitted, others.pairs))
+    is_link = np.arange(len(pairs)) < len(fitted)
+    of_pattern = of_pairs.of(pattern)
+    of_link = of_pattern.link
+    values = [
+        of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
+    ]
+    direction, one_way = None, np.zeros(len(pairs), dtype=np.bool_)
+    if pattern is not None and candidates.has_either_way:
+        of_direction = of_pattern.direction
+        nothing = np.zeros(len(pairs))
+        columns = [of_direction[each].pairs(pairs) if each in of_direction else nothing for each in DIRECTION]
+        direction = np.column_stack(columns)
+        may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
+        one_way = is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), codes) & may_turn
+    fold = np.concatenate((fitted[:, 0], fitted[others.of_link, 0])) % _FOLDS
+    return _Sample(candidates, links, np.column_stack(values), is_link, fold, direction, one_way)
+
+
+class _Others(NamedTuple):
+    pairs: Rows
+    of_link: Rows  # the link whose source or target each has
+
+
+def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> _Others:
+    """Draw pairs that are no links, each with the source or the target of one of them."""
+    n, m = len(candidates.is_source), len(links)
+    generator = np.random.default_rng([m, len(candidates.sources), len(candidates.targets)])
+    of_link = np.repeat(np.arange(m), _SAME_SOURCE + _SAME_TARGET)
+    pairs = links[of_link]
+    turned = np.tile(np.arange(_SAME_SOURCE + _SAME_TARGET) < _SAME_SOURCE, m)
+    if len(pairs):
+        pairs[turned, 1] = generator.choice(candidates.targets, size=int(turned.sum()))
+        pairs[~turned, 0] = generator.choice(candidates.sources, size=int((~turned).sum()))
+    is_other = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pairs @ (n, 1), codes)
+    return _Others(pairs[is_other], of_link[is_other])
+
+
+class _Fit(NamedTuple):
+    """What is fitted to samples of all patterns, or to all folds but one."""
+
+    knots: Table
+    common: Table
+    tables: dict[str, Table]
+    direction_width: tuple[float, ...]
+    directions: dict[str, tuple[float, ...]]
+
+    @classmethod
+    def of(cls, samples: Mapping[str, _Sample], features: Sequence[str], fold: int | None) -> _Fit:
+        """Fit to what is not of `fold`."""
+        rows = {
+            name: np.ones(len(each.fold), bool) if fold is None else each.fold != fold
+            for name, each in samples.items()
+        }
+        width, directions = _fit_directions(samples, rows)
+        values, links = {}, {}
+        for name, each in samples.items():
+            log = np.full(len(each.is_link), np.nan)
+            if name in directions:
+                assert each.direction is not None
+                log = log_expit(each.direction / width @ directions[name])
+            values[name] = np.column_stack((each.values, log))[rows[name]]
+            links[name] = each.is_link[rows[name]]
+        functions = _Functions.over(
+            np.concatenate(list(values.values())), np.concatenate(list(links.values()))
+        )
+        designs = {name: functions.design(each) for name, each in values.items()}
+        whole, is_link = np.concatenate(list(designs.values())), np.concatenate(list(links.values()))
+        common = logistic(whole, is_link, functions.ridge, np.zeros(whole.shape[1]))
+        ridge = _OWN * functions.ridge
+        ridge[0] = _INTERCEPT
+        own = {name: logistic(designs[name], links[name], ridge, common) for name in samples}
+        return cls(
+            functions.knots,
+            functions.table(common),
+            {name: functions.table(each) for name, each in own.items()},
+            tuple(width.tolist()),
+            {name: tuple(each.tolist()) for name, each in directions.items()},
+        )
+
+
+class _Functions(NamedTuple):
+    """One function for each feature, as columns of a regression: a slope, and heights at the knots."""
+
+    knots: Table
+    centre: Array
+    width: Array
+
+    @classmethod
+    def over(cls, values: Array, is_link: NDArray[np.bool_]) -> _Functions:
+        """Place knots at quantiles of links and of all pairs."""
+        knots, centre, width = [], [], []
+        for column in values.T:
+            known = np.isfinite(column)
+            some, links = column[known], column[known & is_link]
+            parts = [np.quantile(each, _QUANTILES) for each in (some, links) if len(each)]
+            places = np.unique(np.concatenate([np.zeros(0), *parts]))
+            knots.append(tuple(places.tolist()) or (0.0,))
+            centre.append(some.mean() if len(some) else 0.0)
+            width.append((some.std() if len(some) else 0.0) or 1.0)
+        return cls(tuple(knots), np.array(centre), np.array(width))
+
+    @property
+    def ridge(self) -> Array:
+        heights = sum(len(each) for each in self.knots)
+        return np.concatenate(([_INTERCEPT], np.full(len(self.knots), _SLOPE), np.full(heights, _BEND)))
+
+    def design(self, values: Array) -> Array:
+        """Return the columns: one, slopes, and for each knot how near a value is to it."""
+        columns = [np.ones(len(values))]
+        clipped = [
+            np.clip(column, each[0], each[-1]) for column, each in zip(values.T, self.knots, strict=True)
+        ]
+        standard = (np.column_stack(clipped) - self.centre) / self.width
+        hats = []
+        for column, each in zip(values.T, self.knots, strict=True):
+            for place in range(len(each)):
+                height = np.zeros(len(each))
+                height[place] = 1.0
+                hats.append(np.interp(column, each, height))
+        return np.asarray(np.nan_to_num(np.column_stack((*columns, standard, *hats))))
+
+    def table(self, weights: Array) -> Table:
+        """Return the intercept, and each function at its knots."""
+        n = len(self.knots)
+        table, start = [(float(weights[0]),)], n + 1
+        for place, knots in enumerate(self.knots):
+            slope = weights[1 + place] * (np.array(knots) - self.centre[place]) / self.width[place]
+            table.append(tuple((slope + weights[start : start + len(knots)]).tolist()))
+            start += len(knots)
+        return tuple(table)
+
+
+def _fit_directions(
+    samples: Mapping[str, _Sample], rows: Mapping[str, NDArray[np.bool_]]
+) -> tuple[Array, dict[str, Array]]:
+    """Return what features of a direction are divided by, and their weights by pattern."""
+    ways = {
+        name: each.direction[each.one_way & rows[name]]
+        for name, each in samples.items()
+        if each.direction is not None
+    }
+    everything = np.concatenate([np.zeros((1, len(DIRECTION))), *ways.values()])
+    width = np.sqrt(np.mean(everything**2, axis=0))
+    width[width == 0.0] = 1.0
+    if not ways:
+        return width, {}
+    ridge, whole = np.full(len(DIRECTION), 30.0), everything[1:] / width
+    common = logistic(whole, np.ones(len(whole)), ridge, np.zeros(len(DIRECTION)))
+    own = {name: logistic(each / width, np.ones(len(each)), ridge, common) for name, each in ways.items()}
+    return width, own
+
+
+def _measured(
+    sample: _Sample,
+    score: LinkScore,
+    fits: Sequence[_Fit],
+    of_pairs: PairFeatures,
+    pattern: Pattern | None,
+    graph: Graph,
+) -> tuple[Reliability | None, PatternFigures]:
+    """Measure a pattern: the share of links at each score, and how held-out links rank."""
+    candidates, name, n_links = sample.candidates, _name(pattern), len(sample.links)
+    accuracy = _direction_accuracy(sample, fits, name)
+    if n_links < _FEWEST:
+        return None, PatternFigures(n_links, *(None,) * 7, accuracy)
+    drawn = draw_sources(candidates, sample.links, [n_links, len(candidates.sources)])
+    of_pattern = of_pairs.of(pattern)
+    every = of_pairs.distance() if score.by_distance else of_pattern.link
+    held = sample.links[np.argsort(sample.links[:, 0], kind="stable")]
+    ranked = RankedSources()
+    for fold, fit in enumerate(fits):
+        mine = drawn.sources % _FOLDS == fold
+        sources, weight = drawn.sources[mine], drawn.weight[mine]
+        scorer = _scorer_of(fit, score, name, every, of_pattern).between(sources, candidates.targets)
+        step = max(_BLOCK // max(len(candidates.targets), 1), 1)
+        for begin in range(0, len(sources), step):
+            end = min(begin + step, len(sources))
+            terms = {
+                each: (value, term) for each, value, term in scorer.terms(methodcaller("rows", begin, end))
+            }
+            total = np.asarray(scorer.table[0][0] + sum(term for _, term in terms.values()))
+            others = {each: terms[of][0] for each, of in _BASELINES.items() if of in terms}
+            allowed = candidates.allowed(sources[begin:end], candidates.targets)
+            for row, source in enumerate(sources[begin:end].tolist()):
+                low, high = np.searchsorted(held[:, 0], (source, source + 1))
+                places = np.searchsorted(candidates.targets, held[low:high, 1])
+                scores = {"": total[row], **{each: values[row] for each, values in others.items()}}
+                ranked.add(scores, allowed[row], places, float(weight[begin + row]))
+    return _summary(ranked, n_links, len(_links_of(graph, pattern)), accuracy)
+
+
+def _summary(
+    ranked: RankedSources, n_links: int, n_written: int, accuracy: float | None
+) -> tuple[Reliability, PatternFigures]:
+    rankings = ranked.rankings()
+    log_odds, is_link, weight = ranked.best_pairs()
+    order = np.argsort(-log_odds, kind="stable")
+    first = np.cumsum(weight[order]) <= max(n_written, weight.max())
+    at_written = (
+        float(np.average(is_link[order][first], weights=weight[order][first])) if first.any() else None
+    )
+    own = rankings.pop("")
+    best = max(rankings, key=lambda each: rankings[each].mrr, default=None)
+    figures = PatternFigures(
+        n_links=n_links,
+        mrr=own.mrr,
+        hits_at_10=own.hits_at_10,
+        precision_at_10=own.precision_at_10,
+        precision_at_written=at_written,
+        popularity_mrr=rankings["popularity"].mrr if "popularity" in rankings else None,
+        baseline=best,
+        baseline_mrr=None if best is None else rankings[best].mrr,
+        direction_accuracy=accuracy,
+    )
+    return reliability(log_odds, is_link, weight), figures
+
+
+def _scorer_of(
+    fit: _Fit, score: LinkScore, name: str, every: Mapping[str, Feature], of_pattern: Any
+) -> LinkScorer:
+    """Return the scorer of a fit to some folds."""
+    folded = LinkScore(**{**vars(score), "knots": fit.knots, "tables": fit.tables})
+    own = {each: feature for each, feature in every.items() if each in score.features}
+    direction = None
+    if name in fit.directions:
+        direction = _direction(of_pattern.direction, DIRECTION, fit.direction_width, fit.directions[name])
+    return LinkScorer(folded, name, fit.tables[name], own, direction)
+
+
+def _direction_accuracy(sample: _Sample, fits: Sequence[_Fit], name: str) -> float | None:
+    """Return the share of one-way links whose likelier way is theirs; None if they are too few."""
+    if sample.direction is None or sample.one_way.sum() < _FEWEST:
+        return None
+    right = []
+    for fold, fit in enumerate(fits):
+        mine = sample.one_way & (sample.fold == fold)
+        right.append(
+            sample.direction[mine] / np.array(fit.direction_width) @ np.array(fit.directions[name]) > 0.0
+        )
+    return float(np.concatenate(right).mean())

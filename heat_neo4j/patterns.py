@@ -172,18 +172,17 @@ class _Name(NamedTuple):
         return name == self.text if self.is_literal else fnmatchcase(name, self.text)
 
 
-def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[tuple[int, int | None]]:
-    """Return how many of `k` links a node gets of each pattern, and how many links the pattern gets.
+def link_limits(k: int, patterns: Mapping[Pattern, int]) -> list[int]:
+    """Return how many of `k` links a node gets of each pattern.
 
     A pattern shares the `k` links evenly with those of its source label, or with those of its target label if
-    these are fewer. A node gets one link of each pattern at least; where more than `k` patterns share, a
-    pattern gets no more links than it has relationships, otherwise there is no limit.
+    these are fewer. A node gets one link of each pattern at least.
     """
     sources, targets = (Counter(pattern[end] for pattern in patterns) for end in (0, 2))
     limits = []
-    for pattern, count in patterns.items():
+    for pattern in patterns:
         sharing = min(sources[pattern.source], targets[pattern.target])
-        limits.append((-(-k // sharing), count if sharing > k else None))
+        limits.append(-(-k // sharing))
     return limits
 
 

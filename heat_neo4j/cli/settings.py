@@ -230,7 +230,8 @@ SETTINGS = (
     Setting("links.enabled", click.BOOL, "common", flag="--links", parameter="links",
             help="Predict links and write them too.", default=True),
     _number("links.k", _COUNT, "more", "Links for each node, which the patterns of its label share.", 10),
-    _number("links.top", _COUNT, "more", "Keep only so many of each pattern, the likeliest."),
+    _number("links.top", _COUNT, "more",
+            "Keep so many of each pattern, the likeliest.  [default: as many as it has relationships]"),
     Setting("links.patterns", _TEXT, "common", flag="--predict", multiple=True, metavar="PATTERN",
             help="What to predict, such as 'User-RATED->Movie'; * is any name; repeat for more.  "
                  "[default: the graph's patterns, except rare ones]"),

@@ -21,7 +21,7 @@ __all__ = ["BLOCK_ENTRIES", "BLOCK_ROWS", "EACH", "Codes", "best_of_all", "best_
 
 BLOCK_ENTRIES = 1 << 22  # scores held at a time
 # Partners of a node by distance, as many by what they have in common, and as many by how many they join.
-EACH = 200
+EACH = 100
 BLOCK_ROWS = 2048  # nodes whose partners are held at a time
 
 Array = NDArray[np.float64]

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SCORED_PAIRS", "PredictedLinks", "predict_links"]
 
-SCORED_PAIRS = 400_000_000
-"""Up to so many pairs of a pattern all are scored; of more it would take hours."""
+SCORED_PAIRS = 4_000_000
+"""Up to so many pairs of a pattern all are scored."""
 # A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
 _COMMON_NEIGHBOURS = 1_000
 _SHORTLISTED = (
@@ -213,7 +213,7 @@ def predict_links(
         if it is among the best of its source, or of its target. None sets no limit per node; `top` must then
         be given.
     top : int, optional
-        Keep only so many of each pattern.
+        Keep so many of each pattern; as many as it has relationships if not given.
     patterns : sequence of str or of (source label, type, target label), optional
         What to predict, such as ``"User-RATED->Movie"``, see `patterns.chosen_patterns`; all patterns of the
         graph if not given, except those with fewer than 10 relationships and less than a tenth of all.
@@ -221,9 +221,9 @@ def predict_links(
         Leave out nodes with fewer or with more neighbours in `graph`.
     score : LinkScore or LinkScore, optional
         From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
-        the first. Of more than `SCORED_PAIRS` pairs of a pattern only the 200 nearest
-        partners of a node are scored, the 200 with most neighbours in common, of those that have 1,000
-        neighbours at most, and, where sources are no targets, the 200 that the type joins most often.
+        the first. Of more than `SCORED_PAIRS` pairs of a pattern only the 100 nearest
+        partners of a node are scored, the 100 with most neighbours in common, of those that have 1,000
+        neighbours at most, and, where sources are no targets, the 100 that the type joins most often.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     client : distributed.Client, optional
@@ -259,7 +259,7 @@ def predict_links(
     known, rare = counted_patterns(graph, patterns)
     notes: tuple[str, ...] = () if rare is None else (rare,)
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
-    limits = [(k, top)] * len(wanted) if k is None or not known else _limits(k, top, known)
+    limits = _limits(k, top, known) if known else [(k, top or graph.n_edges)]
     scorers = None if score is None else score.scorers(model, graph)
     found: list[_Found] = []
     shortlisted, common = False, None
@@ -299,11 +299,12 @@ def predict_links(
     return replace(links, names=graph.names, search=search, score=score, notes=notes)
 
 
-def _limits(k: int, top: int | None, patterns: Mapping[Pattern, int]) -> list[tuple[int, int | None]]:
-    """Return most links of a node, and in all, of each pattern."""
-    return [
-        (most, total if top is None else min(top, total or top)) for most, total in link_limits(k, patterns)
-    ]
+def _limits(
+    k: int | None, top: int | None, patterns: Mapping[Pattern, int]
+) -> list[tuple[int | None, int | None]]:
+    """Return most links of a node, and in all, of each pattern: by default as many as it has relationships."""
+    each = [None] * len(patterns) if k is None else link_limits(k, patterns)
+    return [(most, top or total) for most, total in zip(each, patterns.values(), strict=True)]
 
 
 def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: int | None) -> None:

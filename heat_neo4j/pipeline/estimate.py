@@ -566,7 +566,9 @@ def _pattern_ends(
     except ValueError as error:
         raise ProjectionError(str(error)) from error
     ends = tuple((carriers.get(each.source, 1), carriers.get(each.target, 1)) for each in patterns)
-    return ends, () if links.k is None else tuple(link_limits(links.k, patterns))
+    return ends, () if links.k is None else tuple(
+        zip(link_limits(links.k, patterns), patterns.values(), strict=True)
+    )
 
 
 def check_memory(size: RunSize, limit: int) -> None:

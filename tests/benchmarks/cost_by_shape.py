@@ -99,7 +99,7 @@ def size_of(graph: Graph) -> RunSize:
         attribute_columns=graph.n_attributes,
         attribute_share=1.0,
         pattern_ends=tuple((sources, targets) for sources, targets in ends),
-        pattern_limits=tuple(link_limits(10, patterns)),
+        pattern_limits=tuple(zip(link_limits(10, patterns), patterns.values(), strict=True)),
     )
 
 

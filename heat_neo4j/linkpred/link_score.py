@@ -372,16 +372,16 @@ def link_score(
         raise CalibrationError(
             f"no link score: it takes {_FEWEST} relationships of patterns that can be held out"
         )
-    whole = _Fit.of(samples, features, fold=None)
+    whole = _Fit.of(samples)
     score = LinkScore(
         features=(*features, "direction"),
-        knots=whole.knots,
-        common=whole.common,
-        tables=whole.tables,
+        knots=whole.functions.knots,
+        common=whole.functions.table(whole.common),
+        tables=whole.tables(),
         reliability={},
         direction_features=DIRECTION,
-        direction_width=whole.direction_width,
-        directions=whole.directions,
+        direction_width=tuple(whole.direction_width.tolist()),
+        directions={name: tuple(each.tolist()) for name, each in whole.directions.items()},
         figures={},
         n_edges=len(split.test_edges),
         n_non_edges=len(split.test_non_edges),
@@ -389,7 +389,7 @@ def link_score(
             -pair_distances(points, split.test_edges), -pair_distances(points, split.test_non_edges)
         ),
     )
-    fits = [_Fit.of(samples, features, fold=fold) for fold in range(_FOLDS)]
+    fits = [_Fit.of(samples, fold, whole) for fold in range(_FOLDS)]
     curves, figures = {}, {}
     for pattern in patterns:
         name = _name(pattern)
@@ -458,15 +458,15 @@ def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> _Others:
 class _Fit(NamedTuple):
     """What is fitted to samples of all patterns, or to all folds but one."""
 
-    knots: Table
-    common: Table
-    tables: dict[str, Table]
-    direction_width: tuple[float, ...]
-    directions: dict[str, tuple[float, ...]]
+    functions: _Functions
+    common: Array
+    own: dict[str, Array]
+    direction_width: Array
+    directions: dict[str, Array]
 
     @classmethod
-    def of(cls, samples: Mapping[str, _Sample], features: Sequence[str], fold: int | None) -> _Fit:
-        """Fit to what is not of `fold`."""
+    def of(cls, samples: Mapping[str, _Sample], fold: int | None = None, like: _Fit | None = None) -> _Fit:
+        """Fit to what is not of `fold`, with the knots of another fit, from whose weights on."""
         rows = {
             name: np.ones(len(each.fold), bool) if fold is None else each.fold != fold
             for name, each in samples.items()
@@ -480,22 +480,27 @@ class _Fit(NamedTuple):
                 log = log_expit(each.direction / width @ directions[name])
             values[name] = np.column_stack((each.values, log))[rows[name]]
             links[name] = each.is_link[rows[name]]
-        functions = _Functions.over(
-            np.concatenate(list(values.values())), np.concatenate(list(links.values()))
+        is_link = np.concatenate(list(links.values()))
+        functions = (
+            _Functions.over(np.concatenate(list(values.values())), is_link)
+            if like is None
+            else like.functions
         )
         designs = {name: functions.design(each) for name, each in values.items()}
-        whole, is_link = np.concatenate(list(designs.values())), np.concatenate(list(links.values()))
-        common = logistic(whole, is_link, functions.ridge, np.zeros(whole.shape[1]))
+        whole = np.concatenate(list(designs.values()))
+        nothing = np.zeros(whole.shape[1])
+        common = logistic(whole, is_link, functions.ridge, nothing, None if like is None else like.common)
         ridge = _OWN * functions.ridge
         ridge[0] = _INTERCEPT
-        own = {name: logistic(designs[name], links[name], ridge, common) for name in samples}
-        return cls(
-            functions.knots,
-            functions.table(common),
-            {name: functions.table(each) for name, each in own.items()},
-            tuple(width.tolist()),
-            {name: tuple(each.tolist()) for name, each in directions.items()},
-        )
+        own = {
+            name: logistic(each, links[name], ridge, common, None if like is None else like.own[name])
+            for name, each in designs.items()
+        }
+        return cls(functions, common, own, width, directions)
+
+    def tables(self) -> dict[str, Table]:
+        """Return intercept and functions of each pattern."""
+        return {name: self.functions.table(each) for name, each in self.own.items()}
 
 
 class _Functions(NamedTuple):
@@ -639,12 +644,17 @@ def _scorer_of(
     fit: _Fit, score: LinkScore, name: str, every: Mapping[str, Feature], of_pattern: Any
 ) -> LinkScorer:
     """Return the scorer of a fit to some folds."""
-    folded = LinkScore(**{**vars(score), "knots": fit.knots, "tables": fit.tables})
+    table = fit.functions.table(fit.own[name])
     own = {each: feature for each, feature in every.items() if each in score.features}
     direction = None
     if name in fit.directions:
-        direction = _direction(of_pattern.direction, DIRECTION, fit.direction_width, fit.directions[name])
-    return LinkScorer(folded, name, fit.tables[name], own, direction)
+        direction = _direction(
+            of_pattern.direction,
+            DIRECTION,
+            fit.direction_width.tolist(),
+            fit.directions[name].tolist(),
+        )
+    return LinkScorer(score, name, table, own, direction)
 
 
 def _direction_accuracy(sample: _Sample, fits: Sequence[_Fit], name: str) -> float | None:
@@ -654,7 +664,5 @@ def _direction_accuracy(sample: _Sample, fits: Sequence[_Fit], name: str) -> flo
     right = []
     for fold, fit in enumerate(fits):
         mine = sample.one_way & (sample.fold == fold)
-        right.append(
-            sample.direction[mine] / np.array(fit.direction_width) @ np.array(fit.directions[name]) > 0.0
-        )
+        right.append(sample.direction[mine] / fit.direction_width @ fit.directions[name] > 0.0)
     return float(np.concatenate(right).mean())

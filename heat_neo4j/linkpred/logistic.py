@@ -12,13 +12,16 @@ Array = NDArray[np.float64]
 
 _ROUNDS = 50
 _SMALLEST_STEP = 1e-6
+_LITTLE = 1e-6  # of the loss, by which the last step lowers it at most
 
 
-def logistic(values: Array, is_one: ArrayLike, ridge: Array, around: Array) -> Array:
+def logistic(
+    values: Array, is_one: ArrayLike, ridge: Array, around: Array, start: Array | None = None
+) -> Array:
     """Return the weights, shape (K,), that minimise the log loss of `values`, shape (m, K), plus a ridge.
 
     The ridge, shape (K,), is on what differs from `around`: the prior of partial pooling. By Newton's method,
-    halving steps that do not lower the loss.
+    halving steps that do not lower the loss, from `start` or else from `around`.
     """
     truth = np.asarray(is_one, dtype=np.float64)
 
@@ -26,7 +29,8 @@ def logistic(values: Array, is_one: ArrayLike, ridge: Array, around: Array) -> A
         score = values @ weights
         return float(np.sum(np.logaddexp(0.0, score) - truth * score) + 0.5 * ridge @ (weights - around) ** 2)
 
-    weights, now = around.copy(), loss(around)
+    weights = (around if start is None else start).copy()
+    now = loss(weights)
     for _ in range(_ROUNDS):
         chance = expit(values @ weights)
         slope = values.T @ (chance - truth) + ridge * (weights - around)
@@ -38,7 +42,7 @@ def logistic(values: Array, is_one: ArrayLike, ridge: Array, around: Array) -> A
         if size <= _SMALLEST_STEP:
             break
         weights = weights - size * step
-        if now - after < 1e-8 * abs(now):
+        if now - after < _LITTLE * abs(now):
             break
         now = after
     return weights

@@ -302,7 +302,7 @@ def predict_links(
 def _limits(
     k: int | None, top: int | None, patterns: Mapping[Pattern, int]
 ) -> list[tuple[int | None, int | None]]:
-    """Return most links of a node, and in all, of each pattern: by default as many as it has relationships."""
+    """Return most links of a node and of a pattern: by default as many as the pattern has relationships."""
     each = [None] * len(patterns) if k is None else link_limits(k, patterns)
     return [(most, top or total) for most, total in zip(each, patterns.values(), strict=True)]
 

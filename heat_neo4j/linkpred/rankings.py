@@ -16,7 +16,7 @@ __all__ = ["RankedSources", "Rankings", "Sample", "draw_sources"]
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_SCORED = 3_000_000  # pairs of sampled sources and all targets
+_SCORED = 1_500_000  # pairs of sampled sources and all targets
 _FEWEST = 8  # sources of each kind, whatever the number of targets
 _SHOWN = 20  # best pairs of a source that its probabilities are measured on
 

@@ -1,4 +1,4 @@
-"""What a score is fitted to and measured on: held-out links, and the share of pairs that turned out linked."""
+"""What a score is fitted to and measured on: held-out links, and how often pairs turned out to be linked."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
-from heat_neo4j.linkpred.pattern_score import fit_link_score
+from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
     DistanceScorer,

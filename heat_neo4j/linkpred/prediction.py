@@ -33,6 +33,7 @@ from heat_neo4j.linkpred.best_scored import Codes, best_of_all, best_of_shortlis
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
+from heat_neo4j.linkpred.schema_rules import Rule, SchemaRules, learn_schema_rules
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.patterns import Pattern, link_limits
 
@@ -287,9 +288,13 @@ def predict_links(
                 codes = best_of_shortlist(scorer, common, model, candidates, width, workers, progress)
             else:
                 codes = best_of_all(scorer, candidates, width, workers, progress)
-            pairs, scores = _ranked(scorer, candidates, codes, total)
+            pairs, scores = _ranked(scorer, candidates, codes)
             found.append(_scored(pairs, pair_distances(model, pairs), scores, scorer))
-    links = _joined(found, tuple(known), graph.n_nodes, shortlisted=shortlisted)
+    rules = learn_schema_rules(graph, wanted)
+    if top is not None:
+        rules = SchemaRules(tuple(replace(each, max_links=top) for each in rules.rules))
+    links, dropped = _joined(found, wanted, graph, rules, shortlisted=shortlisted)
+    notes += tuple(rules.sentences(dropped))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
     search = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
     if shortlisted:
@@ -330,9 +335,18 @@ def _workers(
 
 
 def _joined(
-    found: Sequence[_Found], patterns: tuple[Pattern, ...], n_nodes: int, *, shortlisted: bool
-) -> PredictedLinks:
-    """Return the links of all patterns: of two nodes one of a type, in its likeliest pattern and way."""
+    found: Sequence[_Found],
+    wanted: tuple[Pattern | None, ...],
+    graph: Graph,
+    rules: SchemaRules,
+    *,
+    shortlisted: bool,
+) -> tuple[PredictedLinks, dict[Pattern | None, dict[Rule, int]]]:
+    """Return what the rules leave of the links of all patterns, and how many each rule has dropped.
+
+    Of two nodes at most one link of a type is left, in its likeliest pattern and way.
+    """
+    patterns, n_nodes = tuple(each for each in wanted if each is not None), graph.n_nodes
     pairs = np.concatenate([np.empty((0, 2), dtype=np.int64), *(each.pairs for each in found)])
     distance = np.concatenate([np.empty(0), *(each.distance for each in found)])
     leading = np.concatenate([np.empty(0), *(each.leading for each in found)])
@@ -344,9 +358,14 @@ def _joined(
     ends = (code * n_nodes + pairs.min(axis=1)) * n_nodes + pairs.max(axis=1)
     against = np.concatenate([np.empty(0, dtype=np.bool_), *(each.against for each in found)])
     has_one = np.concatenate([np.empty(0, dtype=np.bool_), *(each.directed for each in found)])
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, against, leading))
+    falling = np.zeros(len(pairs)) if probability is None else -probability
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], pattern, against, leading, falling))
     order = order[np.sort(np.unique(ends[order], return_index=True)[1])]
-    return PredictedLinks(
+    selection = rules.apply(
+        graph, wanted, pattern[order], pairs[order], -np.arange(len(order), dtype=np.float64)
+    )
+    order = order[selection.kept]
+    links = PredictedLinks(
         source=pairs[order, 0],
         target=pairs[order, 1],
         distance=distance[order],
@@ -356,6 +375,7 @@ def _joined(
         shortlisted=shortlisted,
         directed=has_one[order] if patterns else None,
     )
+    return links, dict(zip(wanted, selection.dropped, strict=True))
 
 
 def _nearest(
@@ -420,10 +440,8 @@ def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
     return pairs
 
 
-def _ranked(
-    scorer: DirectedScorer, candidates: CandidatePairs, codes: Codes, top: int | None
-) -> tuple[Rows, Array]:
-    """Return the best `top` of the pairs with rising codes, and their scores: of two nodes one way only."""
+def _ranked(scorer: DirectedScorer, candidates: CandidatePairs, codes: Codes) -> tuple[Rows, Array]:
+    """Return the pairs with rising codes, the best first, and their scores: of two nodes one way only."""
     n = max(len(candidates.is_source), 1)
     pairs = np.column_stack(np.divmod(codes, n))
     if candidates.pattern is None:
@@ -433,5 +451,5 @@ def _ranked(
         scores = _turned(scorer, candidates, pairs)
         _, first = np.unique(pairs @ (n, 1), return_index=True)
         pairs, scores = pairs[first], scores[first]
-    order = np.argsort(-scores, kind="stable")[:top]
+    order = np.argsort(-scores, kind="stable")
     return pairs[order], scores[order]

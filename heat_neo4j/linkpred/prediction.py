@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,7 +35,7 @@ from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, coun
 from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.schema_rules import Rule, SchemaRules, learn_schema_rules
-from heat_neo4j.linkpred.scorers import DirectedScorer
+from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern, link_limits
 
 if TYPE_CHECKING:
@@ -261,47 +262,71 @@ def predict_links(
     notes: tuple[str, ...] = () if rare is None else (rare,)
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
     limits = _limits(k, top, known) if known else [(k, top or graph.n_edges)]
-    scorers = None if score is None else score.scorers(model, graph)
-    found: list[_Found] = []
-    shortlisted, common = False, None
     with _workers(client, scratch, threads) as workers:
-        for pattern, (most, total) in zip(wanted, limits, strict=True):
-            candidates = candidate_pairs(graph, pattern, min_degree=min_degree, max_degree=max_degree)
-            progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
-            if scorers is None or score is None:
-                if pattern is not None:
-                    candidates = with_observed_roles(graph, candidates)
-                near = _nearest(model, candidates, most, total, workers, progress)
-                found.append(_of_distance(*near, graph, candidates))
-                continue
-            if score.by_distance:
-                scorer = scorers(pattern)
-                pairs, near_by = _nearest(model, candidates, most, total, workers, progress)
-                scores = _turned(scorer, candidates, pairs)
-                found.append(_scored(pairs, near_by, scores, scorer))
-                continue
-            scorer, width = scorers(pattern), most or total or 0
-            if candidates.size > SCORED_PAIRS:
-                shortlisted = True
-                if common is None:
-                    common = adamic_adar(graph, most_neighbours=_COMMON_NEIGHBOURS)
-                codes = best_of_shortlist(scorer, common, model, candidates, width, workers, progress)
-            else:
-                codes = best_of_all(scorer, candidates, width, workers, progress)
-            pairs, scores = _ranked(scorer, candidates, codes)
-            found.append(_scored(pairs, pair_distances(model, pairs), scores, scorer))
+        search = _Search(model, graph, score, (min_degree, max_degree), workers)
+        found = [
+            search.links(pattern, *limit, on_progress) for pattern, limit in zip(wanted, limits, strict=True)
+        ]
     rules = learn_schema_rules(graph, wanted)
     if top is not None:
         rules = SchemaRules(tuple(replace(each, max_links=top) for each in rules.rules))
-    links, dropped = _joined(found, wanted, graph, rules, shortlisted=shortlisted)
+    links, dropped = _joined(found, wanted, graph, rules, shortlisted=search.shortlisted)
     notes += tuple(rules.sentences(dropped))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
-    search = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
-    if shortlisted:
+    settings = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
+    if links.shortlisted:
         notes += (_SHORTLISTED,)
     if links.directed is not None and not links.directed.all():
         notes += (_UNDIRECTED.format(np.count_nonzero(~links.directed), len(links)),)
-    return replace(links, names=graph.names, search=search, score=score, notes=notes)
+    return replace(links, names=graph.names, search=settings, score=score, notes=notes)
+
+
+class _Search:
+    """Looks for the likeliest links of one pattern after another."""
+
+    def __init__(
+        self,
+        embedding: Array,
+        graph: Graph,
+        score: LinkScore | None,
+        degrees: tuple[int, int | None],
+        workers: BlockWorkers,
+    ) -> None:
+        self._embedding, self._graph, self._workers = embedding, graph, workers
+        self._min_degree, self._max_degree = degrees
+        self._by_distance = score is not None and score.by_distance
+        self._scorers = None if score is None else score.scorers(embedding, graph)
+        self.shortlisted = False
+        """Whether some pattern had too many pairs to score them all."""
+
+    @cached_property
+    def _common(self) -> SparseProductScorer:
+        return adamic_adar(self._graph, most_neighbours=_COMMON_NEIGHBOURS)
+
+    def links(
+        self, pattern: Pattern | None, most: int | None, total: int | None, on_progress: Progress
+    ) -> _Found:
+        """Return the links of a pattern: `most` of a node, and `total` in all if the nearest are the likeliest."""
+        graph, embedding, workers = self._graph, self._embedding, self._workers
+        candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
+        progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
+        if self._scorers is None:
+            if pattern is not None:
+                candidates = with_observed_roles(graph, candidates)
+            near = _nearest(embedding, candidates, most, total, workers, progress)
+            return _of_distance(*near, graph, candidates)
+        scorer = self._scorers(pattern)
+        if self._by_distance:
+            pairs, distance = _nearest(embedding, candidates, most, total, workers, progress)
+            return _scored(pairs, distance, _turned(scorer, candidates, pairs), scorer)
+        width = most or total or 0
+        if candidates.size > SCORED_PAIRS:
+            self.shortlisted = True
+            codes = best_of_shortlist(scorer, self._common, embedding, candidates, width, workers, progress)
+        else:
+            codes = best_of_all(scorer, candidates, width, workers, progress)
+        pairs, scores = _ranked(scorer, candidates, codes)
+        return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
 
 
 def _limits(

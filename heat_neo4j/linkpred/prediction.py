@@ -306,7 +306,7 @@ class _Search:
     def links(
         self, pattern: Pattern | None, most: int | None, total: int | None, on_progress: Progress
     ) -> _Found:
-        """Return the links of a pattern: `most` of a node, and `total` in all if the nearest are the likeliest."""
+        """Return the links of a pattern: `most` of a node, and `total` in all of the nearest."""
         graph, embedding, workers = self._graph, self._embedding, self._workers
         candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
         progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")

@@ -541,7 +541,8 @@ class _Functions(NamedTuple):
             for place in range(len(each)):
                 height = np.zeros(len(each))
                 height[place] = 1.0
-                hats.append(np.interp(column, each, height))
+                # With one knot, np.interp returns its height for NaN too.
+                hats.append(np.where(np.isnan(column), 0.0, np.interp(column, each, height)))
         return np.asarray(np.nan_to_num(np.column_stack((*columns, standard, *hats))))
 
     def table(self, weights: Array) -> Table:

@@ -41,8 +41,8 @@ from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
+from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.pattern_baselines import items_alike, pattern_svd, popularity
-from heat_neo4j.linkpred.pattern_score import pattern_score
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, SparseProductScorer, VectorScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from heat_neo4j.patterns import Pattern
@@ -129,10 +129,10 @@ def hold_out(graph: Graph, pattern: Pattern, seed: int) -> EdgeSplit:
 def ours(train: Graph, pattern: Pattern, seed: int, *, ablation: bool) -> Iterator[tuple[str, Find]]:
     """Yield the combined score, at the defaults, that without each group of features, and the distance."""
     model = HEAT(random_state=seed).fit(train)
-    held_out = [embed_without(model, train)]
+    held_out = embed_without(model, train)
 
     def combined(features: Sequence[str]) -> DirectedScorer:
-        return pattern_score(held_out, train, features).scorers(model.embedding_, train)(pattern)
+        return link_score(held_out, train, features).scorers(model.embedding_, train)(pattern)
 
     for name, features in variants(ablation=ablation).items():
         yield name.replace("all features", OURS), partial(combined, features)

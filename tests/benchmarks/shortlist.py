@@ -21,7 +21,7 @@ from heat_neo4j import HEAT
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred import best_scored
 from heat_neo4j.linkpred import prediction as links
-from heat_neo4j.linkpred.pattern_score import fit_link_score
+from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from tests.benchmarks.films import films
 from tests.benchmarks.recommend import films_graph

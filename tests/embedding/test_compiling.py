@@ -63,7 +63,7 @@ in_making_ready = len(compiled)
 import numpy as np
 from heat_neo4j import HEAT
 from heat_neo4j.linkpred.prediction import predict_links
-from tests.linkpred.test_combined_score import clustered
+from tests.linkpred.test_link_score import clustered
 graph = clustered(60)
 predict_links(HEAT(2, walks_per_node=1, random_state=0, n_threads=2).fit(graph), graph, 2)
 print(in_making_ready, len(compiled) - in_making_ready)

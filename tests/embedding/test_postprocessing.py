@@ -9,7 +9,7 @@ from heat_neo4j.embedding.postprocessing import refine
 from heat_neo4j.geometry.hyperboloid import check_points, lift, radius
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from tests.linkpred.test_combined_score import clustered
+from tests.linkpred.test_link_score import clustered
 
 
 def a_graph() -> Graph:

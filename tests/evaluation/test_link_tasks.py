@@ -24,9 +24,8 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, adamic_adar, degree_product
-from heat_neo4j.linkpred.calibration import fit_link_probability
 from heat_neo4j.linkpred.metrics import auroc, expected_calibration_error
-from heat_neo4j.linkpred.pattern_score import fit_link_score
+from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.scorers import NodeScorer
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.linkpred.tuning import choose_parameters

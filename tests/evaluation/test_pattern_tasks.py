@@ -21,7 +21,7 @@ from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import pattern_baselines
 from heat_neo4j.linkpred.baselines import largest_singular
-from heat_neo4j.linkpred.pattern_score import fit_link_score
+from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.scorers import DistanceScorer, NodeScorer, VectorScorer
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.patterns import Pattern

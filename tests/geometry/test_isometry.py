@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from heat_neo4j.geometry.drift import Isometry, boost_to_origin, fit_isometry
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.heat import HEAT
-from tests.linkpred.test_combined_score import clustered
+from tests.linkpred.test_link_score import clustered
 
 
 def spread(n, d, furthest, seed):

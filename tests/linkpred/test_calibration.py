@@ -1,4 +1,4 @@
-"""`fit_link_probability`: what it fits, what it leaves alone, and when it says no."""
+"""Held-out edges with an embedding that has not seen them, and how often pairs of a score are links."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.calibration import CalibrationError, LinkProbability, fit_link_probability
-from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.linkpred.calibration import (
+    WALKS_HELD_OUT,
+    CalibrationError,
+    Reliability,
+    embed_without,
+    reliability,
+)
+from heat_neo4j.linkpred.link_score import fit_link_score
+from heat_neo4j.linkpred.splits import split_edges, split_edges_by_time
 
 
 def communities(n: int = 120, groups: int = 4, seed: int = 0) -> Graph:
@@ -36,110 +43,161 @@ class Fixed(BaseEstimator):
 
     points: Any
     random_state: int | None = 0
+    walks_per_node: int = 10
     seen = None
 
     def fit(self, graph: Graph, *, on_progress: Any) -> Fixed:
-        Fixed.seen = graph
+        Fixed.seen = (graph, self.walks_per_node, self.random_state)
         self.embedding_ = lift(self.points)
         return self
 
 
-def test_is_the_logistic_fit_of_held_out_distances() -> None:
+# --- what is held out ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("time", [0, 2])
+def test_training_sees_the_split_alone_with_fewer_walks(time: int) -> None:
     graph = communities()
-    points = np.random.default_rng(1).normal(size=(120, 2)) * 0.3
-    points[:, 0] += np.arange(120) % 4
-    fitted = fit_link_probability(Fixed(points), graph, share=0.2)
-    split = split_edges(graph, 0.2, random_state=0, non_edges_per_edge=5)
-    embedding = lift(points)
-
-    def distances(pairs: np.ndarray) -> np.ndarray:
-        a, b = embedding[pairs[:, 0]], embedding[pairs[:, 1]]
-        return np.arccosh(a[:, -1] * b[:, -1] - np.sum(a[:, :-1] * b[:, :-1], axis=1))
-
-    near, far = distances(split.test_edges), distances(split.test_non_edges)
-
-    width = np.concatenate((near, far)).std()
-    half = (len(near) + len(far)) / 2  # edges and non-edges weigh the same together
-
-    def loss(parameters: np.ndarray) -> float:
-        """Logistic, with scikit-learn's penalty on the slope per standard deviation."""
-        intercept, slope = parameters
-        fit = (
-            half * np.logaddexp(0, -(intercept + slope * near)).mean()
-            + half * np.logaddexp(0, intercept + slope * far).mean()
-        )
-        return float(fit + 0.5 * (slope * width) ** 2)
-
-    intercept, slope = minimize(loss, [0.0, -1.0], tol=1e-12).x
-    assert fitted.radius == pytest.approx(-intercept / slope, rel=1e-4)
-    assert fitted.temperature == pytest.approx(-1 / slope, rel=1e-4)
-    assert (fitted.n_edges, fitted.n_non_edges) == (len(near), len(far))
-    assert naive_auroc(near, far) == pytest.approx(fitted.auroc, abs=1e-12)
+    points = np.random.default_rng(0).normal(size=(120, 2))
+    split, found = embed_without(Fixed(points, random_state=4), graph, share=0.2, time=time)
+    train, walks, seed = Fixed.seen
+    expected = split_edges(graph, 0.2, random_state=4 + time, connected=False, non_edges_per_edge=5)
+    np.testing.assert_array_equal(split.test_edges, expected.test_edges)
+    np.testing.assert_array_equal(split.test_non_edges, expected.test_non_edges)
+    assert (train.adjacency != expected.train.adjacency).nnz == 0
+    assert not train.adjacency[split.test_edges[:, 0], split.test_edges[:, 1]].any()
+    assert (walks, seed) == (round(10 * WALKS_HELD_OUT), 4)
+    np.testing.assert_array_equal(found, lift(points))
 
 
-def naive_auroc(near: np.ndarray, far: np.ndarray) -> float:
-    return float(np.mean((near[:, None] < far[None, :]) + 0.5 * (near[:, None] == far[None, :])))
+def test_a_node_may_lose_all_its_edges() -> None:
+    graph = communities()
+    split, _ = embed_without(Fixed(np.zeros((120, 2))), graph, share=0.8)
+    assert ((split.train.degrees == 0) & (graph.degrees > 0)).any()
+    assert len(split.test_edges) == round(0.8 * graph.n_edges)
 
 
-def test_training_never_sees_the_held_out_edges_and_the_model_stays_as_it_is() -> None:
+def test_the_latest_edges_are_held_out_where_the_graph_has_times() -> None:
+    plain = communities()
+    times = np.random.default_rng(0).permutation(plain.n_edges).astype(float)
+    graph = Graph(plain.adjacency, edge_times=times)
+    split, _ = embed_without(Fixed(np.zeros((120, 2))), graph)
+    expected = split_edges_by_time(graph, 0.1, random_state=0)
+    np.testing.assert_array_equal(split.test_edges, expected.test_edges)
+    assert split.since == expected.since is not None
+
+
+def test_the_model_stays_as_it_is_and_the_fit_is_repeated_to_the_bit() -> None:
     graph = communities()
     model = quick_heat(random_state=5).fit(graph)
     before = model.embedding_.copy()
-    first, again = fit_link_probability(model, graph), fit_link_probability(model, graph)
+    first, again = fit_link_score(model, graph), fit_link_score(model, graph)
     assert first == again
     np.testing.assert_array_equal(model.embedding_, before)
-    assert first.auroc > 0.7
-    stand_in = Fixed(np.random.default_rng(0).normal(size=(120, 2)) + 3 * (np.arange(120) % 4)[:, None])
-    fit_link_probability(stand_in, graph)
-    split = split_edges(graph, 0.1, random_state=0)
-    assert (Fixed.seen.adjacency != split.train.adjacency).nnz == 0
-    assert not Fixed.seen.adjacency[split.test_edges[:, 0], split.test_edges[:, 1]].any()
+    assert model.walks_per_node == 3
 
 
 def test_an_unfitted_model_without_a_seed_will_do() -> None:
-    fitted = fit_link_probability(quick_heat(), communities())
-    assert np.isfinite(fitted.radius)
-    assert fitted.temperature > 0
+    score = fit_link_score(quick_heat(), communities())
+    assert np.isfinite([each for part in score.common for each in part]).all()
 
 
-def test_perfectly_parted_distances_give_a_finite_curve() -> None:
+def test_perfectly_parted_distances_give_a_finite_score() -> None:
     graph = Graph(adjacency=sparse.block_diag([sparse.coo_array(np.ones((12, 12)))] * 2, format="csr"))
     points = np.repeat([[-4.0, 0.0], [4.0, 0.0]], 12, axis=0)
-    fitted = fit_link_probability(Fixed(points), graph, share=0.2)
-    assert fitted.auroc == 1.0
-    assert 0 < fitted.temperature < np.inf
-    assert 0 < fitted.radius < 8
-    near, far = fitted([0.0, 9.0])
-    assert 0.9 < near < 1
-    assert 0 < far < 0.1
-
-
-def test_probability_is_a_half_at_the_radius_and_never_overflows() -> None:
-    curve = LinkProbability(radius=2.0, temperature=0.01, n_edges=10, n_non_edges=10, auroc=0.9)
-    assert curve(2.0) == 0.5
-    np.testing.assert_array_equal(curve([0.0, 1e6]), [1.0, 0.0])
-    assert curve(np.zeros((0,))).shape == (0,)
+    score = fit_link_score(Fixed(points), graph, share=0.2)
+    assert score.distance_auroc == 1.0
+    assert np.isfinite([each for part in score.tables[""] for each in part]).all()
+    scorer = score.scorers(lift(points), graph)(None)
+    near, far = scorer.pairs(np.array([[0, 1], [0, 20]]))
+    assert near > far
+    assert scorer.probability(near) > 0.5 > 0.2 > scorer.probability(far)
 
 
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (Graph(adjacency=sparse.csr_array((5, 5))), "no edge .* can be held out"),
-        (communities(n=40), "edges can be held out against"),
+        (Graph(adjacency=sparse.csr_array((5, 5))), "no edge .*can be held out"),
+        (communities(n=28), "edges can be held out against"),
         (Graph(adjacency=sparse.csr_array(np.ones((30, 30)))), "the graph of 30 nodes is complete"),
     ],
     ids=["no edges", "few edges", "complete"],
 )
-def test_says_why_there_is_no_probability(graph: Graph, message: str) -> None:
-    with pytest.raises(CalibrationError, match=f"^no link probability: .*{message}"):
-        fit_link_probability(quick_heat(random_state=0), graph)
+def test_says_why_there_is_no_score(graph: Graph, message: str) -> None:
+    with pytest.raises(CalibrationError, match=f"^no link score: .*{message}"):
+        fit_link_score(quick_heat(random_state=0), graph)
 
 
-def test_refuses_distances_that_say_nothing_or_the_opposite() -> None:
-    graph = communities()
-    with pytest.raises(CalibrationError, match=r"not nearer than other pairs \(AUROC 0.500\)"):
-        fit_link_probability(Fixed(np.zeros((120, 2))), graph)
-    bipartite = Graph(adjacency=sparse.csr_array(np.kron([[0, 1], [1, 0]], np.eye(60) + np.eye(60, k=1))))
-    apart = np.repeat([[-3.0, 0.0], [3.0, 0.0]], 60, axis=0)
-    with pytest.raises(CalibrationError, match="held-out edges are not nearer"):
-        fit_link_probability(Fixed(apart), bipartite)
+@pytest.mark.parametrize("share", [0.0, 1.0, 1.5])
+def test_a_share_out_of_range_is_refused(share: float) -> None:
+    with pytest.raises(CalibrationError, match="no link score: .*share"):
+        embed_without(quick_heat(random_state=0), communities(), share=share)
+
+
+# --- how often pairs are links ------------------------------------------------------------------------------
+
+
+def scored_pairs(seed: int, n: int = 40_000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return log odds, links drawn at these odds, and weights of 1."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(-3.0, 2.0, size=n)
+    return odds, rng.random(n) < expit(odds), np.ones(n)
+
+
+def test_known_rates_lie_in_the_intervals() -> None:
+    inside, errors = [], []
+    for seed in range(8):
+        odds, links, weight = scored_pairs(seed)
+        found = reliability(odds, links, weight)
+        at = np.array(found.log_odds)
+        low, high = found.interval(at)
+        bins = np.cumsum([0, *map(round, found.n_pairs)])
+        rising = np.sort(odds)
+        rate = [expit(rising[a:b]).mean() for a, b in zip(bins, bins[1:], strict=False)]
+        inside += ((low <= rate) & (rate <= high)).tolist()
+        errors.append(np.abs(found.at(at) - rate).max())
+    assert np.mean(inside) > 0.85  # of 95 %; bins end at links, which costs some
+    assert np.mean(errors) < 0.1
+
+
+def test_shares_rise_lie_in_their_intervals_and_counts_add_up() -> None:
+    odds, links, _ = scored_pairs(1, 5000)
+    weight = np.random.default_rng(2).integers(1, 5, size=5000).astype(float)
+    found = reliability(odds, links, weight)
+    assert len(found.log_odds) == 12
+    assert (np.diff(found.log_odds) > 0).all()
+    assert (np.diff(found.probability) >= 0).all()
+    for low, share, high in zip(found.low, found.probability, found.high, strict=True):
+        assert 0.0 <= low <= share <= high <= 1.0
+    assert sum(found.n_pairs) == pytest.approx(weight.sum())
+    assert sum(found.n_links) == pytest.approx(weight[links].sum())
+
+
+def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
+    """Links among sampled sources count as often as their source; intervals are not narrower for it."""
+    odds, links, weight = scored_pairs(3, 5000)
+    once, thrice = (reliability(odds, links, each) for each in (weight, 3 * weight))
+    np.testing.assert_allclose(thrice.probability, once.probability)
+    np.testing.assert_allclose(thrice.n_pairs, 3 * np.array(once.n_pairs))
+    np.testing.assert_allclose(thrice.low, once.low)
+    np.testing.assert_allclose(thrice.high, once.high)
+
+
+def test_between_bins_probabilities_are_interpolated_and_beyond_them_constant() -> None:
+    known = Reliability((-2.0, 0.0, 1.0), (0.1, 0.3, 0.7), (0.05, 0.2, 0.5), (0.2, 0.4, 0.9), (), ())
+    np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), [0.1, 0.1, 0.2, 0.5, 0.7, 0.7])
+    low, high = known.interval([-1.0, 9.0])
+    np.testing.assert_allclose(low, [0.125, 0.5])
+    np.testing.assert_allclose(high, [0.3, 0.9])
+    assert known.at(0.5).shape == ()
+    assert known.at(np.zeros((0,))).shape == (0,)
+
+
+@pytest.mark.parametrize("all_links", [False, True])
+def test_pairs_that_are_all_links_or_none_have_intervals(all_links: bool) -> None:
+    odds = np.linspace(-1.0, 1.0, 50)
+    found = reliability(odds, np.full(50, all_links), np.full(50, 2.0))
+    assert set(found.probability) == {float(all_links)}
+    assert sum(found.n_pairs) == 100.0
+    for low, high in zip(found.low, found.high, strict=True):
+        assert (low > 0.5, high == 1.0) if all_links else (low == 0.0, 0.0 < high < 0.2)

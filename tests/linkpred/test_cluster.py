@@ -14,9 +14,8 @@ from heat_neo4j._utils.blockwise import on_cluster
 from heat_neo4j.errors import ConfigError, ConnectionFailed
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
-from tests.linkpred.test_combined_score import a_score, clustered, some_points
-from tests.linkpred.test_pattern_laws import KINDS, directed
-from tests.linkpred.test_pattern_laws import a_score as a_score_of
+from tests.linkpred.test_link_score import clustered, some_points, weighted
+from tests.linkpred.test_pattern_laws import KINDS, a_score, directed
 from tests.support.dask_processes import connected, scheduler, worker
 
 
@@ -31,8 +30,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def searches() -> Iterator[tuple[Any, ...]]:
     """Yield points, graph, and options: with directions and types and without, by distance and by score."""
     for points, graph, score in (
-        (*(made := directed()), a_score_of(patterns_of(made[1]), 2, KINDS["everything"])),
-        (some_points(60), clustered(60), a_score(distance=1.0, common_neighbours=0.5, attributes=0.3)),
+        (*(made := directed()), a_score(patterns_of(made[1]), 2, KINDS["everything"])),
+        (some_points(60), clustered(60), weighted(distance=1.0, common_neighbours=0.5, attributes=0.3)),
     ):
         for limits in ({"k": 3}, {"k": None, "top": 150}):
             yield points, graph, limits

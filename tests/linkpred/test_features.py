@@ -11,7 +11,6 @@ from scipy import sparse
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
-from heat_neo4j.linkpred.combined_score import _columns
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
 from heat_neo4j.patterns import Pattern
 
@@ -261,8 +260,3 @@ def test_many_dense_columns_give_the_same_features_in_float32(kind: str) -> None
             np.testing.assert_allclose(same[name].pairs(PAIRS), expected, atol=1e-5, err_msg=name)
             np.testing.assert_allclose(same[name].rows(3, 20), few[name].rows(3, 20), atol=1e-5)
             assert np.ptp(expected) > 0.01
-    few, same = (_columns(points, each) for each in (graph, many))
-    for name in ("attributes", "neighbourhood_attributes"):
-        np.testing.assert_allclose(
-            same[name].scorer.pairs(PAIRS), few[name].scorer.pairs(PAIRS), atol=1e-5, err_msg=name
-        )

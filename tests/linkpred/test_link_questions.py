@@ -16,7 +16,7 @@ from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.counterfactual import Relationship, find_counterfactual, without
 from heat_neo4j.linkpred.explanation import MEANINGS, explain_pair
 from heat_neo4j.linkpred.features import FEATURES
-from heat_neo4j.linkpred.pattern_score import pattern_score
+from heat_neo4j.linkpred.link_score import link_score
 from heat_neo4j.linkpred.recommendation import likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
 from heat_neo4j.pipeline import link_questions
@@ -61,7 +61,7 @@ def points(model, graph):
 
 @pytest.fixture(scope="module")
 def score(model, graph):
-    return pattern_score([embed_without(model, graph)], graph)
+    return link_score(embed_without(model, graph), graph)
 
 
 def joined(graph, kind, a, b):
@@ -95,7 +95,8 @@ def test_the_likeliest_partners_are_the_best_of_all_that_are_not_joined(
     assert found.partner.tolist() == pairs[best, 0 if reverse else 1].tolist()
     np.testing.assert_allclose(found.distance, distance[best])
     if scored:
-        np.testing.assert_allclose(found.probability, score.probability(odds[best]), rtol=1e-9)
+        scorer = score.scorers(points, graph)(pattern)
+        np.testing.assert_allclose(found.probability, scorer.probability(odds[best]), rtol=1e-9)
     else:
         assert found.probability is None
         assert found.chance(0) is None
@@ -252,7 +253,7 @@ def test_a_counterfactual_lowers_the_probability_and_is_confirmed_by_training(mo
 
     def trained(given):
         scorer = score.scorers(HEAT(**model.get_params()).fit(given).embedding_, given)(RATED)
-        return float(score.probability(scorer.pairs(np.array([pair])))[0])
+        return float(scorer.probability(scorer.pairs(np.array([pair])))[0])
 
     assert found.trained_before == pytest.approx(trained(graph))
     assert found.trained_after == pytest.approx(trained(without(graph, found.placed[0].without)))

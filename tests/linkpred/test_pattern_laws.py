@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relationships_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
-from heat_neo4j.linkpred.pattern_score import BY_DISTANCE, PatternScore
+from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.patterns import Pattern
 from tests.support import naive_links
@@ -54,7 +55,35 @@ def typed_graphs(draw: st.DrawFn) -> tuple[np.ndarray, Graph]:
     return lift(np.array(points)), made_of(n, labels, found, n)
 
 
-def a_score(patterns: tuple[Pattern, ...], seed: int, features: tuple[str, ...]) -> PatternScore:
+def linear_score(
+    features: Sequence[str],
+    common: Sequence[float],
+    weights: Mapping[str, Sequence[float]] | None = None,
+    directions: Mapping[str, Sequence[float]] | None = None,
+) -> LinkScore:
+    """Return a score of the given intercept and weights of features; each value counts from -50 to 50."""
+
+    def table(of_pattern: Sequence[float]) -> tuple[tuple[float, ...], ...]:
+        base, *slopes = map(float, of_pattern)
+        return (base,), *((-50.0 * slope, 50.0 * slope) for slope in slopes)
+
+    return LinkScore(
+        features=tuple(features),
+        knots=((-50.0, 50.0),) * len(features),
+        common=table(common),
+        tables={name: table(each) for name, each in (weights or {}).items()},
+        reliability={},
+        direction_features=DIRECTION,
+        direction_width=(1.0,) * len(DIRECTION),
+        directions={name: tuple(each) for name, each in (directions or {}).items()},
+        figures={},
+        n_edges=10,
+        n_non_edges=10,
+        distance_auroc=0.5,
+    )
+
+
+def a_score(patterns: tuple[Pattern, ...], seed: int, features: tuple[str, ...]) -> LinkScore:
     """Return a score with random weights; of some patterns it knows nothing."""
     rng = np.random.default_rng(seed)
     k = len(features)
@@ -62,10 +91,7 @@ def a_score(patterns: tuple[Pattern, ...], seed: int, features: tuple[str, ...])
     turns = {
         str(each): tuple(rng.normal(size=len(DIRECTION)).tolist()) for each in patterns if rng.random() < 0.8
     }
-    return PatternScore(
-        features, (0.0,) * k, (1.0,) * k, (-50.0,) * k, (50.0,) * k, tuple(rng.normal(size=k + 1).tolist()),
-        weights, DIRECTION, (1.0,) * len(DIRECTION), turns, {}, 10, 10, 0.5,
-    )  # fmt: skip
+    return linear_score(features, rng.normal(size=k + 1), weights, turns)
 
 
 KINDS = {"no score": None, "distance": BY_DISTANCE, "everything": (*FEATURES, "direction")}
@@ -168,9 +194,8 @@ def test_of_two_patterns_with_the_same_ends_the_likelier_link_stays() -> None:
 def test_links_of_certain_odds_are_still_in_the_order_of_these() -> None:
     graph = made_of(6, [{"A"}] * 6, [(0, "R", 1)], 0)
     points = lift(np.column_stack((np.arange(6.0) ** 2, np.zeros(6))))
-    score = a_score(patterns_of(graph), 0, ("distance", "attributes", "direction"))
-    base = (60.0, 1.0, 0.0, 0.0)
-    score = PatternScore.from_dict(score.to_dict() | {"weights": {"A-R->A": base}, "directions": {}})
+    features = ("distance", "attributes", "direction")
+    score = linear_score(features, (0.0,) * 4, {"A-R->A": (60.0, 1.0, 0.0, 0.0)})
     links = predict_links(points, graph, 5, score=score)
     assert (links.probability == 1.0).all()
     assert (np.diff(links.distance) >= 0).all()
@@ -207,9 +232,10 @@ def test_a_shortlist_that_holds_all_pairs_finds_the_same(
 
 def test_a_short_shortlist_is_lawful_and_finds_most(monkeypatch: pytest.MonkeyPatch) -> None:
     points, graph = directed()
-    score = a_score(patterns_of(graph), 2, ("distance", "common_neighbours", "direction"))
-    weights = {str(each): (0.0, 2.0, 1.0, 0.2) for each in patterns_of(graph)}
-    score = PatternScore.from_dict(score.to_dict() | {"weights": weights})
+    turns = {"A-R->A": np.random.default_rng(2).normal(size=len(DIRECTION))}
+    score = linear_score(
+        ("distance", "common_neighbours", "direction"), (0.0, 2.0, 1.0, 0.2), directions=turns
+    )
     whole = predict_links(points, graph, 3, score=score)
     monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
     monkeypatch.setattr("heat_neo4j.linkpred.best_scored.EACH", 10)
@@ -225,8 +251,7 @@ def test_where_sources_are_no_targets_the_most_joined_are_on_the_shortlist(
 ) -> None:
     points, graph = directed()
     pattern = next(each for each in patterns_of(graph) if each.source != each.target)
-    score = a_score((pattern,), 2, ("target_in", "distance"))
-    score = PatternScore.from_dict(score.to_dict() | {"weights": {str(pattern): (0.0, 1.0, 0.0)}})
+    score = linear_score(("target_in", "distance"), (0.0, 1.0, 0.0))
     candidates = candidate_pairs(graph, pattern)
     joined = candidates.joined.toarray()[candidates.sources][:, candidates.targets]
     popular = candidates.targets[np.argsort(-joined.sum(axis=0), kind="stable")[:2]]
@@ -270,10 +295,10 @@ def test_by_distance_nodes_that_are_both_have_their_k_nearest_of_either_side(see
 def test_of_two_nodes_that_may_be_linked_either_way_the_likelier_way_is_predicted(kind: str) -> None:
     points, graph = directed()
     follows = Pattern("A", "R", "A")
-    score = a_score((follows,), 1, KINDS[kind])
-    weights = (0.0,) * len(score.features) + (3.0,)
-    known = {"weights": {str(follows): weights}, "directions": {str(follows): (1.0, 0.5) + (0.0,) * 10}}
-    score = PatternScore.from_dict(score.to_dict() | known)
+    features = KINDS[kind] or ()
+    weights = (0.0,) * len(features) + (3.0,)
+    turns = {str(follows): (1.0, 0.5) + (0.0,) * (len(DIRECTION) - 2)}
+    score = linear_score(features, weights, directions=turns)
     links = predict_links(points, graph, 3, score=score, patterns=[str(follows)])
     scorer, pairs = score.scorers(points, graph)(follows), np.column_stack((links.source, links.target))
     assert len(pairs) > 50

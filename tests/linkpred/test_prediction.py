@@ -10,9 +10,10 @@ from sklearn.exceptions import NotFittedError
 from heat_neo4j.geometry.hyperboloid import lift, to_poincare
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.calibration import LinkProbability
+from heat_neo4j.linkpred.link_score import BY_DISTANCE
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.patterns import Pattern
+from tests.linkpred.test_pattern_laws import linear_score
 from tests.support import naive_links
 
 
@@ -161,9 +162,10 @@ def test_distances_are_accurate_near_and_far_from_the_origin(radius: float) -> N
 
 
 def test_probability_falls_with_distance_and_rank_counts_from_one() -> None:
-    curve = LinkProbability(radius=1.5, temperature=0.4, n_edges=50, n_non_edges=50, auroc=0.9)
-    links = predict_links(random_points(40), no_edges(40), k=3, probability=curve)
-    np.testing.assert_allclose(links.probability, 1 / (1 + np.exp((links.distance - 1.5) / 0.4)), rtol=1e-14)
+    score = linear_score(BY_DISTANCE, (1.5 / 0.4, 1 / 0.4, 0.0))
+    links = predict_links(random_points(40), no_edges(40), k=3, top=60, score=score)
+    assert len(links) == 60
+    np.testing.assert_allclose(links.probability, 1 / (1 + np.exp((links.distance - 1.5) / 0.4)), rtol=1e-12)
     assert links.rank.tolist() == list(range(1, len(links) + 1))
     assert (np.diff(links.probability) <= 0).all()
 

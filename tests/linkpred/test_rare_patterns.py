@@ -12,7 +12,7 @@ from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Relationships
 from heat_neo4j.linkpred.calibration import HeldOut
 from heat_neo4j.linkpred.features import PairFeatures
-from heat_neo4j.linkpred.pattern_score import PatternScore, pattern_score
+from heat_neo4j.linkpred.link_score import LinkScore, link_score
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.patterns import Pattern
 
@@ -20,7 +20,7 @@ N, RARE = 200, 1000
 
 
 @cache
-def made() -> tuple[np.ndarray, Graph, PatternScore, list[tuple[str, int, int]]]:
+def made() -> tuple[np.ndarray, Graph, LinkScore, list[tuple[str, int, int]]]:
     """Return points, a graph of two common types and many rare ones, its score, and the progress."""
     rng = np.random.default_rng(0)
     pairs = {f"RARE {number}": rng.integers(0, N, (2, 1)) for number in range(RARE)}
@@ -32,7 +32,7 @@ def made() -> tuple[np.ndarray, Graph, PatternScore, list[tuple[str, int, int]]]
     points = lift(rng.normal(size=(N, 3)))
     told: list[tuple[str, int, int]] = []
     split = split_edges(graph, 0.1, random_state=0, non_edges_per_edge=5)
-    score = pattern_score([HeldOut(split, points)], graph, on_progress=lambda *each: told.append(each))
+    score = link_score(HeldOut(split, points), graph, on_progress=lambda *each: told.append(each))
     return points, graph, score, told
 
 
@@ -44,7 +44,7 @@ def test_rare_types_get_no_links_and_are_named() -> None:
     (note,) = links.notes
     assert "998 patterns" in note  # two lead from a node to itself
     assert "A-RARE 0->A" in note
-    assert set(score.weights) == {"A-KNOWS->A", "A-LIKES->A"}
+    assert set(score.tables) == {"A-KNOWS->A", "A-LIKES->A"}
 
 
 def test_a_rare_type_that_is_named_is_predicted() -> None:

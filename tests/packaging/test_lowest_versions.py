@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_release, pytest.mark.xdist_group
 TOY = """
 import numpy as np
 from scipy import sparse
-from heat_neo4j import HEAT, Graph, fit_link_probability, predict_links
+from heat_neo4j import HEAT, Graph, fit_link_score, predict_links
 near = np.abs(np.subtract.outer(np.arange(200), np.arange(200)))
 graph = Graph(sparse.csr_array(((near > 0) & (near < 5)).astype(float)), np.eye(200))
 model = HEAT(n_components=2, walks_per_node=2, walk_length=10, n_negatives=3, n_threads=1, random_state=0)
-links = predict_links(model.fit(graph), graph, k=2, probability=fit_link_probability(model, graph))
+links = predict_links(model.fit(graph), graph, k=2, score=fit_link_score(model, graph))
 assert np.isfinite(model.embedding_).all() and np.isfinite(links.probability).all()
 print(model.embedding_.shape)
 """

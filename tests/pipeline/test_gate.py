@@ -21,7 +21,7 @@ from heat_neo4j.pipeline.gate import (
     new_nodes_quality,
     standard_error,
 )
-from tests.linkpred.test_combined_score import clustered
+from tests.linkpred.test_link_score import clustered
 
 SMALL = {"n_components": 3, "walks_per_node": 5, "walk_length": 20, "random_state": 4, "n_threads": 1}
 GOOD = Quality(auroc=0.9, degree_auroc=0.7, held_out_edges=1000, error=0.001, last_auroc=0.9)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from neo4j import exceptions as driver_errors
 from scipy import sparse
+from scipy.special import expit
 
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
@@ -22,7 +23,6 @@ from heat_neo4j.database.write.payload import check_coordinates
 from heat_neo4j.errors import ConnectionFailed
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Provenance
-from heat_neo4j.linkpred.calibration import LinkProbability
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
 Cypher = Callable[..., list[dict[str, Any]]]
@@ -130,9 +130,8 @@ def random_links(n: int, seed: int, count: int = 30) -> PredictedLinks:
     generator = np.random.default_rng(seed)
     upper = np.stack(np.triu_indices(n, 2), axis=1)
     pairs = upper[generator.choice(len(upper), count, replace=False)]
-    law = LinkProbability(radius=1.25, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
     apart = np.sort(generator.random(count) * 4)
-    return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, law(apart))
+    return PredictedLinks(pairs[:, 0], pairs[:, 1], apart, expit((1.25 - apart) / 0.5))
 
 
 def snapshot(cypher: Cypher) -> dict[str, Any]:

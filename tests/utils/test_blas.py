@@ -20,8 +20,8 @@ from heat_neo4j.geometry.drift import fit_isometry, measure_drift
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred.calibration import HeldOut, link_probability
-from heat_neo4j.linkpred.combined_score import LinkScore, link_score
+from heat_neo4j.linkpred.calibration import HeldOut
+from heat_neo4j.linkpred.link_score import LinkScore, link_score
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.linkpred.tuning import choose_parameters
@@ -73,16 +73,11 @@ def drift() -> object:
 
 @cache
 def score() -> LinkScore:
-    return link_score(held_out(1500, 12_000))
+    return link_score(held_out(1500, 12_000), near_pairs(1500, 12_000))
 
 
-def combined_score() -> object:
+def fitted_score() -> object:
     return score().to_dict()
-
-
-def probability() -> object:
-    law = link_probability(held_out(20_000, 200_000))
-    return law.radius, law.temperature
 
 
 def links() -> object:
@@ -99,7 +94,7 @@ def choice() -> object:
 
 
 PROMISED: tuple[Callable[[], object], ...] = (
-    alignment, attribute_cosines, choice, combined_score, coordinates, drift, links, probability,
+    alignment, attribute_cosines, choice, fitted_score, coordinates, drift, links,
 )  # fmt: skip
 
 

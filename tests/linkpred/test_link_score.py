@@ -1,0 +1,486 @@
+"""The score of links: its sum, its fit, what patterns share, what is measured, and the search by it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.geometry.hyperboloid import distance, lift
+from heat_neo4j.graph import Graph
+from heat_neo4j.heat import HEAT
+from heat_neo4j.linkpred import link_score as module
+from heat_neo4j.linkpred.baselines import adamic_adar
+from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES
+from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
+from heat_neo4j.linkpred.logistic import logistic
+from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.patterns import Pattern
+from tests.linkpred.test_pattern_laws import KINDS, a_score, directed, linear_score
+
+MODEL = HEAT(3, walks_per_node=2, walk_length=10, random_state=0, n_threads=1)
+MANY, FEW, NONE = Pattern("A", "R", "A"), Pattern("A", "S", "B"), Pattern("B", "T", "B")
+
+
+def clustered(n: int = 150, seed: int = 0) -> Graph:
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 5, size=n)
+    chance = np.where(group[:, None] == group, 0.25, 0.01)
+    upper = np.triu(rng.random((n, n)) < chance, k=1) * rng.uniform(0.5, 2.0, size=(n, n))
+    labels = {"Even": np.arange(n) % 2 == 0, "Odd": np.arange(n) % 2 == 1}
+    attributes = np.eye(5)[group] + rng.random((n, 5))
+    return Graph(adjacency=sparse.csr_array(upper), attributes=attributes, labels=labels)
+
+
+def some_points(n: int, seed: int = 1) -> np.ndarray:
+    return lift(np.random.default_rng(seed).normal(size=(n, 3)))
+
+
+def weighted(**weights: float) -> LinkScore:
+    """Return a score of any pattern with the given weights of features."""
+    return linear_score((*weights, "direction"), (-0.3, *weights.values(), 0.0))
+
+
+@cache
+def fitted() -> tuple[np.ndarray, Graph, LinkScore]:
+    points, graph = directed()
+    return points, graph, fit_link_score(MODEL, graph)
+
+
+@cache
+def fitted_pairs() -> tuple[np.ndarray, Graph, LinkScore]:
+    """Return points, a graph without directions, and its score."""
+    graph = clustered()
+    return some_points(150), graph, fit_link_score(MODEL, graph)
+
+
+@pytest.mark.parametrize("pattern", ["A-R->A", "A-S->B"])
+def test_contributions_add_up_to_the_log_odds(pattern: str) -> None:
+    points, graph, found = fitted()
+    (chosen,) = (each for each in patterns_of(graph) if str(each) == pattern)
+    for score in (found, a_score(patterns_of(graph), 1, KINDS["everything"])):
+        scorer = score.scorers(points, graph)(chosen)
+        for pair in ((0, 3), (5, 50), (17, 80)):
+            parts = scorer.contributions(pair)
+            assert parts[0].feature == "base"
+            assert len({part.feature for part in parts}) == len(parts)
+            total = sum(part.log_odds for part in parts)
+            assert total == pytest.approx(scorer.pairs(np.array([pair]))[0], rel=1e-12, abs=1e-12)
+    own = [part.feature for part in parts if part.feature in FEATURES]
+    assert own == sorted(own, key=FEATURES.index)
+
+
+def test_contributions_of_a_graph_without_directions_add_up_too() -> None:
+    points, graph, score = fitted_pairs()
+    scorer = score.scorers(points, graph)(None)
+    for pair in ((0, 3), (5, 50)):
+        parts = scorer.contributions(pair)
+        assert parts[0].feature == "base"
+        assert "direction" not in {part.feature for part in parts}
+        total = sum(part.log_odds for part in parts)
+        assert total == pytest.approx(scorer.pairs(np.array([pair]))[0], rel=1e-12, abs=1e-12)
+
+
+def test_a_function_is_linear_between_knots_and_constant_beyond() -> None:
+    points, graph, _ = fitted()
+    knots, heights = (-1.6, -1.0, -0.8), (-2.0, 1.0, 1.5)
+    data = weighted(distance=1.0).to_dict()
+    data |= {"knots": [list(knots), [0.0]], "common": [[0.5], list(heights), [0.0]]}
+    scorer = LinkScore.from_dict(data).scorers(points, graph)(MANY)
+    pairs = np.array([(0, v) for v in range(1, 45)])
+    near = -distance(points[pairs[:, 0]], points[pairs[:, 1]])
+    assert near.min() < knots[0] < knots[-1] < near.max()
+    np.testing.assert_allclose(scorer.pairs(pairs), 0.5 + np.interp(near, knots, heights), rtol=1e-9)
+
+
+def test_two_directions_have_chances_that_add_up_to_one() -> None:
+    points, graph, found = fitted()
+    for score in (found, a_score((MANY,), 1, KINDS["everything"])):
+        scorer = score.scorers(points, graph)(MANY)
+        pairs = np.array([(u, v) for u in range(20) for v in range(u)])
+        there, back = scorer.direction_log_odds(pairs), scorer.direction_log_odds(pairs[:, ::-1])
+        if there is not None:
+            np.testing.assert_allclose(expit(there) + expit(back), 1.0, rtol=1e-14)
+            assert np.ptp(there) > 0.0
+    assert found.scorers(points, graph)(FEW).direction is None
+
+
+@pytest.mark.parametrize("made", [fitted, fitted_pairs])
+def test_a_score_comes_back_from_json_with_the_same_bits(made: Any) -> None:
+    points, graph, score = made()
+    again = LinkScore.from_dict(json.loads(json.dumps(score.to_dict())))
+    assert again == score
+    assert LinkScore.from_dict(score.to_dict()) == score
+    assert score.reliability
+    first, second = (predict_links(points, graph, 3, score=each) for each in (score, again))
+    assert first.probability.tobytes() == second.probability.tobytes()
+    assert first.source.tobytes() == second.source.tobytes()
+
+
+def test_a_scorer_of_some_nodes_turned_round_scores_the_same() -> None:
+    points, graph, score = fitted()
+    scorer = score.scorers(points, graph)(MANY)
+    first, second = np.array([30, 2, 9]), np.array([5, 41])
+    expected = np.array([[scorer.pairs(np.array([[u, v]]))[0] for v in second] for u in first])
+    np.testing.assert_allclose(scorer.between(first, second).rows(0, 3), expected, rtol=1e-9)
+    turned = scorer.reversed().between(second, first)
+    np.testing.assert_allclose(turned.rows(0, 2), expected.T, rtol=1e-9)
+    assert turned.n_nodes == 3
+
+
+# --- the fit ------------------------------------------------------------------------------------------------
+
+
+def sample(seed: int, n: int, weights: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, len(weights)))
+    return values, rng.random(n) < expit(values @ weights)
+
+
+def loss(weights, values, truth, around, ridge):
+    score = values @ weights
+    return np.sum(np.logaddexp(0, score) - truth * score) + 0.5 * ridge @ (weights - around) ** 2
+
+
+@pytest.mark.parametrize("ridge", [0.1, 1.0, 30.0])
+def test_the_logistic_regression_is_that_of_scikit_learn(ridge: float) -> None:
+    values, truth = sample(1, 400, (1.0, -0.5, 0.2))
+    theirs = LogisticRegression(C=1 / ridge, fit_intercept=False, tol=1e-10, max_iter=1000)
+    found = logistic(values, truth, np.full(3, ridge), np.zeros(3))
+    np.testing.assert_allclose(found, theirs.fit(values, truth).coef_[0], atol=1e-4)
+    far = logistic(values, truth, np.full(3, ridge), np.zeros(3), np.array([3.0, 3.0, -3.0]))
+    np.testing.assert_allclose(far, found, atol=2e-3)
+
+
+@pytest.mark.parametrize("around", [0.0, 1.5])
+def test_the_logistic_regression_is_the_least_of_its_loss(around: float) -> None:
+    values, truth = sample(1, 400, (1.0, -0.5, 0.2))
+    values[:, 0] = 1.0
+    ridge, centre = np.array([1e-3, 2.0, 50.0]), np.full(3, around)
+    found = logistic(values, truth, ridge, centre)
+    least = optimize.minimize(
+        loss, np.zeros(3), (values, truth, centre, ridge), method="BFGS", options={"gtol": 1e-9}
+    )
+    np.testing.assert_allclose(found, least.x, atol=2e-3)
+    assert loss(found, values, truth, centre, ridge) <= least.fun * (1 + 1e-6)
+
+
+def test_a_large_ridge_keeps_the_given_weights() -> None:
+    values, truth = sample(1, 400, (1.0, -0.5))
+    around = np.array([-2.0, 3.0])
+    np.testing.assert_allclose(logistic(values, truth, np.full(2, 1e9), around), around, atol=1e-5)
+
+
+def test_separable_links_have_finite_weights() -> None:
+    values = np.column_stack((np.ones(40), np.linspace(-1, 1, 40) * 1e3))
+    found = logistic(values, values[:, 1] > 0, np.array([1e-3, 1.0]), np.zeros(2))
+    assert np.isfinite(found).all()
+    around = np.array([2.0, 3.0])
+    assert logistic(values[:0], [], np.ones(2), around).tolist() == [2.0, 3.0]
+
+
+def made_sample(
+    seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3
+) -> module._Sample:
+    """Return a sample of links whose first feature is higher than that of other pairs."""
+    rng = np.random.default_rng(seed)
+    n = n_links + n_others
+    is_link = np.arange(n) < n_links
+    values, direction = rng.normal(size=(n, n_features)), rng.normal(size=(n, len(DIRECTION)))
+    values[:n_links, 0] += slope
+    fold = rng.integers(0, 2, size=n)
+    links = np.zeros((n_links, 2), dtype=np.int64)
+    return module._Sample(None, links, values, is_link, fold, direction, is_link)  # type: ignore[arg-type]
+
+
+def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_own() -> None:
+    samples = {
+        "many": made_sample(1, 2000, 20_000, 1.5),
+        "other": made_sample(2, 2000, 20_000, 0.5),
+        "few": made_sample(3, 4, 40, -1.5),
+        "none": made_sample(4, 0, 0, 0.0),
+    }
+    fit = module._Fit.of(samples)
+    np.testing.assert_array_equal(fit.own["none"], fit.common)
+
+    def rise(name: str) -> float:
+        """Return by how much a pattern's log odds rise from -1 to 1 of the first feature."""
+        heights = fit.functions.table(fit.common if name == "common" else fit.own[name])[1]
+        low, high = np.interp([-1.0, 1.0], fit.functions.knots[0], heights)
+        return float(high - low)
+
+    assert rise("many") == pytest.approx(3.0, abs=0.5)  # of two normal distributions: the slope times 2
+    assert rise("other") == pytest.approx(1.0, abs=0.5)
+    assert abs(rise("few") - rise("common")) < 0.5
+
+
+def test_knots_of_a_feature_are_at_quantiles_and_a_missing_one_adds_nothing() -> None:
+    made = made_sample(1, 100, 900, 1.0)
+    values = made.values.copy()
+    values[:, 1] = np.nan
+    functions = module._Functions.over(values, made.is_link)
+    assert functions.knots[1] == (0.0,)
+    assert {values[:, 0].min(), values[:, 0].max()} <= set(functions.knots[0])
+    weights = np.random.default_rng(0).normal(size=len(functions.ridge))
+    base, *table = functions.table(weights)
+    terms = [np.interp(values[:, at], functions.knots[at], table[at]) for at in (0, 2)]
+    np.testing.assert_allclose(functions.design(values) @ weights, base[0] + sum(terms), rtol=1e-9)
+
+
+def test_directions_of_noise_are_told_by_chance_alone() -> None:
+    """Without folds they would flatter: of 20 links with 12 features of a direction, by far."""
+    found = []
+    for seed in range(60):
+        samples = {"it": made_sample(seed, 20, 100, 0.0)}
+        fits = [module._Fit.of(samples, fold) for fold in range(2)]
+        found.append(module._direction_accuracy(samples["it"], fits, "it"))
+    assert abs(np.mean(found) - 0.5) < 0.06
+    clear = made_sample(0, 60, 300, 0.0)
+    clear.direction[:, 4] += np.where(clear.is_link, 3.0, 0.0)
+    fits = [module._Fit.of({"it": clear}, fold) for fold in range(2)]
+    assert module._direction_accuracy(clear, fits, "it") > 0.9
+
+
+def test_a_graph_with_directions_gets_a_score_of_its_patterns() -> None:
+    _, _, score = fitted()
+    assert set(score.tables) == set(score.figures) == {"A-R->A", "A-S->B"}
+    assert set(score.directions) == {"A-R->A"}
+    assert score.features == (*FEATURES, "direction")
+    for figures in score.figures.values():
+        assert figures.n_links >= 10
+        assert 0.0 < figures.mrr < 1.0
+        assert figures.mrr > figures.popularity_mrr
+        assert 0.0 <= figures.precision_at_10 <= 1.0
+        assert 0.0 <= figures.precision_at_written <= 1.0
+        assert figures.baseline_mrr >= figures.popularity_mrr
+    assert score.figures["A-S->B"].direction_accuracy is None
+    assert 0.0 <= score.figures["A-R->A"].direction_accuracy <= 1.0
+    assert score.n_edges > 30
+    assert score.distance_auroc > 0.5
+    assert not score.by_distance
+    assert not hasattr(MODEL, "embedding_")
+
+
+def test_a_graph_without_directions_gets_a_score_without_a_pattern() -> None:
+    _, _, score = fitted_pairs()
+    assert set(score.tables) == set(score.figures) == set(score.reliability) == {""}
+    assert score.directions == {}
+    assert score.n_non_edges == 5 * score.n_edges
+    figures = score.figures[""]
+    assert figures.n_links == 2 * score.n_edges
+    assert figures.direction_accuracy is None
+    assert figures.mrr > figures.popularity_mrr
+
+
+def test_held_out_links_rank_better_than_by_popularity_and_by_chance() -> None:
+    ours, popular, chance = [], [], []
+    for seed in range(3):
+        graph = clustered(200, seed)
+        split = split_edges(graph, 0.15, random_state=seed)
+        model = HEAT(4, walks_per_node=3, walk_length=20, random_state=seed, n_threads=1).fit(split.train)
+        scorer = fit_link_score(model, split.train).scorers(model.embedding_, split.train)(None)
+        rows, joined = scorer.rows(0, 200), split.train.adjacency.toarray() > 0
+        degree = np.tile(split.train.degrees, (200, 1)).astype(float)
+        for u, v in np.concatenate((split.test_edges, split.test_edges[:, ::-1])).tolist():
+            others = ~joined[u] & (np.arange(200) != u)
+            for scores, into in ((rows, ours), (degree, popular)):
+                into.append(1 / (1 + np.sum(scores[u, others] > scores[u, v])))
+            chance.append(np.mean(1 / np.arange(1, others.sum() + 1)))
+    assert np.mean(ours) > 1.5 * np.mean(popular)
+    assert np.mean(ours) > 2.0 * np.mean(chance)
+
+
+def test_a_node_without_links_has_finite_scores() -> None:
+    for points, graph, pattern in ((*directed(), MANY), (some_points(150), clustered(), None)):
+        kept = graph.adjacency.tolil()
+        kept[7, :] = kept[:, 7] = 0.0
+        parts: dict[str, Any] = {"attributes": graph.attributes, "labels": graph.labels}
+        if graph.relationships is not None:
+            away = np.array([(min(7, v), max(7, v)) for v in range(graph.n_nodes) if v != 7])
+            parts["relationships"] = graph.relationships.without(away, graph.n_nodes)
+        alone = Graph(sparse.csr_array(kept), **parts)
+        assert alone.degrees[7] == 0
+        score = fit_link_score(MODEL, alone)
+        scorer = score.scorers(points, alone)(pattern)
+        for scores in (scorer.rows(7, 8), scorer.reversed().rows(7, 8)):
+            assert np.isfinite(scores).all()
+            chances = scorer.probability(scores)
+            assert ((chances >= 0.0) & (chances <= 1.0)).all()
+
+
+def test_a_score_is_fitted_to_a_part_of_very_many_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = clustered(300)
+    held_out = embed_without(MODEL, graph)
+    whole = link_score(held_out, graph)
+    monkeypatch.setattr(module, "FITTED_LINKS", 2 * len(held_out.split.test_edges) // 5)
+    part = link_score(held_out, graph)
+    assert part.n_edges == whole.n_edges
+    assert part.figures[""].n_links == whole.figures[""].n_links
+    assert part.tables != whole.tables
+    assert part.figures[""].mrr > 0.5 * whole.figures[""].mrr
+
+
+def test_features_that_a_graph_has_not_add_nothing() -> None:
+    graph = Graph(adjacency=clustered().adjacency)
+    score = fit_link_score(MODEL, graph)
+    scorer = score.scorers(some_points(150), graph)(None)
+    assert "attributes" not in scorer.features
+    assert np.isfinite(scorer.rows(0, 2)).all()
+    place = score.features.index("attributes")
+    assert set(score.common[place + 1]) == {0.0}
+
+
+def test_the_bits_are_the_same_with_one_thread_and_with_two() -> None:
+    _, graph, score = fitted()
+    two = HEAT(3, walks_per_node=2, walk_length=10, random_state=0, n_threads=2)
+    assert fit_link_score(two, graph) == score
+
+
+def test_a_score_of_the_distance_alone_and_its_direction() -> None:
+    points, graph, _ = fitted()
+    score = link_score(embed_without(MODEL, graph), graph, BY_DISTANCE[:1])
+    assert score.by_distance
+    assert score.features == BY_DISTANCE
+    links, plain = predict_links(points, graph, 3, score=score), predict_links(points, graph, 3)
+    assert (np.diff(links.probability) <= 0).all()
+
+    def ends(found: PredictedLinks) -> set[tuple[frozenset[int], str]]:
+        return {
+            (frozenset(pair), kind)
+            for *pair, kind in zip(found.source.tolist(), found.target.tolist(), found.types, strict=True)
+        }
+
+    assert ends(links) == ends(plain)
+
+
+def test_probabilities_of_a_pattern_that_was_not_measured_are_the_logistic_of_the_log_odds() -> None:
+    points, graph, _ = fitted()
+    scorer = weighted(distance=1.0).scorers(points, graph)(MANY)
+    np.testing.assert_allclose(scorer.probability([-2.0, 0.0, 3.0]), expit([-2.0, 0.0, 3.0]))
+    assert scorer.interval([0.0]) is None
+
+
+def test_probabilities_of_a_measured_pattern_lie_in_their_interval() -> None:
+    points, graph, score = fitted()
+    scorer = score.scorers(points, graph)(MANY)
+    odds = np.linspace(-9.0, 9.0, 50)
+    low, high = scorer.interval(odds)
+    chances = scorer.probability(odds)
+    assert ((low <= chances) & (chances <= high)).all()
+    assert (np.diff(chances) >= 0.0).all()
+    assert ((low >= 0.0) & (high <= 1.0)).all()
+
+
+def test_figures_of_too_few_links_are_missing() -> None:
+    sampled = made_sample(1, 6, 60, 1.0)
+    found = module._measured(sampled, weighted(distance=1.0), [], None, MANY, fitted()[1])  # type: ignore[arg-type]
+    assert found == (None, PatternFigures(6, None, None, None, None, None, None, None, None))
+
+
+def test_too_few_relationships_are_said_so() -> None:
+    _, graph, _ = fitted()
+    held_out = embed_without(MODEL, graph)
+    split = held_out.split
+    few = held_out._replace(split=type(split)(split.train, split.test_edges[:4], split.test_non_edges))
+    with pytest.raises(CalibrationError, match="takes 10 relationships of patterns"):
+        link_score(few, graph)
+    triangle = Graph(adjacency=sparse.csr_array(np.ones((3, 3)) - np.eye(3)))
+    with pytest.raises(CalibrationError, match="no link score"):
+        fit_link_score(MODEL, triangle)
+
+
+# --- the search ---------------------------------------------------------------------------------------------
+
+
+def best_by_hand(score: LinkScore, points: np.ndarray, graph: Graph, k: int | None) -> list:
+    """Return the pairs that are among the k best of either end, best first."""
+    n, scorer = graph.n_nodes, score.scorers(points, graph)(None)
+    odds = {
+        (u, v): float(scorer.pairs(np.array([[u, v]]))[0])
+        for u in range(n)
+        for v in range(u + 1, n)
+        if not graph.adjacency[u, v]
+    }
+    kept = set()
+    for u in range(n):
+        mine = sorted((pair for pair in odds if u in pair), key=lambda pair: (-odds[pair], sum(pair) - u))
+        kept |= set(mine[:k])
+    return sorted(kept, key=lambda pair: (-odds[pair], pair))
+
+
+@pytest.mark.parametrize(("k", "top"), [(3, None), (None, 25), (2, 10)])
+@pytest.mark.parametrize("shortlisted", [False, True])
+def test_the_best_scored_pairs_are_found(
+    k: int | None, top: int | None, shortlisted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a shortlist too, since each node's 200 nearest are all there are."""
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0 if shortlisted else 30**2)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 7)
+    graph, points = clustered(30), some_points(30)
+    score = weighted(distance=1.0, target_in=0.4, paths_of_three=0.7)
+    found = predict_links(points, graph, k, top=top, score=score)
+    expected = best_by_hand(score, points, graph, k)[: top or graph.n_edges]
+    assert list(zip(found.source.tolist(), found.target.tolist(), strict=True)) == expected
+    np.testing.assert_array_equal(found.distance, distance(points[found.source], points[found.target]))
+    assert (np.diff(found.probability) <= 0).all()
+    assert found.shortlisted == shortlisted
+
+
+def test_a_shortlist_holds_the_nearest_and_those_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, points = clustered(60), some_points(60)
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.EACH", 2)
+    found = predict_links(points, graph, 60, top=60 * 60, score=weighted(target_in=1.0))
+    nearest = predict_links(points, graph, 2, top=60 * 60)
+    common = adamic_adar(graph).rows(0, 60)
+    common[graph.adjacency.toarray() > 0] = 0.0
+    np.fill_diagonal(common, 0.0)
+    pairs = set(zip(nearest.source.tolist(), nearest.target.tolist(), strict=True))
+    for u, row in enumerate(common):
+        most = np.argsort(-row, kind="stable")[:2]
+        pairs |= {(min(u, v), max(u, v)) for v in most.tolist() if row[v] > 0}
+    assert set(zip(found.source.tolist(), found.target.tolist(), strict=True)) == pairs
+
+
+def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 25)
+    graph, points, told = clustered(60), some_points(60), []
+    one, three = (
+        predict_links(
+            points, graph, 3, score=weighted(distance=0.0), n_threads=threads, on_progress=lambda *call: told.append(call)
+        )
+        for threads in (1, 3)
+    )
+    np.testing.assert_array_equal(one.source, three.source)
+    np.testing.assert_array_equal(one.probability, three.probability)
+    assert told == 2 * [("links", done, 60) for done in (0, 25, 50, 60)]
+
+
+def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, points = clustered(60), some_points(60)
+    score = weighted(distance=1.0, common_neighbours=0.5)
+    whole = predict_links(points, graph, None, top=40, min_degree=5, score=score)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ENTRIES", 130)
+    parts = predict_links(points, graph, None, top=40, min_degree=5, score=score)
+    np.testing.assert_array_equal(whole.source, parts.source)
+    np.testing.assert_array_equal(whole.target, parts.target)
+    np.testing.assert_array_equal(whole.probability, parts.probability)
+    assert (graph.degrees[whole.source] >= 5).all()
+
+
+def test_a_graph_with_nothing_to_link_gives_no_pair() -> None:
+    full = Graph(adjacency=sparse.csr_array(np.ones((4, 4)) - np.eye(4)), attributes=np.eye(4))
+    assert len(predict_links(some_points(4), full, 3, score=weighted(distance=1.0))) == 0

@@ -324,7 +324,7 @@ def learn_schema_rules(graph: Graph, patterns: Sequence[Pattern | None]) -> Sche
     (Clopper and Pearson's), and at most a fifth of those that chance would bring. So some dozen relationships
     teach nothing. What is learned of a pattern:
 
-    - most relationships of a source, or of a target: half of those that have any have exactly so many.
+    - one relationship of each source, or of each target: those that have any have hardly ever more.
       Chance: relationships spread evenly over the nodes of the label;
     - one way: relationships of the pattern are hardly ever answered;
     - no cycles: its relationships hardly ever lie on a cycle of their type. Chance: targets are shuffled;
@@ -456,7 +456,7 @@ class _Learner:
         n_full = int(np.count_nonzero(some == most))
         by_chance = n_nodes * float(pdtrc(most, counts.sum() / n_nodes))  # Poisson's tail
         evidence = Evidence(len(some), int(np.count_nonzero(some > most)), by_chance)
-        if 2 * n_full < len(some) or not _is_rule(evidence):
+        if most > 1 or not _is_rule(evidence):  # as many as others have, in a lattice, is no rule
             return None
         return Bound(most, n_full, evidence)
 

@@ -132,9 +132,7 @@ def covering(edges: Pairs, n: int) -> NDArray[np.bool_]:
     return kept
 
 
-def measure(
-    case: Case, seed: int, features: Mapping[str, Sequence[str]]
-) -> tuple[Figures, float]:
+def measure(case: Case, seed: int, features: Mapping[str, Sequence[str]]) -> tuple[Figures, float]:
     """Return the `FIGURES` of test edges, a row for each choice of features, and the first's CPU seconds."""
     graph, edges, others = case
     start = process_time()

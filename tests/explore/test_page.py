@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from heat_neo4j.explore.page import build_page
 from heat_neo4j.geometry.hyperboloid import distance, lift, to_poincare
 from heat_neo4j.geometry.search import nearest_neighbours
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.prediction import LinkProbability, predict_links
+from heat_neo4j.linkpred.prediction import predict_links
 
 N = 60
 HOSTILE = [
@@ -53,8 +54,8 @@ def deep():
 
 @pytest.fixture(scope="module")
 def links(deep):
-    law = LinkProbability(radius=1.5, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
-    return predict_links(deep, ring_graph(), k=3, probability=law)
+    nearest = predict_links(deep, ring_graph(), k=3)
+    return replace(nearest, probability=np.exp(-nearest.distance))
 
 
 @pytest.fixture(scope="module")

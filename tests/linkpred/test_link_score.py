@@ -12,13 +12,12 @@ from scipy import optimize, sparse
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred.baselines import adamic_adar
-from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
 from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
@@ -189,9 +188,7 @@ def test_separable_links_have_finite_weights() -> None:
     assert logistic(values[:0], [], np.ones(2), around).tolist() == [2.0, 3.0]
 
 
-def made_sample(
-    seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3
-) -> module._Sample:
+def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3) -> module._Sample:
     """Return a sample of links whose first feature is higher than that of other pairs."""
     rng = np.random.default_rng(seed)
     n = n_links + n_others
@@ -460,7 +457,12 @@ def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progr
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
-            points, graph, 3, score=weighted(distance=0.0), n_threads=threads, on_progress=lambda *call: told.append(call)
+            points,
+            graph,
+            3,
+            score=weighted(distance=0.0),
+            n_threads=threads,
+            on_progress=lambda *call: told.append(call),
         )
         for threads in (1, 3)
     )

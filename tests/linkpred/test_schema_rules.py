@@ -62,8 +62,8 @@ def people(n: int, most: int, rng: np.random.Generator) -> tuple[Graph, Pattern]
     return graph_of(2 * n, labels, PARENT=(child, adult)), Pattern("Child", "PARENT", "Adult")
 
 
-@pytest.mark.parametrize("most", [1, 2, 3])
-def test_most_relationships_of_a_source_are_learned(most: int) -> None:
+def test_one_relationship_of_a_source_is_learned() -> None:
+    most = 1
     graph, pattern = people(300, most, np.random.default_rng(0))
     rules = rules_of(graph, pattern)
     assert rules.per_source is not None

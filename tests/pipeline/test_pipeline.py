@@ -9,7 +9,7 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.writer import Run
 from heat_neo4j.errors import ConnectionFailed, ProjectionError, WriteFailed, WriteRefused
-from heat_neo4j.linkpred.pattern_score import PatternScore
+from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.prediction import predict_links
 from heat_neo4j.pipeline.embed import embed, predict
 from heat_neo4j.pipeline.job import LinkOptions
@@ -377,7 +377,7 @@ def test_the_combined_score_ranks_the_links_and_is_kept_for_the_next_day(store, 
     ranked = sorted(predicted(cypher).values(), key=lambda p: p["rank"])
     assert [p["probability"] for p in ranked] == sorted((p["probability"] for p in ranked), reverse=True)
     (record,) = store.runs("pipe")
-    assert PatternScore.from_dict(record.parameters["link_score"]) == report.score
+    assert LinkScore.from_dict(record.parameters["link_score"]) == report.score
     before = without_run(predicted(cypher))
     again = predict(store, "pipe", links=LinkOptions(k=3))
     assert again.score == report.score

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from scipy import sparse
-from sklearn.calibration import calibration_curve
 
 from heat_neo4j import plots
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import lift, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.calibration import LinkProbability
+from heat_neo4j.linkpred.calibration import reliability
 from heat_neo4j.plots.diagrams import _running_median
 
-LAW = LinkProbability(radius=3.0, temperature=0.5, n_edges=10, n_non_edges=10, auroc=0.9)
+RELIABILITY = reliability(np.array([0.1, 0.9, 0.8]), np.array([False, True, True]), np.ones(3))
 CURVES = {"HEAT": ([0.0, 0.1, 1.0], [0.0, 0.9, 1.0]), "_other $x$": ([0.0, 1.0], [0.0, 1.0])}
 SCORES = {"HEAT": ([0.5, 0.6, 0.7], [0.01, 0.02, 0.03]), "_b $": ([0.4, 0.4, 0.4], [0.0, 0.0, 0.1])}
 
@@ -53,8 +52,8 @@ def every_diagram(generator, ax=None):
     yield plots.plot_precision_recall(CURVES, ax=ax)
     yield plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro", ax=ax)
     yield plots.plot_alpha([0.0, 0.2, 1.0], SCORES, ax=ax)
-    yield plots.plot_distances([1.0, 2.0, 2.5], [3.0, 4.0, 3.5], probability=LAW, ax=ax)
-    yield plots.plot_reliability([0.1, 0.9, 0.8], [0, 1, 1], ax=ax)
+    yield plots.plot_distances([1.0, 2.0, 2.5], [3.0, 4.0, 3.5], ax=ax)
+    yield plots.plot_reliability({"A-B->C": RELIABILITY}, ax=ax)
     yield plots.plot_radius_by_degree(points, graph, ax=ax)
 
 
@@ -128,43 +127,29 @@ def test_alphas_that_lie_close_are_not_written_over_each_other():
     assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
-def test_histograms_have_area_one_and_the_probability_its_own_axis(generator):
+def test_histograms_have_area_one(generator):
     edges, others = generator.normal(2.5, 0.4, 700), generator.normal(4.5, 0.6, 900)
-    axes = plots.plot_distances(edges, others, probability=LAW)
+    axes = plots.plot_distances(edges, others)
     for patch, values in zip(axes.patches, (edges, others), strict=True):
         density, bins = bars(patch)
         counts = density * np.diff(bins) * len(values)
         np.testing.assert_allclose(counts, [((bins[i] <= values) & (values < bins[i + 1])).sum()
                                             + (i == len(bins) - 2) * (values == bins[-1]).sum()
                                             for i in range(len(bins) - 1)], atol=1e-9)  # fmt: skip
-    second = next(other for other in axes.figure.axes if other is not axes)
-    np.testing.assert_array_equal(second.lines[0].get_ydata(), LAW(second.lines[0].get_xdata()))
-    assert second.get_ylim() == (0.0, 1.05)
-    assert legend(axes) == ["700 edges", "900 non-edges", "link probability"]
-    assert len(plots.plot_distances(edges, others).figure.axes) == 1
+    assert legend(axes) == ["700 edges", "900 non-edges"]
 
 
-def test_reliability_is_that_of_scikit_learn(generator):
-    chances = generator.random(4000)
-    chances[:2] = 0.0, 1.0
-    is_edge = generator.random(4000) < chances**1.5
-    axes = plots.plot_reliability(chances, is_edge, n_bins=10)
-    share, mean = calibration_curve(is_edge, chances, n_bins=10)
+def test_reliability_shows_the_share_of_links_of_each_bin_and_its_interval(generator):
+    scores = generator.normal(size=4000)
+    curve = reliability(scores, generator.random(4000) < 1 / (1 + np.exp(3 - scores)), np.ones(4000))
+    axes = plots.plot_reliability({"A-B->C": curve})
     line, _, (whiskers,) = next(each for each in axes.containers if hasattr(each, "has_yerr")).lines
-    np.testing.assert_allclose(line.get_data(), (mean, share))
-    counts = np.histogram(chances, 10, (0, 1))[0]
+    share = np.array(curve.n_links) / np.array(curve.n_pairs)
+    np.testing.assert_allclose(line.get_data(), (curve.probability, share))
     low, high = np.array(whiskers.get_segments())[:, :, 1].T
-    np.testing.assert_allclose(0.5 * (high - low), np.sqrt(share * (1 - share) / counts))
-    np.testing.assert_allclose([bar.get_height() for bar in axes.patches], counts / 4000)
-    error = np.sum(counts / 4000 * np.abs(share - mean))
-    assert f"expected calibration error {error:.3f}\n4,000 pairs" in axes.texts[0].get_text()
-
-
-def test_empty_bins_have_no_point():
-    axes = plots.plot_reliability([0.05, 0.06, 0.95], [0, 1, 1], n_bins=10)
-    line = next(each for each in axes.containers if hasattr(each, "has_yerr")).lines[0]
-    np.testing.assert_allclose(line.get_data(), [[0.055, 0.95], [0.5, 1.0]])
-    assert [bar.get_height() > 0 for bar in axes.patches] == [True] + [False] * 8 + [True]
+    np.testing.assert_allclose(low, np.minimum(curve.low, share))
+    np.testing.assert_allclose(high, np.maximum(curve.high, share))
+    assert legend(axes) == ["calibrated", "A-B->C"]
 
 
 def test_radius_by_degree_shows_every_node_that_has_a_neighbour(generator):
@@ -282,8 +267,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_leaves_the_old_one(tmp_pa
         (lambda: plots.plot_alpha([0.0, 1.0], {"a": ([1.0], [0.0])}), r"'a' must be .* shape \(2,\)"),
         (lambda: plots.plot_distances([], [1.0]), "edges must hold distances"),
         (lambda: plots.plot_distances([1.0], [-1.0]), "non_edges must hold distances"),
-        (lambda: plots.plot_reliability([0.5], [True, False]), "one is_edge per probability"),
-        (lambda: plots.plot_reliability([1.5], [True]), r"lie in \[0, 1\]"),
+        (lambda: plots.plot_reliability({}), "no reliability to draw"),
         (
             lambda: plots.plot_radius_by_degree(lift(np.zeros((2, 2))), Graph(sparse.csr_array((3, 3)))),
             "one row per node: 2 for 3",

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m tests.benchmarks.dirlink [--graphs cora_ml citeseer] [--splits 10] [--times 5] [--ablation]
+    python -m tests.benchmarks.dirlink [--graphs cora_ml citeseer] [--splits 10] [--ablation]
     python -m tests.benchmarks.dirlink --protocol graph2gauss --splits 5
 
 ``dirlink``: DirLinkBench's own ten splits (arXiv 2502.05724). Their validation edges were used to choose what
@@ -10,7 +10,7 @@ the score is made of, their test edges are only measured. ``graph2gauss``: 5 % o
 validation, which ours does not need, and 10 % for the test, such that every node keeps an edge; as many other
 ordered pairs are drawn (Bojchevski and Guennemann, ICLR 2018).
 
-The score is fitted on edges cut out of a split's training edges, ``--times`` times. Hits@k: share of test
+The score is fitted on edges cut out of a split's training edges. Hits@k: share of test
 edges that score higher than the k-th best test non-edge. Direction: share of the test edges that nothing
 answers whose likelier way is theirs. Means over the splits, beside the best published figure. ``--ablation``
 adds the figures without each group of features, on the same embeddings, to be compared with each other: then
@@ -158,7 +158,6 @@ def main() -> int:
     parser.add_argument("--protocol", default="dirlink", choices=list(BARS))
     parser.add_argument("--graphs", nargs="+", default=list(BARS["dirlink"]), choices=list(BARS["dirlink"]))
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--ablation", action="store_true", help="also without each group of features")
     options = parser.parse_args()
     cases = dirlink_cases if options.protocol == "dirlink" else graph2gauss_cases
@@ -168,7 +167,7 @@ def main() -> int:
     for name in options.graphs:
         figures, seconds = [], []
         for seed, case in enumerate(cases(name, options.splits)):
-            found, cpu = measure(case, options.times, seed, chosen)
+            found, cpu = measure(case, seed, chosen)
             figures.append(found)
             seconds.append(cpu)
             print(f"{name} {seed}: " + " ".join(f"{each:.4f}" for each in found[0]), file=sys.stderr)

@@ -54,6 +54,7 @@ def test_a_score_that_cannot_be_fitted_costs_a_row_and_not_the_table() -> None:
     path = Graph(sparse.csr_array((np.ones(24), (np.arange(24), np.roll(np.arange(24), 1))), shape=(24, 24)))
     found = evaluate_links(path, MODEL, seeds=(0,), methods={}, combined=True)
     assert found.row("HEAT").figures.keys() >= {"auroc", "mean_rank"}
+    assert "calibration_error" not in found.row("HEAT").figures
     assert found.row("HEAT, combined score").missing.startswith("no link score: ")
 
 
@@ -83,10 +84,19 @@ def test_the_score_is_fitted_on_the_training_graph_alone() -> None:
     for place, seed in enumerate((3, 1)):
         split = split_edges(lattice(), share=0.2, random_state=seed)
         model = clone(MODEL).set_params(random_state=seed).fit(split.train)
-        scorer = fit_link_score(model, split.train).scorers(model.embedding_, split.train)(None)
-        odds = [scorer.pairs(pairs) for pairs in (split.test_edges, split.test_non_edges)]
-        figures = found.row("HEAT, combined score").figures
-        assert figures["auroc"].values[place] == pytest.approx(auroc(*odds), abs=1e-12)
+        score = fit_link_score(model, split.train)
+        scorer = score.scorers(model.embedding_, split.train)(None)
+        pairs = (split.test_edges, split.test_non_edges)
+        distances = [-pair_distances(model.embedding_, each) for each in pairs]
+        odds = [scorer.pairs(each) for each in pairs]
+        for row, scores in (("HEAT", distances), ("HEAT, combined score", odds)):
+            figures = found.row(row).figures
+            assert figures["auroc"].values[place] == pytest.approx(auroc(*scores), abs=1e-12)
+        chances = np.concatenate([scorer.probability(each) for each in odds])
+        error = expected_calibration_error(chances, np.repeat((1, 0), [len(each) for each in pairs]))
+        assert figures["calibration_error"].values[place] == pytest.approx(error, abs=1e-12)
+    figures = set(found.row("HEAT, combined score").figures)
+    assert set(found.row("HEAT").figures) == figures - {"calibration_error", "calibration_error_true_share"}
 
 
 def test_parameters_are_chosen_on_each_training_graph() -> None:

@@ -218,7 +218,7 @@ def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_o
 
     assert rise("many") == pytest.approx(3.0, abs=0.5)  # of two normal distributions: the slope times 2
     assert rise("other") == pytest.approx(1.0, abs=0.5)
-    assert abs(rise("few") - rise("common")) < 0.5
+    assert abs(rise("few") - rise("common")) < 1.0  # its own links alone would give it -3
 
 
 def test_knots_of_a_feature_are_at_quantiles_and_a_missing_one_adds_nothing() -> None:
@@ -457,12 +457,7 @@ def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progr
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
-            points,
-            graph,
-            3,
-            score=weighted(distance=0.0),
-            n_threads=threads,
-            on_progress=lambda *call: told.append(call),
+            points, graph, 3, score=weighted(target_in=0.0), n_threads=threads, on_progress=lambda *call: told.append(call)
         )
         for threads in (1, 3)
     )

@@ -23,7 +23,6 @@ from heat_neo4j.evaluation.methods import (
     Features,
     Method,
     OwnRows,
-    ProbableScorer,
     Unseeded,
     feature_methods,
     fit_heat,
@@ -36,6 +35,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.files import read_graph_files
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, paths_of_three
+from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.metrics import auroc, average_precision, expected_calibration_error
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
@@ -158,7 +158,7 @@ def _directed(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
     """Return the figures of one of DirLinkBench's splits: with all features, then without each group."""
     case = next(islice(dirlink.dirlink_cases(dataset, seed + 1), seed, None))
     features = dirlink.variants(ablation=True)
-    rows, _ = dirlink.measure(case, settings["times"], seed, features)
+    rows, _ = dirlink.measure(case, seed, features)
     return {
         name: dict(zip(dirlink.FIGURES, row.tolist(), strict=True))
         for name, row in zip(features, rows, strict=True)
@@ -187,7 +187,7 @@ def _scored(scorer: PairScorer, split: EdgeSplit) -> dict[str, Any]:
     """Return what a scorer makes of test edges and as many other pairs."""
     edges, others = scorer.pairs(split.test_edges), scorer.pairs(split.test_non_edges)
     figures = {"auroc": auroc(edges, others), "ap": average_precision(edges, others)}
-    if isinstance(scorer, ProbableScorer):
+    if isinstance(scorer, LinkScorer):
         outcome = np.repeat((1.0, 0.0), (len(edges), len(others)))
         probability = scorer.probability(np.concatenate((edges, others)))
         figures["ece"] = expected_calibration_error(probability, outcome)

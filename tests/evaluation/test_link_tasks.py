@@ -24,7 +24,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, adamic_adar, degree_product
 from heat_neo4j.linkpred.link_score import fit_link_score
-from heat_neo4j.linkpred.metrics import auroc
+from heat_neo4j.linkpred.metrics import auroc, expected_calibration_error
 from heat_neo4j.linkpred.scorers import NodeScorer
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.linkpred.tuning import choose_parameters

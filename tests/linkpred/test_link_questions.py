@@ -127,7 +127,8 @@ def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
     sizes = [abs(part.log_odds) for part in others]
     assert sizes == sorted(sizes, reverse=True)
     assert sum(part.log_odds for part in link.contributions) == pytest.approx(link.log_odds, abs=1e-12)
-    assert link.probability == pytest.approx(1 / (1 + np.exp(-link.log_odds)))
+    scorer = score.scorers(points, graph)(pattern)
+    assert link.probability == pytest.approx(float(scorer.probability(link.log_odds)))
     assert (link.direction is None) == (pattern is RATED)
     if link.direction is not None:
         back = explain_pair(points, graph, pattern, pair[::-1], score)

@@ -457,7 +457,12 @@ def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progr
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
-            points, graph, 3, score=weighted(target_in=0.0), n_threads=threads, on_progress=lambda *call: told.append(call)
+            points,
+            graph,
+            3,
+            score=weighted(target_in=0.0),
+            n_threads=threads,
+            on_progress=lambda *call: told.append(call),
         )
         for threads in (1, 3)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ def test_says_why_there_is_no_score(graph: Graph, message: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 1.5])
 def test_a_share_out_of_range_is_refused(share: float) -> None:
-    with pytest.raises(CalibrationError, match="no link score: .*share"):
+    with pytest.raises(CalibrationError, match=r"no link score: .*share"):
         embed_without(quick_heat(random_state=0), communities(), share=share)
 
 
@@ -153,7 +154,7 @@ def test_known_rates_lie_in_the_intervals() -> None:
         low, high = found.interval(at)
         bins = np.cumsum([0, *map(round, found.n_pairs)])
         rising = np.sort(odds)
-        rate = [expit(rising[a:b]).mean() for a, b in zip(bins, bins[1:], strict=False)]
+        rate = [expit(rising[a:b]).mean() for a, b in pairwise(bins)]
         inside += ((low <= rate) & (rate <= high)).tolist()
         errors.append(np.abs(found.at(at) - rate).max())
     assert np.mean(inside) > 0.85  # of 95 %; bins end at links, which costs some

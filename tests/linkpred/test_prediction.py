@@ -83,7 +83,7 @@ def test_coincident_points_are_at_distance_zero() -> None:
 
 def test_more_than_one_block_and_tile() -> None:
     graph, points = random_graph(2500, 0.002), random_points(2500, d=2)
-    links = predict_links(points, graph, k=1, top=99)
+    links = predict_links(points, graph, k=1, top=10**6)
     z = points[:, :-1] @ points[:, :-1].T - np.outer(points[:, -1], points[:, -1])
     z[graph.adjacency.nonzero()] = -np.inf
     np.fill_diagonal(z, -np.inf)

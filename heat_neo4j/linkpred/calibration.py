@@ -37,7 +37,7 @@ class CalibrationError(ValueError):
 
 
 class HeldOut(NamedTuple):
-    """Edges held out, with five non-edges for each, and an embedding (N, d + 1) that has not seen them."""
+    """Edges held out, with other pairs, and an embedding (N, d + 1) that has not seen them."""
 
     split: EdgeSplit
     embedding: Array
@@ -99,13 +99,17 @@ class Reliability:
     n_pairs: tuple[float, ...]
 
     def at(self, log_odds: ArrayLike) -> Array:
-        """Return the probability at scores, between bins by interpolation."""
-        return np.asarray(np.interp(np.asarray(log_odds, dtype=np.float64), self.log_odds, self.probability))
+        """Return the probability at scores: between bins by interpolation, below the lowest by their odds."""
+        return self._at(log_odds, self.probability)
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array]:
         """Return both ends of its 95 % interval."""
-        at = np.asarray(log_odds, dtype=np.float64)
-        return np.interp(at, self.log_odds, self.low), np.interp(at, self.log_odds, self.high)
+        return self._at(log_odds, self.low), self._at(log_odds, self.high)
+
+    def _at(self, log_odds: ArrayLike, shares: tuple[float, ...]) -> Array:
+        scores = np.asarray(log_odds, dtype=np.float64)
+        below = np.exp(np.minimum(scores - self.log_odds[0], 0.0))
+        return np.asarray(below * np.interp(scores, self.log_odds, shares))
 
 
 def reliability(log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> Reliability:

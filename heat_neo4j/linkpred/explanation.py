@@ -93,7 +93,7 @@ class LinkExplanation:
     source, target : int
         Rows of the graph.
     probability, log_odds : float, optional
-        Of the link, at even odds; None without a score.
+        Share of pairs with such a score that turned out to be links; None without a score.
     contributions : tuple of Contribution
         What adds up to the log odds: that of an average pair, then of each feature, the largest first.
     direction : float, optional

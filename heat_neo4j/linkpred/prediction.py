@@ -261,7 +261,7 @@ def predict_links(
     known, rare = counted_patterns(graph, patterns)
     notes: tuple[str, ...] = () if rare is None else (rare,)
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
-    limits = _limits(k, top, known) if known else [(k, top or graph.n_edges)]
+    limits = [(k, top or graph.n_edges)] if graph.relationships is None else _limits(k, top, known)
     with _workers(client, scratch, threads) as workers:
         search = _Search(model, graph, score, (min_degree, max_degree), workers)
         found = [

@@ -19,6 +19,7 @@ from heat_neo4j.evaluation import (
 from heat_neo4j.evaluation.methods import Unseeded
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.evaluation.report import Figure, Row, comparison_notes
+from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.conversion import as_graph

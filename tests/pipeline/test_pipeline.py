@@ -299,7 +299,7 @@ def test_links_without_probability_and_why(store, cypher):
     few = Projection(["PipePaper"], ["PIPE_CITES"], node_filter="n.key < 8")
     report = embed(store, few, new_model(), names=NAMES, links=LinkOptions(k=1))
     assert report.score is None
-    assert report.notes[0].startswith("no link probability: ")
+    assert report.notes[0].startswith("no link score: ")
 
 
 def published_coordinates(cypher):

@@ -184,9 +184,10 @@ def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
     np.testing.assert_allclose(thrice.high, once.high)
 
 
-def test_between_bins_probabilities_are_interpolated_and_beyond_them_constant() -> None:
+def test_between_bins_probabilities_are_interpolated_and_below_them_fall_as_their_odds() -> None:
     known = Reliability((-2.0, 0.0, 1.0), (0.1, 0.3, 0.7), (0.05, 0.2, 0.5), (0.2, 0.4, 0.9), (), ())
-    np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), [0.1, 0.1, 0.2, 0.5, 0.7, 0.7])
+    below = 0.1 * np.exp(-7.0)
+    np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), [below, 0.1, 0.2, 0.5, 0.7, 0.7])
     low, high = known.interval([-1.0, 9.0])
     np.testing.assert_allclose(low, [0.125, 0.5])
     np.testing.assert_allclose(high, [0.3, 0.9])

@@ -53,8 +53,8 @@ def every_diagram(generator, ax=None):
     yield plots.plot_label_share([0.02, 0.04, 0.1], SCORES, metric="F1 macro", ax=ax)
     yield plots.plot_alpha([0.0, 0.2, 1.0], SCORES, ax=ax)
     yield plots.plot_distances([1.0, 2.0, 2.5], [3.0, 4.0, 3.5], ax=ax)
-    yield plots.plot_reliability({"A-B->C": RELIABILITY}, ax=ax)
     yield plots.plot_radius_by_degree(points, graph, ax=ax)
+    yield plots.plot_reliability({"A-B->C": RELIABILITY}, ax=ax)
 
 
 def test_loss_and_chance():

@@ -14,86 +14,49 @@ if TYPE_CHECKING:
 
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
 
-__all__ = ["RowPrinter", "show"]
+__all__ = ["show"]
 
-COLUMNS = (
-    "auroc", "average_precision", "mean_rank", "mean_average_precision",
-    "precision_at_10", "precision_at_100", "calibration_error",
-    "hits_at_10", "mean_reciprocal_rank", "direction_accuracy",
+LINK_COLUMNS = (
+    "mean_reciprocal_rank", "hits_at_10", "precision_at_10", "precision_at_100", "precision_at_written",
+    "recall_at_written", "direction_accuracy", "calibration_error", "auroc", "average_precision",
 )  # fmt: skip
-DIGITS = {"mean_rank": 1, "precision_at_10": 3, "precision_at_100": 3}
+RECONSTRUCTION_COLUMNS = (
+    "auroc", "average_precision", "mean_rank", "mean_average_precision", "precision_at_10",
+    "precision_at_100",
+)  # fmt: skip
+DIGITS = {
+    "mean_rank": 1, "precision_at_10": 3, "precision_at_100": 3, "precision_at_written": 3,
+    "recall_at_written": 3,
+}  # fmt: skip
 TITLES = {
     "links": "Link prediction",
-    "patterns": "Link prediction by pattern",
     "reconstruction": "Network reconstruction",
     "classes": "Node classification",
     "alpha": "Link prediction by alpha",
 }
 
 
-class RowPrinter:
-    """Prints the table of link prediction row by row; rows of the baselines follow ours."""
-
-    def __init__(self, baselines: Iterable[str]) -> None:
-        from heat_neo4j.evaluation.methods import COMBINED_ROW
-
-        self._first = max(map(len, (COMBINED_ROW, *baselines)))
-        self._columns: list[str] = []
-        self._widths: list[int] = []
-
-    def __call__(self, evaluation: Evaluation) -> None:
-        """Print the last row, and before the first one what stands above the table."""
-        row = evaluation.rows[-1]
-        if len(evaluation.rows) == 1:
-            facts(_head(evaluation))
-            print_line()
-            self._begin(row)
-        if row.missing:
-            self._line([row.method, row.missing])
-        else:
-            self._line([row.method, *(_cell(row, key) for key in self._columns), _seconds(row)])
-
-    def _begin(self, row: Row) -> None:
-        """Print the header. Ours is the first row, and no other has more figures."""
-        from heat_neo4j.evaluation.report import METRIC_NAMES
-
-        self._columns = [key for key in COLUMNS if key in row.figures]
-        names = [METRIC_NAMES[key] for key in self._columns]
-        cells = [_cell(row, key) for key in self._columns]
-        wider = [2 if key == "mean_rank" else 0 for key in self._columns]  # for those of thousands
-        self._widths = [
-            self._first,
-            *(max(len(name), len(cell) + more) for name, cell, more in zip(names, cells, wider, strict=True)),
-        ]
-        self._line(["method", *names, "seconds"])
-
-    def _line(self, cells: Sequence[str]) -> None:
-        widths = [*self._widths[: len(cells) - 1], 0]
-        line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
-        print_line(line.rstrip())
-
-
-def show(evaluation: Evaluation, picture: Path | None, *, rows_shown: bool = False) -> None:
-    """Draw the picture if one is wanted, and print the table, unless its rows are, or all of it as JSON."""
+def show(evaluation: Evaluation, picture: Path | None) -> None:
+    """Draw the picture if one is wanted, and print the tables, or all of it as JSON."""
     if picture is not None:
         _draw(evaluation, picture)
     if printed_as_json({**evaluation.to_dict(), "picture": None if picture is None else str(picture)}):
         return
-    if not rows_shown:
-        facts(_head(evaluation))
-        print_line()
-        if evaluation.task == "classes":
-            _show_classes(evaluation)
-        elif evaluation.task == "alpha":
-            _show_rows(evaluation.rows, "alpha", [f"{row.at:g}" for row in evaluation.rows])
-        elif evaluation.task == "patterns":
-            for place, pattern in enumerate(dict.fromkeys(row.pattern for row in evaluation.rows)):
-                if place:
-                    print_line()
-                own = [row for row in evaluation.rows if row.pattern == pattern]
-                _show_rows(own, pattern, [row.method for row in own])
-        else:
-            _show_rows(evaluation.rows, "method", [row.method for row in evaluation.rows])
+    facts(_head(evaluation))
+    print_line()
+    if evaluation.task == "classes":
+        _show_classes(evaluation)
+    elif evaluation.task == "alpha":
+        _show_rows(evaluation.rows, "alpha", [f"{row.at:g}" for row in evaluation.rows], LINK_COLUMNS)
+    elif evaluation.task == "links":
+        for place, pattern in enumerate(dict.fromkeys(row.pattern for row in evaluation.rows)):
+            if place:
+                print_line()
+            own = [row for row in evaluation.rows if row.pattern == pattern]
+            _show_rows(own, pattern or "method", [row.method for row in own], LINK_COLUMNS)
+    else:
+        names = [row.method for row in evaluation.rows]
+        _show_rows(evaluation.rows, "method", names, RECONSTRUCTION_COLUMNS)
     notes = [*evaluation.notes, *([] if picture is None else [f"picture in {picture}"])]
     if notes:
         print_line()
@@ -105,6 +68,10 @@ def _head(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     nodes, edges = plural(graph["nodes"], "node"), plural(graph["edges"], "edge")
     yield "Graph", f"{nodes}, {edges}, {plural(graph['attributes'], 'attribute column')}"
     yield "Task", f"{TITLES[evaluation.task].lower()}: {_task(evaluation)}"
+    if settings.get("split") == "random":
+        yield "", "any edges are held out: nodes may lose all of theirs"
+    elif settings.get("split") == "connected":
+        yield "", "every node that has an edge keeps one"
     if "since" in settings:
         since = list(dict.fromkeys(settings["since"]))
         yield "", f"the latest edges are held out, from {' or '.join(since)} on"
@@ -130,17 +97,19 @@ def _task(evaluation: Evaluation) -> str:
     if evaluation.task == "reconstruction":
         return "all edges against all other pairs"
     counts = sorted(set(settings["test_edges"]))
-    held_out = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
-    others = "as many other pairs" + (" of the pattern" if evaluation.task == "patterns" else "")
-    return f"{held_out} edges held out ({settings['share']:.3g} asked for), against {others}"
+    held_out = plural(counts[-1], "edge")
+    if counts[0] < counts[-1]:
+        held_out = f"{counts[0]:,} to {held_out}"
+    among = "the 500 hardest other targets" if settings.get("negatives") == "hard" else "all other targets"
+    return f"{held_out} held out ({settings['share']:.3g} asked for), ranked among {among}"
 
 
-def _show_rows(rows: Sequence[Row], first: str, names: Sequence[str]) -> None:
+def _show_rows(rows: Sequence[Row], first: str, names: Sequence[str], shown: Sequence[str]) -> None:
     from heat_neo4j.evaluation.report import METRIC_NAMES
 
     width = max(map(len, [first, *names]))
     with_figures = [(name, row) for name, row in zip(names, rows, strict=True) if row.figures]
-    columns = [key for key in COLUMNS if any(key in row.figures for _, row in with_figures)]
+    columns = [key for key in shown if any(key in row.figures for _, row in with_figures)]
     header = [f"{first:<{width}}", *(METRIC_NAMES[key] for key in columns), "seconds"]
     table(
         header, [[name, *(_cell(row, key) for key in columns), _seconds(row)] for name, row in with_figures]
@@ -202,11 +171,10 @@ def _draw(evaluation: Evaluation, path: Path) -> None:
         axes = plots.plot_label_share(shares, scores, metric="F1 macro")
     elif evaluation.task == "alpha":
         alphas = [float(row.at or 0.0) for row in evaluation.rows]
-        axes = plots.plot_alpha(alphas, {"link prediction": _spread(evaluation.rows, "auroc")})
-    elif evaluation.task == "patterns":
-        axes = plots.plot_roc_panels(evaluation.curves)
+        axes = plots.plot_alpha(alphas, {"link prediction": _spread(evaluation.rows, "mean_reciprocal_rank")})
     elif evaluation.task == "links":
-        axes = plots.plot_roc(evaluation.curves["roc"])
+        by_pattern = evaluation.curves
+        axes = plots.plot_roc(by_pattern[""]) if "" in by_pattern else plots.plot_roc_panels(by_pattern)
     else:
         axes = plots.plot_precision_recall(evaluation.curves["precision_recall"])
     plots.add_title(axes, TITLES[evaluation.task])

@@ -9,7 +9,6 @@ from heat_neo4j.evaluation.node_classes import (
     classes_from_values,
     evaluate_classes,
 )
-from heat_neo4j.evaluation.pattern_tasks import evaluate_patterns
 from heat_neo4j.evaluation.ranking import link_auroc, reconstruction_auroc
 from heat_neo4j.evaluation.report import Evaluation
 
@@ -23,7 +22,6 @@ __all__ = [
     "evaluate_alpha",
     "evaluate_classes",
     "evaluate_links",
-    "evaluate_patterns",
     "evaluate_reconstruction",
     "link_auroc",
     "reconstruction_auroc",

@@ -16,7 +16,7 @@ from heat_neo4j.linkpred.splits import EdgeSplit
 
 __all__ = ["LeakError", "check_method", "check_split", "untouched"]
 
-_DEPTH = 3  # of the search for graphs: a method's closure, an object in it, that object's fields
+_DEPTH = 5  # of the search for graphs: a method's closure, a function in it, its object, that object's fields
 
 
 class LeakError(ValueError):

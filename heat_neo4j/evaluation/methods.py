@@ -1,8 +1,12 @@
 """The methods that are compared, HEAT and baselines: each a function of a training graph and a seed."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,27 +16,26 @@ from sklearn.base import clone
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.embedding.estimator import Embedder
+from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
+from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import (
     BaselineUnavailableError,
     adamic_adar,
-    adjacency_svd,
     attribute_cosine,
     attribute_svd,
-    degree_product,
+    paths_of_three,
     poincare_embedding,
+    popularity,
+    truncated_svd,
 )
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
+from heat_neo4j.linkpred.items import ease, item_neighbours, rp3beta
 from heat_neo4j.linkpred.link_score import link_score
-from heat_neo4j.linkpred.pattern_baselines import (
-    directed_adamic_adar,
-    directed_paths_of_three,
-    items_alike,
-    pattern_svd,
-    popularity,
-)
-from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, PairScorer
+from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer
+from heat_neo4j.linkpred.splits import latest_or_random
+from heat_neo4j.linkpred.stack import stack
 from heat_neo4j.linkpred.tuning import Choice, choose_parameters
 from heat_neo4j.patterns import Pattern
 
@@ -40,12 +43,14 @@ __all__ = [
     "COMBINED_ROW",
     "HEAT_ROW",
     "SEEDS",
-    "DirectedMethod",
+    "Baseline",
     "EvaluationError",
     "Features",
     "Method",
     "OwnRows",
-    "PatternMethod",
+    "Scorers",
+    "Tuned",
+    "TunedScorers",
     "Unseeded",
     "check_seeds",
     "described",
@@ -53,7 +58,7 @@ __all__ = [
     "fit_heat",
     "for_all_patterns",
     "link_methods",
-    "pattern_methods",
+    "reconstruction_methods",
     "sizes_of",
 ]
 
@@ -67,20 +72,23 @@ COMBINED_ROW = "HEAT, combined score"
 
 GENSIM_ROW = "Nickel & Kiela (gensim)"
 
-Method = Callable[[Graph, int], PairScorer]
-"""Called with the graph it may learn from and a seed; returns what scores its pairs of nodes.
+Scorers = Callable[[Pattern | None], DirectedScorer]
+"""Gives the scorer of a pattern, or with None that of all pairs by any edge.
 
-`BaselineUnavailableError` leaves the row empty but for its message.
+`BaselineUnavailableError` leaves the rows of the pattern empty but for its message.
 """
 
-DirectedMethod = Callable[[Graph, int], DirectedScorer]
-"""A `Method` whose scorer tells the two ends of a pair apart, or can be asked of some pairs only."""
+Method = Callable[[Graph, int], Scorers]
+"""Called with the graph it may learn from and a seed.
 
-PatternMethod = Callable[[Graph, int], Callable[[Pattern], DirectedScorer]]
-"""Called with the graph it may learn from and a seed; returns what gives the scorer of a pattern.
-
-`BaselineUnavailableError`, of either call, leaves the rows empty but for its message.
+`BaselineUnavailableError` leaves all its rows empty but for its message.
 """
+
+Baseline = Callable[[Graph, Pattern | None], DirectedScorer]
+"""A score that needs no embedding, such as `baselines.popularity`."""
+
+_TRIAL_SHARE = 0.1  # of the links, by which the parameters of a baseline are chosen
+_TRIAL_LIMITS = Limits(exact_nodes=0, nodes=300)
 
 Features = Callable[[Graph, int], Array]
 """Called with a graph and a seed; returns one row of features per node (no columns: classes' sizes alone).
@@ -116,11 +124,56 @@ def sizes_of(graph: Graph) -> dict[str, int]:
 class Unseeded:
     """A `Method` that no seed changes: on one and the same graph it need not be repeated."""
 
-    score: Callable[[Graph], PairScorer]
+    baseline: Baseline
 
-    def __call__(self, graph: Graph, seed: int) -> PairScorer:
+    def __call__(self, graph: Graph, seed: int) -> Scorers:
         """Score by the graph alone."""
-        return self.score(graph)
+        return partial(self.baseline, graph)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A `Method` whose parameters are chosen for each pattern, by the filtered MRR of held-out links.
+
+    `variants` are the settings by name. The links are the latest of the training graph where it has times.
+    """
+
+    variants: Mapping[str, Baseline]
+
+    def __call__(self, graph: Graph, seed: int) -> TunedScorers:
+        """Choose for each pattern when it is asked for."""
+        return TunedScorers(self.variants, graph, seed)
+
+
+class TunedScorers:
+    """The scorers of a `Tuned` method on one graph."""
+
+    def __init__(self, variants: Mapping[str, Baseline], graph: Graph, seed: int) -> None:
+        self._variants, self._graph, self._seed = variants, graph, seed
+        self.chosen: dict[Pattern | None, str] = {}
+        """The setting of each pattern that was asked for."""
+
+    def __call__(self, pattern: Pattern | None) -> DirectedScorer:
+        """Return the scorer of the best setting."""
+        self.chosen[pattern] = best = self._best(pattern)
+        return self._variants[best](self._graph, pattern)
+
+    def _best(self, pattern: Pattern | None) -> str:
+        """Return the best setting; the first if nothing can be held out."""
+        first = next(iter(self._variants))
+        try:
+            split = latest_or_random(self._graph, _TRIAL_SHARE, self._seed)
+        except ValueError:
+            return first
+        held_out = held_out_links(self._graph, split, pattern, self._seed, _TRIAL_LIMITS)
+        if held_out is None:
+            return first
+        reached = {}
+        for name, score in self._variants.items():
+            with suppress(BaselineUnavailableError):
+                figures = measure_links(score(split.train, pattern), held_out)
+                reached[name] = figures.metrics["mean_reciprocal_rank"]
+        return max(reached, key=reached.__getitem__, default=first)
 
 
 def fit_heat(
@@ -135,54 +188,83 @@ def fit_heat(
 def link_methods(
     n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
 ) -> dict[str, Method]:
-    """Return the baselines for tasks on pairs; embeddings get as many dimensions as given.
+    """Return the baselines of link prediction, their parameters chosen for each training graph and pattern.
 
-    gensim's Poincare embedding takes longer than all else together, and reports its progress.
+    gensim's Poincare embedding, of as many dimensions as given, takes longer than all else together, and
+    reports its progress.
     """
+    of_two, of_any = (1.0, 0.5, 0.0), (0.0, 10.0, 100.0)
+    neighbours = (20, 200)
+    ranks = (8, 32, 128)
+    methods: dict[str, Method] = {
+        "popularity": Unseeded(popularity),
+        "Adamic-Adar": Tuned({"by the type": adamic_adar, "by any type": _by_any_type(adamic_adar)}),
+        "paths of three": Tuned(
+            {f"damping {value:g}": partial(paths_of_three, damping=value) for value in of_two}
+            | {"by any type": _by_any_type(paths_of_three)}
+        ),
+        "item neighbours": Tuned(
+            {
+                f"shrinkage {value:g}, {k} neighbours": partial(
+                    item_neighbours, shrinkage=value, neighbours=k
+                )
+                for value, k in product(of_any, neighbours)
+            }
+        ),
+        "RP3beta": Tuned(
+            {
+                f"alpha {alpha:g}, beta {beta:g}, {k} neighbours": partial(
+                    rp3beta, alpha=alpha, beta=beta, neighbours=k
+                )
+                for alpha, beta, k in product((0.7, 1.0), (0.0, 0.3, 0.6), neighbours)
+            }
+        ),
+        "EASE": Tuned({f"ridge {value:g}": partial(ease, ridge=value) for value in (10.0, 100.0, 1000.0)}),
+        "SVD": Tuned(
+            {
+                f"rank {rank}{', normalised' if normalised else ''}": partial(
+                    truncated_svd, rank=rank, normalised=normalised
+                )
+                for rank, normalised in product(ranks, (False, True))
+            }
+        ),
+        "attribute cosine": Unseeded(_attribute_cosine),
+        "stack": lambda graph, seed: partial(stack, graph, seed=seed),
+    }
+    return methods | ({GENSIM_ROW: _poincare_method(n_components, on_progress)} if gensim else {})
 
-    def poincare(graph: Graph, seed: int) -> PairScorer:
-        return DistanceScorer(_poincare(graph, seed, n_components, on_progress))
 
-    return {
-        "degree product": Unseeded(degree_product),
+def reconstruction_methods(
+    n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
+) -> dict[str, Method]:
+    """Return the baselines of network reconstruction; embeddings get as many dimensions as given."""
+    methods: dict[str, Method] = {
+        "popularity": Unseeded(popularity),
         "Adamic-Adar": Unseeded(adamic_adar),
         "attribute cosine": Unseeded(_attribute_cosine),
-        "SVD of the adjacency": Unseeded(partial(adjacency_svd, n_components=n_components)),
-        **({GENSIM_ROW: poincare} if gensim else {}),
+        "SVD": Unseeded(partial(truncated_svd, rank=n_components)),
     }
+    return methods | ({GENSIM_ROW: _poincare_method(n_components, on_progress)} if gensim else {})
 
 
-def pattern_methods(
-    n_components: int, on_progress: Progress = no_progress, *, gensim: bool = False
-) -> dict[str, PatternMethod]:
-    """Return the baselines of links by pattern; parameters as for `link_methods`."""
-
-    def poincare(graph: Graph, seed: int) -> DirectedScorer:
-        return DistanceScorer(_poincare(graph, seed, n_components, on_progress))
-
-    own: dict[str, Callable[[Graph, Pattern], DirectedScorer]] = {
-        "popularity": popularity,
-        "directed Adamic-Adar": directed_adamic_adar,
-        "directed paths of three": directed_paths_of_three,
-        "SVD of the type": pattern_svd,
-        "item-based neighbours": items_alike,
-    }
-    methods: dict[str, PatternMethod] = {name: _of_pattern(score) for name, score in own.items()}
-    return methods | ({GENSIM_ROW: for_all_patterns(poincare)} if gensim else {})
-
-
-def for_all_patterns(method: DirectedMethod) -> PatternMethod:
+def for_all_patterns(method: Callable[[Graph, int], DirectedScorer]) -> Method:
     """Return the method that scores pairs of every pattern alike."""
 
-    def scorers(graph: Graph, seed: int) -> Callable[[Pattern], DirectedScorer]:
+    def scorers(graph: Graph, seed: int) -> Scorers:
         scorer = method(graph, seed)
         return lambda pattern: scorer
 
     return scorers
 
 
-def _of_pattern(score: Callable[[Graph, Pattern], DirectedScorer]) -> PatternMethod:
-    return lambda graph, seed: partial(score, graph)
+def _by_any_type(baseline: Callable[[Graph], DirectedScorer]) -> Baseline:
+    return lambda graph, pattern: baseline(graph)
+
+
+def _poincare_method(n_components: int, on_progress: Progress) -> Method:
+    return for_all_patterns(
+        lambda graph, seed: DistanceScorer(_poincare(graph, seed, n_components, on_progress))
+    )
 
 
 def feature_methods(
@@ -200,7 +282,7 @@ def feature_methods(
     }
 
 
-def _attribute_cosine(graph: Graph) -> PairScorer:
+def _attribute_cosine(graph: Graph, pattern: Pattern | None) -> DirectedScorer:
     scorer = attribute_cosine(graph)
     if scorer is None:
         raise BaselineUnavailableError("the graph has no attributes")
@@ -229,34 +311,18 @@ class OwnRows:
 
     def methods(self, *, combined: bool) -> dict[str, Method]:
         """Return the rows by name."""
-        if combined:
-            return {HEAT_ROW: self._distance, COMBINED_ROW: self._combined}
-        return {HEAT_ROW: self._distance}
+        rows: dict[str, Method] = {HEAT_ROW: for_all_patterns(self._distance)}
+        return rows | ({COMBINED_ROW: self._combined} if combined else {})
 
-    def of_patterns(self, *, combined: bool) -> dict[str, PatternMethod]:
-        """Return the rows of each pattern by name."""
-        rows: dict[str, PatternMethod] = {HEAT_ROW: for_all_patterns(self._distance)}
-        return rows | ({COMBINED_ROW: self._by_pattern} if combined else {})
+    def _distance(self, graph: Graph, seed: int) -> DistanceScorer:
+        return DistanceScorer(self._fit(graph, seed).embedding_)
 
-    def _by_pattern(self, graph: Graph, seed: int) -> Callable[[Pattern], DirectedScorer]:
+    def _combined(self, graph: Graph, seed: int) -> Scorers:
         try:
             score = link_score(self._without(graph, seed), graph)
         except CalibrationError as error:
             raise BaselineUnavailableError(str(error)) from error
         return score.scorers(self._fit(graph, seed).embedding_, graph)
-
-    def _distance(self, graph: Graph, seed: int) -> DistanceScorer:
-        return DistanceScorer(self._fit(graph, seed).embedding_)
-
-    def _combined(self, graph: Graph, seed: int) -> PairScorer:
-        try:
-            held_out = self._without(graph, seed)
-            split = replace(held_out.split, train=replace(held_out.split.train, relationships=None))
-            untyped = replace(graph, relationships=None)
-            score = link_score(held_out._replace(split=split), untyped)
-        except CalibrationError as error:
-            raise BaselineUnavailableError(str(error)) from error
-        return score.scorers(self._fit(graph, seed).embedding_, untyped)(None)
 
     def _fit(self, graph: Graph, seed: int) -> Embedder:
         if self._fitted is None:

@@ -22,22 +22,18 @@ from heat_neo4j.geometry.search import columns_of
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import (
     auroc,
-    average_precision,
-    expected_calibration_error,
     node_ranking,
-    precision_recall_curve,
-    roc_curve,
 )
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit
 
 __all__ = [
     "DEFAULT_LIMITS",
+    "BestPairs",
     "Limits",
     "PairFigures",
     "finite",
     "link_auroc",
-    "measure_links",
     "measure_reconstruction",
     "reconstruction_auroc",
 ]
@@ -118,56 +114,15 @@ def reconstruction_auroc(
     return (int(doubled[0]) - n_edges**2) / (2 * n_edges * non_edges)
 
 
-def measure_links(
-    scorer: PairScorer, split: EdgeSplit, seed: int, limits: Limits = DEFAULT_LIMITS
-) -> PairFigures:
-    """Return how well a scorer, made from nothing but `split.train`, finds held-out edges.
-
-    AUROC and average precision, always exact: held-out edges against the split's non-edges. If the scorer
-    has probabilities, their expected calibration error on these pairs, and restated for the true share of
-    held-out edges among all pairs that training does not have. Rankings of each held-out pair, in both
-    directions, among the nodes not linked in training: see `metrics.node_ranking`. Precision at k, up to
-    `limits.exact_nodes`: the share of held-out edges among the k best-scored pairs that training does not
-    have, equal scores in the order (u, v); too large a k is left out. A score that is not finite is a
-    ValueError.
-    """
-    n = _checked_size(scorer, split.train)
-    edge_scores = finite(scorer.pairs(split.test_edges))
-    other_scores = finite(scorer.pairs(split.test_non_edges))
-    metrics = {
-        "auroc": auroc(edge_scores, other_scores),
-        "average_precision": average_precision(edge_scores, other_scores),
-    }
-    probability = getattr(scorer, "probability", None)
-    if probability is not None:
-        metrics |= _calibration(probability(edge_scores), probability(other_scores), split)
-    sweep = _Sweep(scorer, split.train.adjacency, _matrix(split.test_edges, n), limits, seed)
-    rankings, errors = sweep.rankings()
-    roc = roc_curve(edge_scores, other_scores)
-    return PairFigures(metrics | rankings, errors, roc, precision_recall_curve(edge_scores, other_scores))
-
-
-def _calibration(edges: Array, others: Array, split: EdgeSplit) -> dict[str, float]:
-    p = np.concatenate((edges, others))
-    is_edge = np.repeat((1.0, 0.0), (len(edges), len(others)))
-    n = split.train.n_nodes
-    non_edges = n * (n - 1) // 2 - split.train.n_edges - len(edges)
-    rarer = non_edges / len(edges)
-    return {
-        "calibration_error": expected_calibration_error(p, is_edge),
-        "calibration_error_true_share": expected_calibration_error(
-            p / (p + (1.0 - p) * rarer), is_edge, weights=np.where(is_edge, 1.0, non_edges / len(others))
-        ),
-    }
-
-
 def measure_reconstruction(
     scorer: PairScorer, graph: Graph, seed: int, limits: Limits = DEFAULT_LIMITS
 ) -> PairFigures:
     """Return how well a scorer tells all edges of a graph from all pairs that are none.
 
-    As `measure_links`, with every edge in the place of a held-out one and nothing left out of the rankings.
-    AUROC and average precision are over all pairs. Above `limits.exact_nodes` they are estimated from two
+    Each edge is ranked in both directions among the nodes that are not linked: see `metrics.node_ranking`.
+    Precision at k, up to `limits.exact_nodes`: the share of edges among the k best-scored pairs, equal scores
+    in the order (u, v); too large a k is left out. A score that is not finite is a ValueError. AUROC and
+    average precision are over all pairs. Above `limits.exact_nodes` they are estimated from two
     strata, edges and uniformly drawn non-edges, with standard errors (AUROC: DeLong; average precision:
     linearised; rankings: over the nodes drawn). Where one drawn non-edge stands for more pairs than there are
     edges above it, average precision is known only roughly, and leans high beyond its standard error.
@@ -177,8 +132,7 @@ def measure_reconstruction(
     if n_edges == 0 or n_non_edges == 0:
         raise ValueError(f"reconstruction needs edges and non-edges, got {n_edges} and {n_non_edges}")
     edges = np.column_stack(graph.edges.coords).astype(np.int64)
-    nothing = sparse.csr_array((n, n))
-    sweep = _Sweep(scorer, nothing, graph.adjacency, limits, seed)
+    sweep = _Sweep(scorer, graph.adjacency, limits, seed)
     rng = np.random.default_rng([seed, 1])
     is_sampled = n > limits.exact_nodes
     if is_sampled and n_edges > limits.edges:
@@ -201,15 +155,8 @@ def measure_reconstruction(
 class _Sweep:
     """Every node, or a sample of nodes, ranks its candidates; of every node, also the best pairs of all."""
 
-    def __init__(
-        self,
-        scorer: PairScorer,
-        excluded: sparse.csr_array,
-        partners: sparse.csr_array,
-        limits: Limits,
-        seed: int,
-    ) -> None:
-        self._scorer, self._excluded, self._partners = scorer, excluded, partners
+    def __init__(self, scorer: PairScorer, partners: sparse.csr_array, limits: Limits, seed: int) -> None:
+        self._scorer, self._partners = scorer, partners
         self._limits, self._seed = limits, seed
 
     def rankings(self, counter: ThresholdCounter | None = None) -> tuple[dict[str, float], dict[str, float]]:
@@ -217,17 +164,17 @@ class _Sweep:
         n = self._scorer.n_nodes
         if n > self._limits.exact_nodes:
             return self._sampled()
-        best, ranks = _BestPairs(max(_TOP), n), _Ranks()
+        best, ranks = BestPairs(max(_TOP)), _Ranks()
         rows = max(_SCORES_PER_BLOCK // n, 1)
         for begin in range(0, n, rows):
             end = min(begin + rows, n)
             block = finite(self._scorer.rows(begin, end))
             others = []
             for u, scores in zip(range(begin, end), block, strict=True):
-                partners, is_open, is_other = self._candidates(u)
+                partners, is_other = self._candidates(u)
                 if partners.size:
                     ranks.add(scores[is_other], scores[partners])
-                best.add(u, scores, is_open)
+                best.add(u * n + np.arange(u + 1, n), scores[u + 1 :])
                 others.append(scores[u + 1 :][is_other[u + 1 :]])
             if counter is not None:
                 counter.add(np.concatenate(others))
@@ -242,22 +189,21 @@ class _Sweep:
         ranks = _Ranks()
         for u in chosen.tolist():
             scores = finite(self._scorer.rows(u, u + 1))[0]
-            partners, _, is_other = self._candidates(u)
+            partners, is_other = self._candidates(u)
             ranks.add(scores[is_other], scores[partners])
         return ranks.means(), ranks.errors(able.size)
 
-    def _candidates(self, u: int) -> tuple[Pairs, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the partners of u, which nodes are candidates, and which of these are no partners."""
-        is_open = np.ones(self._scorer.n_nodes, dtype=np.bool_)
-        is_open[u] = False
-        is_open[_row(self._excluded, u)] = False
-        partners = _row(self._partners, u)
-        is_other = is_open.copy()
-        is_other[partners] = False
-        return partners, is_open, is_other
+    def _candidates(self, u: int) -> tuple[Pairs, NDArray[np.bool_]]:
+        """Return the partners of u, and which nodes are none."""
+        partners = np.asarray(
+            self._partners.indices[self._partners.indptr[u] : self._partners.indptr[u + 1]], dtype=np.int64
+        )
+        is_other = np.ones(self._scorer.n_nodes, dtype=np.bool_)
+        is_other[u] = is_other[partners] = False
+        return partners, is_other
 
-    def _precision(self, best: _BestPairs) -> dict[str, float]:
-        u, v = best.pairs()
+    def _precision(self, best: BestPairs) -> dict[str, float]:
+        u, v = np.divmod(best.pairs()[0], self._scorer.n_nodes)
         hits = np.asarray(self._partners[u, v]) != 0
         return {f"precision_at_{k}": float(hits[:k].mean()) for k in _TOP if len(hits) >= k}
 
@@ -296,30 +242,28 @@ class _Ranks:
         }
 
 
-class _BestPairs:
-    """The best-scored pairs (u, v), u < v, so far; of equal scores, the first in the order (u, v)."""
+class BestPairs:
+    """The codes of the best-scored pairs so far; of equal scores, the lowest codes."""
 
-    def __init__(self, most: int, n: int) -> None:
-        self._most, self._n = most, n
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._least = -np.inf
         self._scores: Array = np.empty(0)
         self._codes: Pairs = np.empty(0, dtype=np.int64)
 
-    def add(self, u: int, scores: Array, is_open: NDArray[np.bool_]) -> None:
-        """Add the scores of a node; nodes come in ascending order."""
-        # Pairs come in order: one that equals the least of a full list comes after it.
-        better = u + 1 + np.flatnonzero((scores[u + 1 :] > self._least) & is_open[u + 1 :])
-        if not better.size:
-            return
+    def add(self, codes: Pairs, scores: Array) -> None:
+        """Add pairs; their codes rise, also from call to call."""
+        # A pair that equals the least of a full list comes after it.
+        better = scores > self._least
         self._scores = np.concatenate((self._scores, scores[better]))
-        self._codes = np.concatenate((self._codes, u * self._n + better))
+        self._codes = np.concatenate((self._codes, codes[better]))
         if self._scores.size > 4 * self._most:
             self._trim()
 
-    def pairs(self) -> tuple[Pairs, Pairs]:
-        """Return both ends of the best pairs, best first."""
+    def pairs(self) -> tuple[Pairs, Array]:
+        """Return the codes of the best pairs and their scores, best first."""
         self._trim()
-        return self._codes // self._n, self._codes % self._n
+        return self._codes, self._scores
 
     def _trim(self) -> None:
         order = np.argsort(-self._scores, kind="stable")[: self._most]  # codes are ascending among equals
@@ -343,15 +287,6 @@ def _count_sample(
         drawn = np.flatnonzero((u != v) & (edges[positions] != codes))[:n_pairs]
         counter.add(finite(scorer.pairs(np.column_stack((u[drawn], v[drawn])))))
         n_pairs -= drawn.size
-
-
-def _matrix(pairs: Pairs, n: int) -> sparse.csr_array:
-    u, v = np.concatenate((pairs, pairs[:, ::-1])).T
-    return sparse.csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
-
-
-def _row(matrix: sparse.csr_array, u: int) -> Pairs:
-    return np.asarray(matrix.indices[matrix.indptr[u] : matrix.indptr[u + 1]], dtype=np.int64)
 
 
 def _checked_size(scorer: PairScorer, graph: Graph) -> int:

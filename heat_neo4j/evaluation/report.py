@@ -7,29 +7,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._utils.frames import make_frame
+from heat_neo4j.evaluation.ranking import PairFigures
+
 __all__ = ["METRIC_NAMES", "Curve", "Evaluation", "Figure", "Row", "Trials", "comparison_notes"]
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 METRIC_NAMES: Mapping[str, str] = {
-    "auroc": "AUROC",
-    "average_precision": "AP",
-    "mean_rank": "mean rank",
-    "mean_average_precision": "mAP",
+    "mean_reciprocal_rank": "MRR",
+    "hits_at_10": "Hits@10",
     "precision_at_10": "P@10",
     "precision_at_100": "P@100",
     "precision_at_1000": "P@1000",
-    "hits_at_10": "Hits@10",
-    "mean_reciprocal_rank": "MRR",
+    "precision_at_written": "P@written",
+    "recall_at_written": "recall",
     "direction_accuracy": "direction",
     "calibration_error": "ECE",
-    "calibration_error_true_share": "ECE, true share",
+    "mean_rank": "mean rank",
+    "mean_average_precision": "mAP",
+    "auroc": "AUROC",
+    "average_precision": "AP",
     "f1_micro": "F1 micro",
     "f1_macro": "F1 macro",
 }
 """How each metric is called in a table."""
 
-_LESS_IS_BETTER = {"mean_rank", "calibration_error", "calibration_error_true_share"}
+_LESS_IS_BETTER = {"mean_rank", "calibration_error"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Row:
     at: float | None = None  # the share of the labels, or alpha
     is_ours: bool = False  # the estimator that is evaluated, or a variant; the others are baselines
     missing: str = ""  # why there are no figures
-    pattern: str = ""  # whose links are predicted, if the task goes by patterns
+    pattern: str = ""  # whose links are predicted, if the graph has patterns
+    chosen: tuple[str, ...] = ()  # by seed: the parameters of a baseline, if it has some
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
@@ -81,17 +86,31 @@ class Row:
             "missing": self.missing,
             "metrics": {name: figure.to_dict() for name, figure in self.figures.items()},
             "seconds": list(self.seconds),
+            "chosen": list(self.chosen),
         }
 
 
 @dataclass
 class Trials:
-    """What one row has so far: metrics and their sampling errors, and seconds, each seed by seed."""
+    """What one row has so far, seed by seed: metrics, their sampling errors, seconds, parameters."""
 
     metrics: list[Mapping[str, float]] = field(default_factory=list)
     errors: list[Mapping[str, float]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
     missing: str = ""
+
+    def add(self, figures: PairFigures, seconds: float, chosen: str = "") -> None:
+        """Add a seed."""
+        self.metrics.append(figures.metrics)
+        self.errors.append(figures.errors)
+        self.seconds.append(seconds)
+        if chosen:
+            self.chosen.append(chosen)
+
+    def repeat(self) -> None:
+        """Add a seed that is like the first one."""
+        self.add(PairFigures(self.metrics[0], self.errors[0]), self.seconds[0])
 
     def row(self, method: str, at: float | None, *, is_ours: bool, pattern: str = "") -> Row:
         """Return the row; a metric that a seed lacks is left out."""
@@ -105,14 +124,15 @@ class Trials:
             for name in self.metrics[0]
             if all(name in metrics for metrics in self.metrics)
         }
-        return Row(method, figures, tuple(self.seconds), at, is_ours, pattern=pattern)
+        seconds, chosen = tuple(self.seconds), tuple(self.chosen)
+        return Row(method, figures, seconds, at, is_ours, pattern=pattern, chosen=chosen)
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """The table of one task.
 
-    It is ``"links"``, ``"patterns"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
+    It is ``"links"``, ``"reconstruction"``, ``"classes"`` or ``"alpha"``.
     """
 
     task: str
@@ -121,8 +141,8 @@ class Evaluation:
     graph: Mapping[str, int]  # numbers of nodes, edges and attributes
     settings: Mapping[str, Any]  # the task's own and the estimator's parameters, as plain data
     notes: tuple[str, ...] = ()  # baselines that win, figures that are estimates, what could not be done
-    # Of the first seed, by kind ("roc", "precision_recall") and method; if links go by patterns, the ROC
-    # curves by pattern and method.
+    # Of the first seed, by method: ROC curves by pattern ("" for a graph without), or those of
+    # "precision_recall".
     curves: Mapping[str, Mapping[str, Curve]] = field(default_factory=dict, repr=False)
 
     def row(self, method: str, at: float | None = None, pattern: str = "") -> Row:
@@ -131,6 +151,49 @@ class Evaluation:
             if (row.method, row.at, row.pattern) == (method, at, pattern):
                 return row
         raise KeyError(f"no row of {method!r} at {at}" + (f" of {pattern}" if pattern else ""))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a data frame with one row for each method, pattern and seed.
+
+        Its columns are pattern (empty for a graph without directions), method, at (share of the labels, or
+        alpha), is_ours, seed, seconds, chosen (parameters of a baseline), missing (why there are no figures),
+        and one for each metric, NaN where it is missing.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Library of the frame; the first of these that is installed if not given.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such library.
+
+        Examples
+        --------
+        >>> table = evaluate_links(graph, HEAT(), seeds=[0])  # doctest: +SKIP
+        >>> table.to_frame().sort_values("mean_reciprocal_rank")  # doctest: +SKIP
+        """
+        metrics = [name for name in METRIC_NAMES if any(name in row.figures for row in self.rows)]
+        records = [
+            {
+                "pattern": row.pattern,
+                "method": row.method,
+                "at": np.nan if row.at is None else row.at,
+                "is_ours": row.is_ours,
+                "seed": seed,
+                "seconds": _at(row.seconds, place, np.nan),
+                "chosen": _at(row.chosen, place, ""),
+                "missing": row.missing,
+                **{
+                    name: _at(row.figures[name].values, place, np.nan) if name in row.figures else np.nan
+                    for name in metrics
+                },
+            }
+            for row in self.rows
+            for place, seed in enumerate(self.seeds)
+        ]
+        return make_frame({name: [each[name] for each in records] for name in records[0]}, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as JSON can hold it, without the curves."""
@@ -173,6 +236,10 @@ def comparison_notes(rows: Sequence[Row], metrics: Sequence[str], what: str = ""
             ]
             if better:
                 yield f"{baseline.method} is better than {ours.method}{what} on {', '.join(better)}"
+
+
+def _at(values: Sequence[Any], place: int, default: Any) -> Any:
+    return values[place] if place < len(values) else default
 
 
 def _is_better(metric: str, one: float, other: float) -> bool:

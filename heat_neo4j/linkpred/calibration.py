@@ -16,7 +16,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.splits import EdgeSplit, split_edges, split_edges_by_time
+from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random
 
 __all__ = ["WALKS_HELD_OUT", "CalibrationError", "HeldOut", "Reliability", "embed_without", "reliability"]
 
@@ -56,12 +56,7 @@ def embed_without(
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
     try:
-        if graph.edge_times is not None and np.isfinite(graph.edge_times).any():
-            split = split_edges_by_time(graph, share, random_state=seed + time)
-        else:
-            split = split_edges(
-                graph, share, seed + time, connected=False, non_edges_per_edge=_NON_EDGES_PER_EDGE
-            )
+        split = latest_or_random(graph, share, seed + time, non_edges_per_edge=_NON_EDGES_PER_EDGE)
     except ValueError as error:
         raise CalibrationError(f"no link score: {error}") from error
     edges, others = split.test_edges, split.test_non_edges

@@ -6,6 +6,7 @@ order of a pair in its last digits at most.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Protocol, Self
 
 import numpy as np
@@ -215,27 +216,32 @@ class DenseProductScorer(DirectedScorer):
 
 
 class SumScorer(DirectedScorer):
-    """The sum of several scores of the same nodes."""
+    """The sum of several scores of the same nodes, each times its weight, or 1."""
 
-    def __init__(self, *scorers: DirectedScorer) -> None:
+    def __init__(self, *scorers: DirectedScorer, weights: Sequence[float] | None = None) -> None:
         self._scorers = scorers
+        self._weights = [1.0] * len(scorers) if weights is None else list(weights)
         self.n_nodes = scorers[0].n_nodes
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return np.asarray(sum(each.pairs(pairs) for each in self._scorers))
+        return self._total(each.pairs(pairs) for each in self._scorers)
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
-        return np.asarray(sum(each.rows(begin, end) for each in self._scorers))
+        return self._total(each.rows(begin, end) for each in self._scorers)
 
     def reversed(self) -> SumScorer:
         """Return the scorer of (v, u)."""
-        return SumScorer(*(each.reversed() for each in self._scorers))
+        return SumScorer(*(each.reversed() for each in self._scorers), weights=self._weights)
 
     def between(self, first: Rows, second: Rows) -> SumScorer:
         """Return the scorer of some nodes only."""
-        return SumScorer(*(each.between(first, second) for each in self._scorers))
+        return SumScorer(*(each.between(first, second) for each in self._scorers), weights=self._weights)
+
+    def _total(self, scores: Iterable[Array]) -> Array:
+        weighted = (each * weight for each, weight in zip(scores, self._weights, strict=True))
+        return np.asarray(sum(weighted))
 
 
 class VectorScorer(DirectedScorer):

@@ -5,6 +5,7 @@ Pairs are undirected throughout, so the reverse of a held-out edge is held out w
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,18 @@ from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.graph import Graph
 
 __all__ = [
+    "SPLITS",
     "EdgeSplit",
+    "Split",
     "draw_non_edges",
     "joins_held_out",
+    "latest_or_random",
     "split_edges",
-    "split_edges_by_time",
     "split_edges_of",
 ]
+
+Split = Literal["random", "connected", "time"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 
 _DAY = 86_400  # seconds
 _NON_EDGES_OF_NODES = 5  # for each held-out edge of some nodes
@@ -56,25 +62,66 @@ def split_edges(
     share: float = 0.15,
     random_state: int | None = 0,
     *,
-    connected: bool = True,
+    how: Split = "connected",
     non_edges_per_edge: int = 1,
 ) -> EdgeSplit:
-    """Hold out a share of the edges, by default such that every node that has an edge keeps one.
+    """Hold out a share of the edges.
 
-    As in the HEAT authors' program, but on undirected pairs: edges are put in random order, the first of
-    each node stay if `connected`, and the first of the others are held out; sparse graphs may then allow
-    fewer than `share`.
-    Non-edges are drawn uniformly, without replacement, from all pairs of the whole graph. The same seed
-    gives the same split; None draws one. A ValueError if `share` is outside (0, 1), no edge can be held out,
-    or the graph has no non-edge.
+    Non-edges are drawn uniformly, without replacement, from all pairs of the whole graph. The same seed gives
+    the same split; None draws one.
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph.
+    share : float
+        Share of the edges to hold out, in (0, 1); for `how` "time", of the edges that have a time.
+    random_state : int, optional
+        Seed of the split, and of the non-edges.
+    how : {"random", "connected", "time"}
+        "random" holds out any edges, so nodes may lose all of theirs. "connected" keeps one of each node,
+        as the HEAT authors' program does: edges are put in random order, the first of each node stay, and the
+        first of the others are held out; sparse graphs may allow fewer than `share`. "time" holds out the
+        latest edges; those without a time stay, and the seed decides between edges of the same time.
+    non_edges_per_edge : int
+        Non-edges to draw for each held-out edge.
+
+    Returns
+    -------
+    EdgeSplit
+
+    Raises
+    ------
+    ValueError
+        If `share` is outside (0, 1), no edge can be held out, none would be left, the graph has no non-edge,
+        or `how` is "time" and no edge has a time.
     """
+    if how not in SPLITS:
+        raise ValueError(f"how must be one of {', '.join(SPLITS)}, got {how!r}")
     edges, place, non_edge_seed = _shuffled(graph, share, random_state)
-    kept = (
-        _first_of_a_node(edges, graph.n_nodes, place) if connected else np.zeros(len(edges), dtype=np.bool_)
-    )
-    free = np.flatnonzero(~kept)
-    chosen = free[np.argsort(place[free])[: max(round(share * len(edges)), 1)]]
-    return _split(graph, edges, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
+    free, times = np.arange(len(edges)), None
+    if how == "connected":
+        free = np.flatnonzero(~_first_of_a_node(edges, graph.n_nodes, place))
+    elif how == "time":
+        times = _times(graph)
+        free = np.flatnonzero(~np.isnan(times))
+        place = -np.lexsort((place, times)).argsort()  # the latest first
+    wanted = max(round(share * len(free if how == "time" else edges)), 1)
+    chosen = free[np.argsort(place[free])[:wanted]]
+    if len(chosen) in (0, len(edges)):
+        why = "while every node keeps one" if how == "connected" else "and another stay"
+        raise ValueError(f"no edge of {graph!r} can be held out {why}")
+    split = _split(graph, edges, chosen, non_edges_per_edge * len(chosen), non_edge_seed)
+    return split if times is None else replace(split, since=float(times[chosen].min()))
+
+
+def latest_or_random(
+    graph: Graph, share: float, random_state: int | None, *, non_edges_per_edge: int = 1
+) -> EdgeSplit:
+    """Hold out the latest edges where the graph has times, else any, by `split_edges`."""
+    is_dated = graph.edge_times is not None and not np.isnan(graph.edge_times).all()
+    how: Split = "time" if is_dated else "random"
+    return split_edges(graph, share, random_state, how=how, non_edges_per_edge=non_edges_per_edge)
 
 
 def split_edges_of(
@@ -102,28 +149,13 @@ def split_edges_of(
     return replace(_split(graph, edges, chosen, 1, non_edge_seed), test_non_edges=np.sort(apart, axis=1))
 
 
-def split_edges_by_time(graph: Graph, share: float = 0.15, *, random_state: int | None = 0) -> EdgeSplit:
-    """Hold out the latest edges such that every node that has an edge keeps one.
-
-    Edges without a time stay in training, as does, for each node that has none of those, its earliest edge:
-    an edge of training is later than `EdgeSplit.since` only if it is the first of one of its ends. The share
-    is of the edges that have a time. The seed decides between edges of the same time, and draws the
-    non-edges. Errors are those of `split_edges`, and a ValueError if the graph has no times.
-    """
-    edges, permutation, non_edge_seed = _shuffled(graph, share, random_state)
+def _times(graph: Graph) -> NDArray[np.float64]:
+    """Return the times of the edges, NaN for none; a ValueError if no edge has one."""
     if graph.edge_times is None:
         raise ValueError(f"{graph!r} has no times: name the relationship property that holds them (time)")
-    dated = ~np.isnan(graph.edge_times)
-    if not dated.any():
+    if np.isnan(graph.edge_times).all():
         raise ValueError(f"no edge of {graph!r} has a time")
-    order = np.lexsort((permutation, graph.edge_times))
-    place = np.empty(len(edges), dtype=np.int64)
-    place[order] = np.arange(len(edges))
-    place[~dated] = -1  # before all that have a time, so that none of these is needed where one is
-    free = np.flatnonzero(dated & ~_first_of_a_node(edges, graph.n_nodes, place))
-    latest = free[np.argsort(place[free])[-max(round(share * int(dated.sum())), 1) :]]
-    split = _split(graph, edges, latest, len(latest), non_edge_seed)
-    return replace(split, since=float(graph.edge_times[latest].min()))
+    return graph.edge_times
 
 
 def _shuffled(
@@ -153,9 +185,7 @@ def _split(
     n_non_edges: int,
     non_edge_seed: np.random.SeedSequence,
 ) -> EdgeSplit:
-    """Hold out the `chosen` edges, and draw as many non-edges."""
-    if not len(chosen):
-        raise ValueError(f"no edge of {graph!r} can be held out while every node keeps one")
+    """Hold out the `chosen` edges, and draw non-edges."""
     keep = np.ones(len(edges), dtype=bool)
     keep[chosen] = False
     upper = graph.edges

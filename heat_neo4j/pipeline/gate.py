@@ -19,7 +19,7 @@ from heat_neo4j.embedding.warm_start import fit_local, short_schedule
 from heat_neo4j.geometry.drift import Drift
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import degree_product
+from heat_neo4j.linkpred.baselines import popularity
 from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_without
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges_of
@@ -215,7 +215,7 @@ def compared_on_present_edges(
 
 def _quality(split: EdgeSplit, points: Array) -> Quality:
     edges, others = split.test_edges, split.test_non_edges
-    degrees = degree_product(split.train)
+    degrees = popularity(split.train)
     area = _distance_auroc(points, edges, others)
     return Quality(
         auroc=area,

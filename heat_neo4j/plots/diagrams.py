@@ -125,8 +125,8 @@ def plot_label_share(
 
 
 def plot_alpha(alphas: ArrayLike, scores: Mapping[str, Curve], *, ax: Axes | None = None) -> Axes:
-    """Draw AUROC, mean and standard deviation over seeds, by alpha."""
-    return _draw_scores(alphas, scores, "alpha: share of steps that follow attributes", "AUROC", ax)
+    """Draw the mean reciprocal rank, mean and standard deviation over seeds, by alpha."""
+    return _draw_scores(alphas, scores, "alpha: share of steps that follow attributes", "MRR", ax)
 
 
 def _draw_rates(curves: Mapping[str, Curve], x: str, y: str, legend: str, ax: Axes | None) -> Axes:

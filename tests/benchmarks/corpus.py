@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from heat_neo4j import HEAT, Neo4jStore
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.geometry.hyperboloid import distance
-from heat_neo4j.linkpred.baselines import adamic_adar, degree_product
+from heat_neo4j.linkpred.baselines import adamic_adar, popularity
 from heat_neo4j.linkpred.metrics import auroc, average_precision
 from heat_neo4j.linkpred.scorers import DistanceScorer, PairScorer, VectorScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
@@ -132,7 +132,7 @@ def quality(model: HEAT, split: EdgeSplit, store: Neo4jStore, seed: int) -> None
         return VectorScorer(np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0))
 
     methods: dict[str, Callable[[], PairScorer]] = {
-        "degree product": lambda: degree_product(split.train),
+        "popularity": lambda: popularity(split.train),
         "Adamic-Adar": lambda: adamic_adar(split.train),
         **{f"FastRP (GDS), {size} dimensions": (lambda size=size: fastrp(size)) for size in FASTRP},  # type: ignore[misc]
         f"HEAT, {model.n_components} dimensions": lambda: DistanceScorer(model.fit(split.train).embedding_),

@@ -36,13 +36,14 @@ from heat_neo4j import HEAT
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.attributes.table import Attribute, AttributeTable
 from heat_neo4j.evaluation.guard import check_split
-from heat_neo4j.evaluation.pattern_figures import HeldOutLinks, held_out_links, measure_pattern
+from heat_neo4j.evaluation.link_figures import HeldOutLinks, held_out_links, measure_links
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph, Relationships
+from heat_neo4j.linkpred.baselines import popularity, truncated_svd
 from heat_neo4j.linkpred.calibration import embed_without
 from heat_neo4j.linkpred.candidates import ends_of, relationships_of
+from heat_neo4j.linkpred.items import item_neighbours
 from heat_neo4j.linkpred.link_score import link_score
-from heat_neo4j.linkpred.pattern_baselines import items_alike, pattern_svd, popularity
 from heat_neo4j.linkpred.scorers import DirectedScorer, DistanceScorer, SparseProductScorer, VectorScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from heat_neo4j.patterns import Pattern
@@ -146,7 +147,7 @@ def tuned_als(train: Graph, pattern: Pattern, seed: int) -> DirectedScorer:
     assert held_out is not None
 
     def reached(choice: tuple[float, float, int]) -> float:
-        return measure_pattern(als(inner.train, pattern, *choice), held_out).metrics["mean_reciprocal_rank"]
+        return measure_links(als(inner.train, pattern, *choice), held_out).metrics["mean_reciprocal_rank"]
 
     best = max(product(REGULARISATION, CONFIDENCE, ITERATIONS), key=reached)
     print(f"  ALS: regularisation {best[0]:g}, confidence {best[1]:g}, {best[2]} iterations", file=sys.stderr)
@@ -194,14 +195,14 @@ def measure(
     split = hold_out(graph, pattern, seed)
     held_out = held_out_links(graph, split, pattern, seed, Limits(exact_nodes=5_000, nodes=1_500))
     assert held_out is not None
-    print(f"{name} {seed}: {graph}, {len(held_out.links):,} {pattern} held out", file=sys.stderr, flush=True)
+    print(f"{name} {seed}: {graph}, {len(held_out.pairs):,} {pattern} held out", file=sys.stderr, flush=True)
     start = process_time()
     methods: dict[str, Find] = dict(ours(split.train, pattern, seed, ablation=ablation))
     trained = process_time() - start
     methods |= {
         "popularity": lambda: popularity(split.train, pattern),
-        "SVD 32": lambda: pattern_svd(split.train, pattern),
-        "item-based neighbours": lambda: items_alike(split.train, pattern),
+        "SVD 32": lambda: truncated_svd(split.train, pattern),
+        "item-based neighbours": lambda: item_neighbours(split.train, pattern),
     }
     if made is not None:
         methods = {ORACLE: lambda: oracle(made), **methods}
@@ -214,7 +215,7 @@ def _measured(find: Find, held_out: HeldOutLinks, before: float) -> tuple[NDArra
     start = process_time()
     scorer = find()
     seconds = before + process_time() - start
-    metrics = measure_pattern(scorer, held_out).metrics
+    metrics = measure_links(scorer, held_out).metrics
     return np.array([metrics[figure] for figure in FIGURES]), seconds
 
 

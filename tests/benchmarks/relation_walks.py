@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j.evaluation import evaluate_patterns
+from heat_neo4j.evaluation import evaluate_links
 from heat_neo4j.evaluation.methods import COMBINED_ROW, HEAT_ROW
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph
@@ -45,7 +45,7 @@ FIGURES = {"auroc": "AUROC", "mean_reciprocal_rank": "MRR", "hits_at_10": "Hits@
 
 def measure(graph: Graph, seed: int, walks: Mapping[str, float]) -> dict[str, NDArray[np.float64]]:
     """Return by pattern the figures of the distance, then those of the combined score."""
-    evaluation = evaluate_patterns(
+    evaluation = evaluate_links(
         graph,
         HEAT().set_params(**walks),
         seeds=[seed],

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_neo4j.evaluation.pattern_figures import held_out_links, measure_pattern
+from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
+from heat_neo4j.linkpred.baselines import popularity
 from heat_neo4j.linkpred.candidates import relationships_of
-from heat_neo4j.linkpred.pattern_baselines import popularity
 from tests.benchmarks.films import films
 from tests.benchmarks.recommend import PATTERNS, films_graph, hold_out, oracle
 
@@ -28,9 +28,9 @@ def test_the_oracle_of_made_films_knows_more_than_the_crowd() -> None:
     assert set(left[:, 0]) == set(made.relationships["RATED"][0])
     assert set(left[:, 1]) == set(made.relationships["RATED"][1])
     held_out = held_out_links(graph, split, RATED, 0)
-    assert len(held_out.links) == round(0.1 * made.relationships["RATED"].shape[1])
+    assert len(held_out.pairs) == round(0.1 * made.relationships["RATED"].shape[1])
     known, crowd = (
-        measure_pattern(scorer, held_out).metrics for scorer in (oracle(made), popularity(split.train, RATED))
+        measure_links(scorer, held_out).metrics for scorer in (oracle(made), popularity(split.train, RATED))
     )
     for figure in ("mean_reciprocal_rank", "hits_at_10"):
         assert known[figure] > 1.5 * crowd[figure]

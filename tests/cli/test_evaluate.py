@@ -56,60 +56,42 @@ def test_links_prints_a_table_of_all_methods_and_what_must_be_said(files):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("Graph         60 nodes, ")
     assert lines[1].startswith("Task          link prediction: ")
-    assert lines[3] == "Figures       mean ± standard deviation of 2 seeds, from 0 on"
-    header = lines[5].split()
-    assert header == [
-        "method",
-        "AUROC",
-        "AP",
-        "mean",
-        "rank",
-        "mAP",
-        "P@10",
-        "P@100",
+    assert lines[4] == "Figures       mean ± standard deviation of 2 seeds, from 0 on"
+    assert lines[6].split() == [
+        "method", "MRR", "Hits@10", "P@10", "P@100", "P@written", "recall", "ECE", "AUROC", "AP",
         "seconds",
-    ]
-    assert [line[:23].rstrip() for line in lines[6:13]] == [
-        "HEAT", "HEAT, combined score", "degree product", "Adamic-Adar", "attribute cosine",
-        "SVD of the adjacency", "Nickel & Kiela (gensim)",
     ]  # fmt: skip
-    assert [line.count("±") for line in lines[6:13]] == [6, 6, 6, 6, 6, 6, 6]
+    assert [line[:23].rstrip() for line in lines[7:19]] == [
+        "HEAT", "HEAT, combined score", "popularity", "Adamic-Adar", "paths of three", "item neighbours",
+        "RP3beta", "EASE", "SVD", "attribute cosine", "stack", "Nickel & Kiela (gensim)",
+    ]  # fmt: skip
+    assert [line.count("±") for line in lines[7:19]] == [8, 9, *[8] * 10]
     notes = result.stdout[result.stdout.index("Notes") :]
-    assert "HEAT loses to " in notes or "HEAT beats every baseline on AUROC: " in notes
+    assert (
+        "HEAT, combined score loses to " in notes
+        or "HEAT, combined score beats every baseline on MRR: " in notes
+    )
     assert f"picture in {picture}" in notes
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert "seed 1: Adamic-Adar: done in " in result.stderr
     assert "seed 1: gensim: 2 in " in result.stderr
 
 
-def test_every_row_is_printed_when_it_is_finished(files, monkeypatch):
-    def slow(graph):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("heat_neo4j.evaluation.methods.adamic_adar", slow)
-    shown = CliRunner().invoke(heat, ["evaluate", "links", *named(files, "edges"), *QUICK], prog_name="heat")
-    lines = shown.stdout.splitlines()
-    assert lines[3] == "Figures       of seed 0; --seeds 5 shows how far they vary"
-    assert [line.split("  ")[0] for line in lines[5:]] == [
-        "method", "HEAT", "HEAT, combined score", "degree product",
-    ]  # fmt: skip
-
-
-def test_columns_stand_under_each_other_and_gensim_is_left_out(files):
-    shown = run("links", *named(files, "edges"), *QUICK).stdout
-    header, *rows = shown.splitlines()[5 : shown.splitlines().index("", 5)]
+def test_columns_stand_under_each_other_and_hard_negatives_are_said(files):
+    shown = run("links", *named(files, "edges"), *QUICK, "--negatives", "hard", "--no-combined").stdout
+    lines = shown.splitlines()
+    assert lines[1].endswith("ranked among the 500 hardest other targets")
+    header, *rows = lines[6 : lines.index("", 6)]
+    assert header.split() == ["method", "MRR", "Hits@10", "AUROC", "AP", "seconds"]
     place = header.index("AP ")
     assert all(row[place : place + 2] in ("0.", "1.") for row in rows if "no attributes" not in row)
-    assert [row[:20].rstrip() for row in rows] == [
-        "HEAT", "HEAT, combined score", "degree product", "Adamic-Adar", "attribute cosine",
-        "SVD of the adjacency",
-    ]  # fmt: skip
+    assert "hard negatives: 1,000 sources at most rank 500 targets each" in shown
 
 
 def test_a_run_that_loses_says_so(files):
     weak = ("--walks-per-node", "1", "--walk-length", "2", "--learning-rate", "1e-9", *QUICK[:2])
-    result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1")
-    assert "HEAT loses to Adamic-Adar on AUROC: 0." in result.stdout
+    result = run("links", *named(files, "edges", "attributes"), *weak, "--seeds", "1", "--no-combined")
+    assert "HEAT loses to Adamic-Adar on MRR: 0." in result.stdout
     assert "Figures       of seed 0" in result.stdout
 
 
@@ -139,14 +121,14 @@ def test_a_baseline_that_is_not_there_is_a_line_of_the_table(files, monkeypatch)
 
 
 def test_the_latest_edges_are_held_out(files):
-    result = run("links", *named(files, "edges"), *QUICK, "--seeds", "1", "--no-baselines", "--temporal")
+    result = run("links", *named(files, "edges"), *QUICK, "--seeds", "1", "--no-baselines", "--split", "time")
     assert "the latest edges are held out, from 2024-1" in result.stdout
     assert "Adamic-Adar" not in result.stdout
     text = (files / "edges.csv").read_text()
     bare = "\n".join(line.rsplit(",", 1)[0] for line in text.splitlines())
     (files / "edges.csv").write_text(bare + "\n")
-    result = run("links", *named(files, "edges"), *QUICK, "--temporal", code=4)
-    assert result.stderr.splitlines()[-1].startswith("heat: --temporal needs times: ")
+    result = run("links", *named(files, "edges"), *QUICK, "--split", "time", code=4)
+    assert result.stderr.splitlines()[-1].startswith("heat: --split time needs times: ")
 
 
 def test_reconstruction(files):
@@ -185,8 +167,8 @@ def test_alpha(files):
     arguments = ("alpha", *named(files, "edges", "attributes"), *QUICK, "--seeds", "1")
     result = run(*arguments, "--alpha", "0", "--alpha", "0.5", "--picture", str(picture))
     lines = result.stdout.splitlines()
-    assert [line.split()[0] for line in lines[5:8]] == ["alpha", "0", "0.5"]
-    assert "best alpha by AUROC: " in result.stdout
+    assert [line.split()[0] for line in lines[6:9]] == ["alpha", "0", "0.5"]
+    assert "best alpha by MRR: " in result.stdout
     assert picture.exists()
     result = run("alpha", *named(files, "edges"), *QUICK, code=4)
     last = result.stderr.splitlines()[-1]
@@ -237,7 +219,8 @@ def test_without_files_it_asks_for_classes_and_a_server(files):
 def test_a_graph_that_cannot_be_cut_is_one_line(files):
     (files / "edges.csv").write_text("a,b\nc,d\n")
     assert "may be a header or an edge" in run("links", *named(files, "edges"), *QUICK, code=4).stderr
-    result = run("links", *named(files, "edges"), "--no-header", *QUICK, code=4)
+    more = ("--no-header", "--split", "connected")
+    result = run("links", *named(files, "edges"), *more, *QUICK, code=4)
     reading = (
         "read edges.csv: no header; source = column 1, target = column 2; 2 undirected edges; first: a -> b"
     )

@@ -68,7 +68,7 @@ def test_a_notebook_uses_what_users_may_import_and_names_every_seed(name):
             assert node.module in PUBLIC
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "HEAT":
             seeded = {keyword.arg for keyword in node.keywords} >= {"random_state"}
-            assert seeded or "evaluate_patterns" in source  # which seeds its copies
+            assert seeded or "evaluate_links" in source  # which seeds its copies
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

@@ -10,7 +10,7 @@ import pytest
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.read import reader
 from heat_neo4j.errors import ProjectionError
-from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_patterns
+from heat_neo4j.evaluation import classes_from_values, evaluate_classes, evaluate_links
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from tests.support.commands import invoker
@@ -52,7 +52,7 @@ def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(i
     assert snapshot(cypher) == before
     model = HEAT(2, walks_per_node=2, walk_length=8)
     graph, pattern = store.read_graph(PROJECTION), f"{LABEL}-{TYPE}->{LABEL}"
-    found = evaluate_patterns(graph, model, seeds=(0, 1), methods={}, combined=False)
+    found = evaluate_links(graph, model, seeds=(0, 1), methods={}, combined=False)
     row = document["methods"][0]
     assert row["pattern"] == pattern
     for name, figure in found.row("HEAT", pattern=pattern).figures.items():
@@ -60,10 +60,10 @@ def test_links_are_evaluated_on_the_graph_that_is_there_and_nothing_is_written(i
 
 
 def test_the_latest_relationships_are_held_out(invoke, cypher):
-    more = ("--time", "since", "--temporal", "--seeds", "1", "--no-baselines")
+    more = ("--time", "since", "--split", "time", "--seeds", "1", "--no-baselines")
     assert "the latest edges are held out, from 2024-0" in invoke("links", *NAMES, *QUICK, *more).stdout
-    result = invoke("links", *NAMES, *QUICK, "--temporal", code=4)
-    assert result.stderr.splitlines()[-1].startswith("heat: --temporal needs times")
+    result = invoke("links", *NAMES, *QUICK, "--split", "time", code=4)
+    assert result.stderr.splitlines()[-1].startswith("heat: --split time needs times")
 
 
 def test_classes_come_from_a_property_a_list_or_labels(invoke, cypher, store):

@@ -80,6 +80,18 @@ def test_edges_in_like_places_are_held_out_equally_often() -> None:
     assert np.abs(counts - 2000 / 12).max() < 5 * np.sqrt(2000 / 12)
 
 
+def test_a_random_split_holds_out_any_edge_alike():
+    """In a path every edge is the only one of an end or a bridge; each is held out as often as the others."""
+    path = Graph(sparse.diags_array(np.ones(20), offsets=1, shape=(21, 21), format="csr"))
+    counts = np.zeros(20)
+    for seed in range(400):
+        edges = split_edges(path, 0.2, seed, how="random").test_edges
+        assert len(edges) == 4
+        counts[edges[:, 0]] += 1
+    # 400 draws of 4 of 20: binomial with mean 80 and deviation 8, of 20 edges.
+    assert np.abs(counts - 80).max() < 4 * 8
+
+
 def test_a_sparse_graph_gives_up_what_it_can() -> None:
     path = Graph(adjacency=sparse.diags_array(np.ones(5), offsets=1, format="csr"))
     split = split_edges(path, share=0.9)

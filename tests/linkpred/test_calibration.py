@@ -23,7 +23,7 @@ from heat_neo4j.linkpred.calibration import (
     reliability,
 )
 from heat_neo4j.linkpred.link_score import fit_link_score
-from heat_neo4j.linkpred.splits import split_edges, split_edges_by_time
+from heat_neo4j.linkpred.splits import split_edges
 
 
 def communities(n: int = 120, groups: int = 4, seed: int = 0) -> Graph:
@@ -62,7 +62,7 @@ def test_training_sees_the_split_alone_with_fewer_walks(time: int) -> None:
     points = np.random.default_rng(0).normal(size=(120, 2))
     split, found = embed_without(Fixed(points, random_state=4), graph, share=0.2, time=time)
     train, walks, seed = Fixed.seen
-    expected = split_edges(graph, 0.2, random_state=4 + time, connected=False, non_edges_per_edge=5)
+    expected = split_edges(graph, 0.2, random_state=4 + time, how="random", non_edges_per_edge=5)
     np.testing.assert_array_equal(split.test_edges, expected.test_edges)
     np.testing.assert_array_equal(split.test_non_edges, expected.test_non_edges)
     assert (train.adjacency != expected.train.adjacency).nnz == 0
@@ -83,7 +83,7 @@ def test_the_latest_edges_are_held_out_where_the_graph_has_times() -> None:
     times = np.random.default_rng(0).permutation(plain.n_edges).astype(float)
     graph = Graph(plain.adjacency, edge_times=times)
     split, _ = embed_without(Fixed(np.zeros((120, 2))), graph)
-    expected = split_edges_by_time(graph, 0.1, random_state=0)
+    expected = split_edges(graph, 0.1, 0, how="time")
     np.testing.assert_array_equal(split.test_edges, expected.test_edges)
     assert split.since == expected.since is not None
 

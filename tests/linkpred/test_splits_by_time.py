@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.splits import EdgeSplit, split_edges, split_edges_by_time
+from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, split_edges
 
 N = 9
 PAIRS = [(u, v) for u in range(N) for v in range(u + 1, N)]
@@ -35,82 +35,43 @@ def times_of(graph):
     return dict(zip(pairs, values, strict=True))
 
 
+def by_time(graph, share=0.15, seed=0):
+    return split_edges(graph, share, seed, how="time")
+
+
 def as_set(pairs):
     return set(map(tuple, pairs.tolist()))
-
-
-def split_or_none(times, share, seed):
-    """The split, or None where no edge can be held out; then it is checked that none can."""
-    graph = dated_graph(times)
-    dated = {edge for edge, time in times.items() if time is not None}
-    try:
-        return split_edges_by_time(graph, share, random_state=seed)
-    except ValueError as refusal:
-        reason = str(refusal)
-    assert ("can be held out" if dated else "has a time") in reason
-    assert dated <= needed(times)
-    return None
-
-
-def needed(times):
-    """Edges that may have to stay: undated, or as early as any at an end that has no undated edge."""
-    found = {edge for edge, time in times.items() if time is None}
-    for node in range(N):
-        own = {edge: time for edge, time in times.items() if node in edge}
-        if own and None not in own.values():
-            found |= {edge for edge, time in own.items() if time == min(own.values())}
-    return found
 
 
 @settings(max_examples=300, deadline=None)
 @given(EDGES, st.sampled_from([0.05, 0.15, 0.4, 0.9]), st.integers(0, 5))
 def test_the_laws_of_the_split(times, share, seed):
-    split = split_or_none(times, share, seed)
-    if split is None:
-        return
-    held_out, kept = as_set(split.test_edges), times_of(split.train)
     dated = {edge: time for edge, time in times.items() if time is not None}
+    wanted = max(round(share * len(dated)), 1)
+    if not dated or wanted == len(times):
+        with pytest.raises(ValueError, match="can be held out" if dated else "has a time"):
+            by_time(dated_graph(times), share, seed)
+        return
+    split = by_time(dated_graph(times), share, seed)
+    held_out, kept = as_set(split.test_edges), times_of(split.train)
     # No leak, nothing lost, and the edges that stay keep their times.
     assert {**kept, **{edge: dated[edge] for edge in held_out}} == times
     assert not held_out & set(kept)
     assert not as_set(split.test_non_edges) & set(times)
     assert len(split.test_non_edges) == min(len(held_out), len(PAIRS) - len(times))
-    # Every node that has an edge keeps one.
-    graph = dated_graph(times)
-    assert ((split.train.degrees > 0) == (graph.degrees > 0)).all()
-    # `since` is the cut: what stays is not later, unless it is the first edge of a node with no undated one.
+    # `since` is the cut: nothing that stays is later. As many as asked for are held out.
     assert split.since == min(dated[edge] for edge in held_out)
-    late = {edge for edge, time in kept.items() if time is not None and time > split.since}
-    assert late <= needed(times)
-    # As many as asked for; fewer only where no other edge is free.
-    wanted = max(round(share * len(dated)), 1)
-    assert len(held_out) <= wanted
-    assert len(held_out) == wanted or set(kept) <= needed(times)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.sampled_from(PAIRS), unique=True, min_size=1, max_size=30), st.randoms(), st.floats(0.05, 0.9)
-)
-def test_without_ties_it_is_what_the_slow_twin_holds_out(pairs, draw, share):
-    order = draw.sample(pairs, len(pairs))
-    undated = set(order[: len(order) // 5])
-    times = {edge: None if edge in undated else float(time) for time, edge in enumerate(order)}
-    spared = needed(times)
-    free = [edge for edge in order if edge not in spared]
-    wanted = max(round(share * (len(order) - len(undated))), 1)
-    split = split_or_none(times, share, 0)
-    assert (set() if split is None else as_set(split.test_edges)) == set(free[-wanted:])
+    assert all(time is None or time <= split.since for time in kept.values())
+    assert len(held_out) == wanted
 
 
 def test_a_small_case_by_hand():
     times = {(0, 1): 1, (1, 2): 2, (0, 2): 5, (2, 3): 9, (1, 3): 10, (0, 3): None, (4, 5): 11, (2, 5): 12}
-    split = split_edges_by_time(dated_graph(times), share=0.5)
-    # Half of 7 edges are 4 (rounded to even). 0 and 3 have an undated edge; 1 keeps (0, 1), 2 keeps (1, 2),
-    # 4 and 5 keep (4, 5) although it is late.
-    assert as_set(split.test_edges) == {(2, 5), (1, 3), (2, 3), (0, 2)}
-    assert split.since == 5
-    assert times_of(split.train) == {(0, 1): 1, (1, 2): 2, (0, 3): None, (4, 5): 11}
+    split = by_time(dated_graph(times), 0.5)
+    # Half of 7 edges are 4 (rounded to even). 4 and 5 lose all their edges.
+    assert as_set(split.test_edges) == {(2, 5), (4, 5), (1, 3), (2, 3)}
+    assert split.since == 9
+    assert times_of(split.train) == {(0, 1): 1, (1, 2): 2, (0, 2): 5, (0, 3): None}
     assert split.train.adjacency[1, 2] == split.train.adjacency[2, 1] == dated_graph(times).adjacency[1, 2]
 
 
@@ -118,7 +79,7 @@ def bits(split):
     return (
         split.test_edges.tobytes(),
         split.test_non_edges.tobytes(),
-        split.train.edge_times.tobytes(),
+        np.asarray(split.train.edge_times, dtype=float).tobytes(),
         split.train.adjacency.data.tobytes(),
         split.since,
     )
@@ -126,19 +87,19 @@ def bits(split):
 
 def test_the_seed_alone_decides_between_edges_of_one_time():
     graph = dated_graph(dict.fromkeys(PAIRS[:-3], 7.0))
-    first, same, other = (split_edges_by_time(graph, random_state=seed) for seed in (1, 1, 2))
+    first, same, other = (by_time(graph, seed=seed) for seed in (1, 1, 2))
     assert bits(first) == bits(same)
     assert as_set(first.test_edges) != as_set(other.test_edges)
     counts = dict.fromkeys(PAIRS[:-3], 0)
     for seed in range(400):
-        for edge in as_set(split_edges_by_time(graph, 0.3, random_state=seed).test_edges):
+        for edge in as_set(by_time(graph, 0.3, seed).test_edges):
             counts[edge] += 1
     assert min(counts.values()) > 0
 
 
 def test_without_ties_the_seed_decides_non_edges_only():
     graph = dated_graph({edge: float(time) for time, edge in enumerate(PAIRS[:20])})
-    first, other = (split_edges_by_time(graph, random_state=seed) for seed in (1, 2))
+    first, other = (by_time(graph, seed=seed) for seed in (1, 2))
     assert as_set(first.test_edges) == as_set(other.test_edges)
     assert as_set(first.test_non_edges) != as_set(other.test_non_edges)
 
@@ -156,16 +117,25 @@ def test_a_random_split_keeps_the_right_times():
 def test_what_cannot_be_split_is_refused():
     bare = Graph(dated_graph({(0, 1): 1, (1, 2): 2}).adjacency)
     with pytest.raises(ValueError, match=r"^Graph\(9 nodes, 2 edges, 0 attributes\) has no times: name the "):
-        split_edges_by_time(bare)
+        by_time(bare)
     with pytest.raises(ValueError, match=r"^no edge of Graph\(9 nodes, 1 edge, 0 attributes\) has a time$"):
-        split_edges_by_time(dated_graph({(0, 1): None}))
-    with pytest.raises(ValueError, match="can be held out while every node keeps one"):
-        split_edges_by_time(dated_graph({(0, 1): 1, (0, 2): 2}))
+        by_time(dated_graph({(0, 1): None}))
+    with pytest.raises(ValueError, match="can be held out and another stay"):
+        by_time(dated_graph({(0, 1): 1}))
+    with pytest.raises(ValueError, match="how must be one of random, connected, time, got 'later'"):
+        split_edges(bare, how="later")
     with pytest.raises(ValueError, match="the graph of 9 nodes is complete"):
-        split_edges_by_time(dated_graph(dict.fromkeys(PAIRS, 1.0)))
+        by_time(dated_graph(dict.fromkeys(PAIRS, 1.0)))
     for share in (0.0, 1.0, float("nan")):
         with pytest.raises(ValueError, match="share must lie between 0 and 1"):
-            split_edges_by_time(dated_graph({(0, 1): 1}), share)
+            by_time(dated_graph({(0, 1): 1}), share)
+
+
+def test_where_there_are_times_the_latest_are_held_out():
+    graph = dated_graph({edge: float(time) for time, edge in enumerate(PAIRS[:20])})
+    assert as_set(latest_or_random(graph, 0.2, 3).test_edges) == set(PAIRS[16:20])
+    bare = Graph(graph.adjacency)
+    assert bits(latest_or_random(bare, 0.2, 3)) == bits(split_edges(bare, 0.2, 3, how="random"))
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_more_curves_than_colours_can_still_be_told_apart():
 )
 def test_means_and_standard_deviations_are_drawn(axes, places):
     axes = axes()
-    assert axes.get_ylabel() in ("F1 macro", "AUROC")
+    assert axes.get_ylabel() in ("F1 macro", "MRR")
     for container, (mean, sd) in zip(axes.containers, SCORES.values(), strict=True):
         line, _, (bar,) = container.lines
         np.testing.assert_allclose(line.get_xydata().T, (places, mean))

@@ -46,7 +46,12 @@ def rankings(score: Score, n: int, known: set[Pair], partners: set[Pair]) -> dic
             ranks.append(1 + higher + equal / 2)
         if own:
             precisions.append(average_precision([score(u, v) for v in own], [score(u, w) for w in others]))
-    return {"mean_rank": float(np.mean(ranks)), "mean_average_precision": float(np.mean(precisions))}
+    return {
+        "mean_rank": float(np.mean(ranks)),
+        "mean_average_precision": float(np.mean(precisions)),
+        "mean_reciprocal_rank": float(np.mean([1 / rank for rank in ranks])),
+        "hits_at_10": float(np.mean([rank <= 10 for rank in ranks])),
+    }
 
 
 def precision_at(score: Score, n: int, known: set[Pair], partners: set[Pair], k: int) -> float | None:
@@ -61,7 +66,13 @@ def link_figures(scorer: PairScorer, split: EdgeSplit) -> dict[str, float]:
     edges = [score(int(u), int(v)) for u, v in split.test_edges]
     others = [score(int(u), int(v)) for u, v in split.test_non_edges]
     held_out = {(int(u), int(v)) for u, v in split.test_edges}
-    return _figures(score, n, edges, others, edge_set(split.train), held_out)
+    known = edge_set(split.train)
+    found = _figures(score, n, edges, others, known, held_out, (10, 100))
+    precision = precision_at(score, n, known, held_out, len(known))
+    if precision is not None:
+        found["precision_at_written"] = precision
+        found["recall_at_written"] = precision * len(known) / len(held_out)
+    return found
 
 
 def reconstruction_figures(scorer: PairScorer, graph: Graph) -> dict[str, float]:
@@ -69,13 +80,22 @@ def reconstruction_figures(scorer: PairScorer, graph: Graph) -> dict[str, float]
     pairs = list(combinations(range(n), 2))
     inside = [score(*pair) for pair in pairs if pair in edges]
     outside = [score(*pair) for pair in pairs if pair not in edges]
-    return _figures(score, n, inside, outside, set(), edges)
+    found = _figures(score, n, inside, outside, set(), edges, (10, 100, 1000))
+    return {
+        name: value for name, value in found.items() if name not in ("mean_reciprocal_rank", "hits_at_10")
+    }
 
 
 def _figures(
-    score: Score, n: int, edges: list[float], others: list[float], known: set[Pair], partners: set[Pair]
+    score: Score,
+    n: int,
+    edges: list[float],
+    others: list[float],
+    known: set[Pair],
+    partners: set[Pair],
+    best: tuple[int, ...],
 ) -> dict[str, float]:
-    precision = {f"precision_at_{k}": precision_at(score, n, known, partners, k) for k in (10, 100, 1000)}
+    precision = {f"precision_at_{k}": precision_at(score, n, known, partners, k) for k in best}
     return {
         "auroc": auroc(edges, others),
         "average_precision": average_precision(edges, others),

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from heat_neo4j.cli.arguments import check_choose_seconds, chosen_from, heat_from, projection_from
 from heat_neo4j.cli.connection import open_store
-from heat_neo4j.cli.evaluation_tables import RowPrinter, show
+from heat_neo4j.cli.evaluation_tables import show
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import (
     FILE,
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from heat_neo4j._utils.progress import Progress
     from heat_neo4j.database.store import Neo4jStore
     from heat_neo4j.embedding.estimator import Embedder
-    from heat_neo4j.evaluation import Evaluation, NodeClasses
-    from heat_neo4j.evaluation.link_tasks import Splitter
-    from heat_neo4j.evaluation.methods import DirectedMethod, Method, PatternMethod
+    from heat_neo4j.evaluation import NodeClasses
+    from heat_neo4j.evaluation.link_figures import Negatives
+    from heat_neo4j.evaluation.methods import Method
     from heat_neo4j.graph import Graph
     from heat_neo4j.linkpred.scorers import DirectedScorer
+    from heat_neo4j.linkpred.splits import Split
 
 __all__ = ["evaluate"]
 
@@ -56,7 +57,8 @@ heat evaluate reconstruction --label Paper --relationship CITES --attribute word
 LINKS_EXAMPLE = """
 heat evaluate links --label Paper --relationship CITES --attribute words --picture links.png
 heat evaluate links --label User --label Movie --relationship RATED --predict 'User-RATED->Movie'
-heat evaluate links --label Paper --relationship CITES --time published --temporal
+heat evaluate links --label Paper --relationship CITES --time published --split time
+heat evaluate links --label Paper --relationship CITES --negatives hard --json
 heat evaluate links --edges edges.csv --attribute-file attributes.csv --no-baselines
 """
 CLASSES_EXAMPLE = """
@@ -91,13 +93,15 @@ options_of_all: Decorator[Any] = stack(
 split_options: Decorator[Any] = stack(
     option("--share", level="more", heading=HEADING, type=SHARE, metavar="X", default=0.15,
            help="Share of the edges to hold out."),
-    option("--temporal", level="more", heading=HEADING, is_flag=True,
-           help="Hold out the latest edges, by the property that --time names "
-                "(or a column time in --edges)."),
+    option("--split", heading=HEADING, type=click.Choice(("random", "connected", "time")), default="random",
+           help="Edges to hold out: any, such that each node keeps one, or the latest, by the property "
+                "that --time names (or a column time in --edges)."),
 )  # fmt: skip
-combined_option: Decorator[Any] = option(
-    "--combined/--no-combined", level="more", heading=HEADING, default=True,
-    help="Show the combined score too, and how well probabilities hold; one more training a seed.",
+combined_option: Decorator[Any] = stack(
+    option("--negatives", heading=HEADING, type=click.Choice(("all", "hard")), default="all",
+           help="Rank held-out partners among all other targets, or among the 500 hardest of them."),
+    option("--combined/--no-combined", level="more", heading=HEADING, default=True,
+           help="Show the combined score, too; one more training a seed."),
 )  # fmt: skip
 baselines_option: Decorator[Any] = stack(
     option("--baselines/--no-baselines", heading=HEADING, default=True,
@@ -149,7 +153,7 @@ def reconstruction(picture: Path | None, **options: Any) -> None:
             source.graph,
             model,
             seeds=_seeds(options),
-            methods=source.link_methods(options, progress),
+            methods=source.reconstruction_methods(options, progress),
             on_progress=progress,
         )
     show(evaluation, picture)
@@ -166,21 +170,23 @@ def reconstruction(picture: Path | None, **options: Any) -> None:
 def links(
     patterns: tuple[str, ...],
     share: float,
-    temporal: bool,
+    split: Split,
+    negatives: Negatives,
     combined: bool,
     picture: Path | None,
     **options: Any,
 ) -> None:
-    """Hold out relationships and see who finds them.
+    """Hold out relationships and see how far up each method ranks them.
 
-    A table for each pattern, such as User-RATED->Movie. AUROC and AP: held-out relationships against as many
-    other pairs of the pattern. Hits@10 and MRR: how far up each stands among the targets that its source does
-    not have. Direction: how often it is likelier than the other way round. A held-out pair loses all its
-    relationships.
+    A table for each pattern, such as User-RATED->Movie, or one for undirected edges from --edges. A held-out
+    pair loses all its relationships. MRR and Hits@10: how far up each held-out partner is among the targets
+    that its source does not have. P@10, P@100 and P@written: the share of held-out relationships among the
+    best pairs of all, written: as many as the pattern has relationships; recall: the share of held-out
+    relationships among these. Direction: how often a relationship is likelier than the other way round. ECE:
+    by how much the probabilities of the pairs written miss the share that comes true. AUROC and AP: against
+    as many random pairs, an easier question.
 
-    Of files with --edges, one table of undirected edges, row by row. Mean rank and mAP: where the held-out
-    partners of a node stand among all nodes it is not linked to. P@k: the share of held-out edges among the
-    k likeliest of all pairs. ECE: by how much predicted probabilities miss the share that comes true.
+    Parameters of the baselines are chosen by relationships held out of training.
     """
     model = heat_from(options)
     check_choose_seconds(options)
@@ -188,26 +194,23 @@ def links(
     if options["edges"] is not None and given is ParameterSource.COMMANDLINE:
         raise click.UsageError(f"--predict: {NO_TYPES}")
     with _working() as progress, _opened(options, progress) as source:
-        from heat_neo4j.evaluation import evaluate_links, evaluate_patterns
+        from heat_neo4j.evaluation import evaluate_links
 
-        common: dict[str, Any] = {
-            "share": share,
-            "seeds": _seeds(options),
-            "combined": combined,
-            "choose": chosen_from(options),
-            "choose_seconds": options["choose_seconds"],
-            "splitter": _splitter(source.graph, temporal=temporal),
-            "on_progress": progress,
-        }
-        evaluation: Evaluation
-        if source.graph.relationships is not None:
-            own = source.pattern_methods(options, progress)
-            evaluation = evaluate_patterns(source.graph, model, patterns, methods=own, **common)
-        else:
-            methods = source.link_methods(options, progress)
-            on_row = (lambda table: None) if as_json() else RowPrinter(methods)
-            evaluation = evaluate_links(source.graph, model, methods=methods, on_row=on_row, **common)
-    show(evaluation, picture, rows_shown=evaluation.task == "links")
+        evaluation = evaluate_links(
+            source.graph,
+            model,
+            () if source.graph.relationships is None else patterns,
+            share=share,
+            split=_checked(split, source.graph),
+            negatives=negatives,
+            seeds=_seeds(options),
+            methods=source.link_methods(options, progress),
+            combined=combined,
+            choose=chosen_from(options),
+            choose_seconds=options["choose_seconds"],
+            on_progress=progress,
+        )
+    show(evaluation, picture)
 
 
 @evaluate.command(cls=HeatCommand, example=CLASSES_EXAMPLE)
@@ -247,7 +250,7 @@ def classes(
 @setting_options(*ALL_BUT_ALPHA)
 @options_of_all
 def alpha(
-    alphas: tuple[float, ...], share: float, temporal: bool, picture: Path | None, **options: Any
+    alphas: tuple[float, ...], share: float, split: Split, picture: Path | None, **options: Any
 ) -> None:
     """Predict links with one alpha after the other.
 
@@ -263,7 +266,7 @@ def alpha(
             tuple(dict.fromkeys(alphas)),
             share=share,
             seeds=_seeds(options),
-            splitter=_splitter(source.graph, temporal=temporal),
+            split=_checked(split, source.graph),
             on_progress=progress,
         )
     show(evaluation, picture)
@@ -277,27 +280,27 @@ class _Source:
     store: Neo4jStore | None
 
     def link_methods(self, options: Mapping[str, Any], progress: Progress) -> dict[str, Method]:
-        """Return the baselines for tasks on pairs, with those of Graph Data Science if the server has it."""
+        """Return the baselines of link prediction, with those of Graph Data Science if the server has it."""
         if not options["baselines"]:
             return {}
         from heat_neo4j.evaluation.methods import link_methods
 
         methods = link_methods(options["n_components"], progress, gensim=options["gensim"])
-        return {**methods, **self._gds_methods(options)}
+        return methods | self._gds_methods(options)
 
-    def pattern_methods(self, options: Mapping[str, Any], progress: Progress) -> dict[str, PatternMethod]:
-        """Return the same for links by pattern."""
+    def reconstruction_methods(self, options: Mapping[str, Any], progress: Progress) -> dict[str, Method]:
+        """Return the same for network reconstruction."""
         if not options["baselines"]:
             return {}
-        from heat_neo4j.evaluation.methods import for_all_patterns, pattern_methods
+        from heat_neo4j.evaluation.methods import reconstruction_methods
 
-        methods = pattern_methods(options["n_components"], progress, gensim=options["gensim"])
-        own = {name: for_all_patterns(method) for name, method in self._gds_methods(options).items()}
-        return {**methods, **own}
+        methods = reconstruction_methods(options["n_components"], progress, gensim=options["gensim"])
+        return methods | self._gds_methods(options)
 
-    def _gds_methods(self, options: Mapping[str, Any]) -> dict[str, DirectedMethod]:
+    def _gds_methods(self, options: Mapping[str, Any]) -> dict[str, Method]:
         import numpy as np
 
+        from heat_neo4j.evaluation.methods import for_all_patterns
         from heat_neo4j.linkpred.scorers import EuclideanScorer, VectorScorer
 
         n_components, store = options["n_components"], self.store
@@ -314,7 +317,10 @@ class _Source:
             # Of the two usual ways to compare, the one that predicted links better on Cora_ML.
             return EuclideanScorer(store.node2vec(graph, n_components, seed))
 
-        return {"FastRP (GDS), cosine": fastrp, "node2vec (GDS), Euclidean": node2vec}
+        return {
+            "FastRP (GDS), cosine": for_all_patterns(fastrp),
+            "node2vec (GDS), Euclidean": for_all_patterns(node2vec),
+        }
 
     def classes(self, options: Mapping[str, Any]) -> NodeClasses:
         """Return the classes that the options name; those of files are in the file of labels."""
@@ -360,16 +366,12 @@ def _seeds(options: Mapping[str, Any]) -> tuple[int, ...]:
     return tuple(range(first, first + options["seeds"]))
 
 
-def _splitter(graph: Graph, *, temporal: bool) -> Splitter:
-    """Return how edges are held out."""
-    from heat_neo4j.linkpred.splits import split_edges, split_edges_by_time
-
-    if not temporal:
-        return split_edges
-    if graph.edge_times is None:
+def _checked(split: Split, graph: Graph) -> Split:
+    """Return the split; a ProjectionError if it needs times that the graph lacks."""
+    if split == "time" and graph.edge_times is None:
         ways = "name the relationship property with --time, or give --edges a column named time"
-        raise ProjectionError(f"--temporal needs times: {ways}")
-    return split_edges_by_time
+        raise ProjectionError(f"--split time needs times: {ways}")
+    return split
 
 
 def _model(options: dict[str, Any]) -> Embedder:

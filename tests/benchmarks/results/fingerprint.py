@@ -56,7 +56,7 @@ def _parts() -> Iterator[str]:
     yield _text(link_score(embed_without(model, directed), directed).to_dict())
     for name, method in BASELINES.items():
         if _SLOW not in name:
-            yield _text(method(split.train, 1).pairs(split.test_edges).tolist())
+            yield _text(method(split.train, 1)(None).pairs(split.test_edges).tolist())
     for name, features in FEATURES.items():
         if _SLOW not in name:
             yield _text(class_scores(features(graph, 1, {}), classes, 0.1, 1))

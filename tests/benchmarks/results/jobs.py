@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import no_progress
 from heat_neo4j.embedding import schedule
 from heat_neo4j.evaluation import NodeClasses, link_auroc, reconstruction_auroc
+from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
 from heat_neo4j.evaluation.methods import (
     COMBINED_ROW,
     HEAT_ROW,
@@ -26,17 +27,15 @@ from heat_neo4j.evaluation.methods import (
     Unseeded,
     feature_methods,
     fit_heat,
-    link_methods,
+    reconstruction_methods,
 )
 from heat_neo4j.evaluation.node_classes import class_scores
-from heat_neo4j.evaluation.ranking import measure_links
 from heat_neo4j.geometry.hyperboloid import to_klein
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.inputs.files import read_graph_files
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError, paths_of_three
-from heat_neo4j.linkpred.link_score import LinkScorer
-from heat_neo4j.linkpred.metrics import auroc, average_precision, expected_calibration_error
+from heat_neo4j.linkpred.metrics import auroc, average_precision
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 from tests.benchmarks import dirlink
@@ -130,7 +129,9 @@ def chosen_figures(model: HEAT, split: EdgeSplit, choose: Sequence[str], seed: i
     """Choose parameters on the training graph, then predict by distance and by the combined score."""
     own = OwnRows(model, choose, None, no_progress)
     rows = own.methods(combined=True)
-    distance, combined = (_scored(rows[name](split.train, seed), split) for name in (HEAT_ROW, COMBINED_ROW))
+    distance, combined = (
+        _scored(rows[name](split.train, seed)(None), split) for name in (HEAT_ROW, COMBINED_ROW)
+    )
     choice = own.choice
     trials = () if choice is None else choice.trials
     return {
@@ -147,9 +148,11 @@ def _chosen(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, A
 
 def _ranking(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
+    held_out = held_out_links(_graph(dataset), split, None, seed)
+    assert held_out is not None
     rows = OwnRows(_heat(seed, settings), (), None, no_progress).methods(combined=True)
     return {
-        place: dict(measure_links(rows[name](split.train, seed), split, seed).metrics)
+        place: dict(measure_links(rows[name](split.train, seed)(None), held_out).metrics)
         for place, name in (("distance", HEAT_ROW), ("combined", COMBINED_ROW))
     }
 
@@ -168,7 +171,7 @@ def _directed(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
 def _baseline(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, Any]:
     split = _split(dataset, seed)
     try:
-        scorer = BASELINES[settings["method"]](split.train, seed)
+        scorer = BASELINES[settings["method"]](split.train, seed)(None)
     except BaselineUnavailableError:
         return {"auroc": None, "ap": None}
     return _scored(scorer, split)
@@ -186,12 +189,7 @@ def _classes(dataset: str, seed: int, settings: Mapping[str, Any]) -> dict[str, 
 def _scored(scorer: PairScorer, split: EdgeSplit) -> dict[str, Any]:
     """Return what a scorer makes of test edges and as many other pairs."""
     edges, others = scorer.pairs(split.test_edges), scorer.pairs(split.test_non_edges)
-    figures = {"auroc": auroc(edges, others), "ap": average_precision(edges, others)}
-    if isinstance(scorer, LinkScorer):
-        outcome = np.repeat((1.0, 0.0), (len(edges), len(others)))
-        probability = scorer.probability(np.concatenate((edges, others)))
-        figures["ece"] = expected_calibration_error(probability, outcome)
-    return figures
+    return {"auroc": auroc(edges, others), "ap": average_precision(edges, others)}
 
 
 @cache
@@ -213,7 +211,7 @@ def _unparametrised(method: Features) -> Callable[[Graph, int, Mapping[str, Any]
 
 
 BASELINES: Mapping[str, Method] = {
-    **link_methods(10, gensim=True),
+    **reconstruction_methods(10, gensim=True),
     "paths of three": Unseeded(paths_of_three),
 }
 """What HEAT is compared with in link prediction."""

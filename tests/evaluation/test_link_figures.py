@@ -1,9 +1,10 @@
-"""Links by pattern: figures against slow twins, nothing of what is tested in training, tables as printed."""
+"""Ranking of held-out links: figures against slow twins, nothing tested in training, tables as printed."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,19 +13,21 @@ from scipy import sparse
 
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.commands import evaluate as command
-from heat_neo4j.evaluation import EvaluationError, LeakError, evaluate_patterns
+from heat_neo4j.evaluation import EvaluationError, LeakError, evaluate_links, link_figures
 from heat_neo4j.evaluation.guard import check_split
-from heat_neo4j.evaluation.methods import pattern_methods
-from heat_neo4j.evaluation.pattern_figures import held_out_links, measure_pattern
+from heat_neo4j.evaluation.hard_negatives import hard_negatives, personalised_pagerank
+from heat_neo4j.evaluation.link_figures import held_out_links, measure_links
+from heat_neo4j.evaluation.methods import Tuned, link_methods
 from heat_neo4j.evaluation.ranking import Limits
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
-from heat_neo4j.linkpred import pattern_baselines
+from heat_neo4j.linkpred import baselines
 from heat_neo4j.linkpred.baselines import largest_singular
 from heat_neo4j.linkpred.link_score import fit_link_score
 from heat_neo4j.linkpred.scorers import DistanceScorer, NodeScorer, VectorScorer
 from heat_neo4j.linkpred.splits import split_edges
 from heat_neo4j.patterns import Pattern
+from tests.support import naive_evaluation
 
 MODEL = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1)
 RATED, KNOWS = Pattern("User", "RATED", "Movie"), Pattern("User", "KNOWS", "User")
@@ -67,26 +70,138 @@ def test_figures_equal_those_of_a_slow_twin(pattern: Pattern) -> None:
     found = held_out_links(GRAPH, SPLIT, pattern, 0)
     assert found is not None
     whole, train = links_of(GRAPH, pattern.type), links_of(SPLIT.train, pattern.type)
-    assert set(map(tuple, found.links.tolist())) == whole - train
-    assert len(found.others) == len(found.links)
+    assert set(map(tuple, found.pairs.tolist())) == whole - train
+    assert len(found.others) == len(found.pairs)
     assert not set(map(tuple, found.others.tolist())) & whole
+    assert not any(SPLIT.train.adjacency[u, v] for u, v in found.others.tolist())
+    # Few friendships are mutual, so none is predicted where training has one the other way round.
+    closed = whole | {(v, u) for u, v in train}
     is_target = GRAPH.labels[pattern.target]
-    reciprocal, hits, ways = [], [], []
+    reciprocal, at_10, ways = [], [], []
     for u, v in sorted(whole - train):
-        others = [score(u, w) for w in range(50) if is_target[w] and w != u and (u, w) not in whole]
+        others = [score(u, w) for w in range(50) if is_target[w] and w != u and (u, w) not in closed]
         own = score(u, v)
         rank = 1 + sum(other > own for other in others) + 0.5 * sum(other == own for other in others)
         reciprocal.append(1 / rank)
-        hits.append(rank <= 10)
+        at_10.append(rank <= 10)
         if pattern == KNOWS and (v, u) not in whole:
             ways.append((score(u, v) > score(v, u)) + 0.5 * (score(u, v) == score(v, u)))
-    metrics = measure_pattern(scorer, found).metrics
-    wins = [(a > b) + 0.5 * (a == b) for a in scorer.pairs(found.links) for b in scorer.pairs(found.others)]
+    is_source = GRAPH.labels[pattern.source]
+    open_pairs = [
+        (u, v)
+        for u, v in np.ndindex(50, 50)
+        if is_source[u] and is_target[v] and u != v and (u, v) not in closed - (whole - train)
+    ]
+    best = sorted(open_pairs, key=lambda pair: (-score(*pair), pair))
+    n_written = sum(is_source[u] and is_target[v] for u, v in train)
+    metrics = measure_links(scorer, found).metrics
+    for name, k in (("10", 10), ("100", 100), ("written", n_written)):
+        hits = sum(pair in whole for pair in best[:k])
+        assert metrics[f"precision_at_{name}"] == hits / k
+    assert metrics["recall_at_written"] == hits / len(whole - train)
+    wins = [(a > b) + 0.5 * (a == b) for a in scorer.pairs(found.pairs) for b in scorer.pairs(found.others)]
     assert metrics["auroc"] == pytest.approx(np.mean(wins))
     assert metrics["mean_reciprocal_rank"] == pytest.approx(np.mean(reciprocal))
-    assert metrics["hits_at_10"] == pytest.approx(np.mean(hits))
+    assert metrics["hits_at_10"] == pytest.approx(np.mean(at_10))
     assert metrics.get("direction_accuracy") == (pytest.approx(np.mean(ways)) if ways else None)
     assert bool(ways) == (pattern == KNOWS)
+
+
+@pytest.mark.parametrize("block", [1, 100_000], ids=["a row a block", "one block"])
+def test_figures_of_undirected_links_equal_those_of_a_slow_twin(block: int, monkeypatch) -> None:
+    monkeypatch.setattr(link_figures, "_SCORES_PER_BLOCK", block)
+    graph = replace(GRAPH, relationships=None)
+    for name in ("popularity", "adamic_adar", "paths_of_three"):
+        scorer = getattr(baselines, name)(SPLIT.train)
+        found = measure_links(scorer, held_out_links(graph, SPLIT, None, 0))
+        assert found.metrics == pytest.approx(naive_evaluation.link_figures(scorer, SPLIT), abs=1e-12)
+        assert found.errors == {}
+
+
+def test_scores_that_do_not_fit_are_refused() -> None:
+    held_out = held_out_links(GRAPH, SPLIT, RATED, 0)
+    with pytest.raises(ValueError, match="the scorer has 44 nodes, the graph 50"):
+        measure_links(NodeScorer(np.ones(44), np.multiply), held_out)
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        measure_links(NodeScorer(np.full(50, np.inf), np.multiply), held_out)
+
+
+def test_hard_negatives_are_the_best_of_each_simple_score() -> None:
+    train, sources = SPLIT.train, np.array([0, 3, 7])
+    targets = np.flatnonzero(GRAPH.labels["Movie"])
+    joined = GRAPH.relationships.matrix("RATED", 50)[sources][:, targets]
+    hard = hard_negatives(train, RATED, sources, targets, joined, 0, hardest=5).toarray()
+    step = (train.adjacency.toarray() != 0) / np.maximum(train.degrees[:, None], 1)
+    scores = [
+        baselines.adamic_adar(train).rows(0, 50),
+        baselines.paths_of_three(train, RATED).rows(0, 50),
+        baselines.attribute_cosine(train).rows(0, 50),
+        0.15 * np.linalg.inv(np.eye(50) - 0.85 * step),
+    ]
+    walked = personalised_pagerank(train, sources)
+    np.testing.assert_allclose(walked, scores[3][sources], atol=0.85**20)
+    assert hard.sum(axis=1).tolist() == [5, 5, 5]
+    assert not (hard * joined.toarray()).any()
+    for place, source in enumerate(sources):
+        free = [column for column in range(len(targets)) if not joined[place, column]]
+        ranks = np.full(len(targets), np.inf)
+        for score in scores:
+            order = sorted(free, key=lambda column: -score[source, targets[column]])
+            for rank, column in enumerate(order):
+                if score[source, targets[column]] > 0:
+                    ranks[column] = min(ranks[column], rank)
+        chosen = np.flatnonzero(hard[place])
+        left = np.setdiff1d(free, chosen)
+        assert ranks[chosen].max() <= ranks[left].min()
+
+
+def test_of_hard_negatives_partners_are_ranked_among_these_alone(monkeypatch) -> None:
+    scorer = VectorScorer(np.random.default_rng(3).normal(size=(50, 3)))
+    everything = held_out_links(GRAPH, SPLIT, RATED, 0)
+    few = held_out_links(GRAPH, SPLIT, RATED, 0, negatives="hard")
+    easy = measure_links(scorer, everything).metrics
+    as_easy = measure_links(scorer, few).metrics  # there are fewer than 500 targets
+    assert as_easy["mean_reciprocal_rank"] == pytest.approx(easy["mean_reciprocal_rank"])
+    assert "precision_at_10" not in as_easy
+    monkeypatch.setattr(link_figures, "hard_negatives", lambda *given: hard_negatives(*given, hardest=3))
+    few = held_out_links(GRAPH, SPLIT, RATED, 0, negatives="hard")
+    assert few.hard.sum(axis=1).max() == 3
+    assert measure_links(scorer, few).metrics["mean_rank"] <= 4.0
+
+
+def test_parameters_of_baselines_are_chosen_by_links_held_out_of_training() -> None:
+    """The graph shows a taste; of two variants, one scores by it and the other against it."""
+    seen = []
+
+    def taste(graph, pattern, sign):
+        seen.append(graph.n_edges)
+        return VectorScorer(sign * np.eye(3)[np.arange(50) % 3], other=np.eye(3)[np.arange(50) % 3])
+
+    variants = {"against": partial(taste, sign=-1.0), "with": partial(taste, sign=1.0)}
+    scorers = Tuned(variants)(SPLIT.train, 0)
+    scorers(RATED)
+    assert scorers.chosen == {RATED: "with"}
+    held_out = round(0.1 * SPLIT.train.n_edges)
+    assert seen == [SPLIT.train.n_edges - held_out] * 2 + [SPLIT.train.n_edges]
+
+
+def test_a_frame_has_a_row_for_each_method_pattern_and_seed() -> None:
+    def absent(graph, seed):
+        raise baselines.BaselineUnavailableError("not here")
+
+    found = evaluate_links(GRAPH, MODEL, seeds=(1, 2), methods={"absent": absent}, combined=False)
+    frame = found.to_frame("pandas")
+    assert frame[["pattern", "method", "seed"]].values.tolist() == [
+        [str(pattern), method, seed]
+        for pattern in (KNOWS, RATED)
+        for method in ("HEAT", "absent")
+        for seed in (1, 2)
+    ]
+    row = found.row("HEAT", pattern=str(RATED)).figures["mean_reciprocal_rank"].values
+    own = frame[(frame.pattern == str(RATED)) & (frame.method == "HEAT")]
+    assert tuple(own.mean_reciprocal_rank) == row
+    assert set(frame[frame.method == "absent"].missing) == {"not here"}
+    assert frame[frame.method == "absent"].mean_reciprocal_rank.isna().all()
 
 
 @pytest.mark.parametrize("pattern", [RATED, KNOWS], ids=str)
@@ -101,21 +216,22 @@ def test_baselines_equal_what_they_are_said_to_be(pattern: Pattern) -> None:
     left, values, right = np.linalg.svd(a)
     rank = min(USERS, MOVIES if pattern == RATED else USERS) - 1
     twins = {
-        "popularity": np.tile(into, (n, 1)),
-        "directed_adamic_adar": (a * wedge) @ a + (a * wedge) @ a.T + (a.T * wedge) @ a,
-        "directed_paths_of_three": (a / length) @ (a.T / np.sqrt(np.maximum(out, 1))) @ a,
-        "items_alike": a @ ((a.T @ a) / length[:, None] / length),
-        "pattern_svd": (left[:, :rank] * values[:rank]) @ right[:rank],
+        "popularity": np.outer(1 + out, 1 + into),
+        "adamic_adar": (a * wedge) @ a + (a * wedge) @ a.T + (a.T * wedge) @ a,
+        "paths_of_three": (a / length) @ (a.T / np.sqrt(np.maximum(out, 1))) @ a,
+        "truncated_svd": (left[:, :rank] * values[:rank]) @ right[:rank],
     }
     pairs = np.argwhere(np.ones((n, n), dtype=bool))
     for name, twin in twins.items():
-        scorer = getattr(pattern_baselines, name)(graph, pattern)
+        scorer = getattr(baselines, name)(graph, pattern)
         np.testing.assert_allclose(scorer.pairs(pairs).reshape(n, n), twin, atol=1e-9, err_msg=name)
 
 
 def test_rows_are_of_each_split_and_trained_on_nothing_else() -> None:
-    found = evaluate_patterns(GRAPH, MODEL, share=0.2, seeds=(1,))
-    assert [row.pattern for row in found.rows] == [str(KNOWS)] * 7 + [str(RATED)] * 7
+    methods = {name: link_methods(2)[name] for name in ("popularity", "SVD")}
+    found = evaluate_links(GRAPH, MODEL, share=0.2, split="connected", seeds=(1,), methods=methods)
+    assert [row.pattern for row in found.rows] == [str(KNOWS)] * 4 + [str(RATED)] * 4
+    assert found.row("SVD", pattern=str(RATED)).chosen[0].startswith("rank ")
     model = HEAT(2, walks_per_node=2, walk_length=8, n_threads=1, random_state=1).fit(SPLIT.train)
     scorers = fit_link_score(model, SPLIT.train).scorers(model.embedding_, SPLIT.train)
     for pattern in (KNOWS, RATED):
@@ -124,18 +240,16 @@ def test_rows_are_of_each_split_and_trained_on_nothing_else() -> None:
         for name, scorer in (
             ("HEAT", DistanceScorer(model.embedding_)),
             ("HEAT, combined score", scorers(pattern)),
-            ("popularity", pattern_baselines.popularity(SPLIT.train, pattern)),
+            ("popularity", baselines.popularity(SPLIT.train, pattern)),
         ):
-            metrics = measure_pattern(scorer, links).metrics
+            metrics = measure_links(scorer, links).metrics
             row = found.row(name, pattern=str(pattern))
             assert {key: figure.mean for key, figure in row.figures.items()} == metrics
         x, y = found.curves[str(pattern)]["HEAT"]
         area = found.row("HEAT", pattern=str(pattern)).figures["auroc"].mean
         assert np.trapezoid(y, x) == pytest.approx(area, abs=0.02)  # the curve is thinned
     assert found.row("HEAT", pattern=str(KNOWS)).figures["direction_accuracy"].mean == 0.5
-    narrowed = evaluate_patterns(
-        GRAPH, MODEL, ["*-RATED->*"], share=0.2, seeds=(1,), methods={}, combined=False
-    )
+    narrowed = evaluate_links(GRAPH, MODEL, ["*-RATED->*"], seeds=(1,), methods={}, combined=False)
     assert [(row.method, row.pattern) for row in narrowed.rows] == [("HEAT", str(RATED))]
 
 
@@ -145,11 +259,11 @@ def test_a_leak_is_noticed() -> None:
         check_split(leaking)
 
     def peeking(graph, seed):
-        return lambda pattern: pattern_baselines.popularity(GRAPH, pattern)
+        return lambda pattern: baselines.popularity(GRAPH, pattern)
 
     def handing_on(graph, seed):
         def scorer_of(pattern):
-            scorer = pattern_baselines.popularity(graph, pattern)
+            scorer = baselines.popularity(graph, pattern)
             scorer.whole = a_graph()
             return scorer
 
@@ -165,23 +279,24 @@ def test_a_leak_is_noticed() -> None:
         (spoiling, "'it' changed the training graph"),
     ):
         with pytest.raises(LeakError, match=message):
-            evaluate_patterns(a_graph(), MODEL, seeds=(0,), methods={"it": method}, combined=False)
+            evaluate_links(a_graph(), MODEL, seeds=(0,), methods={"it": method}, combined=False)
 
 
 def test_of_many_candidates_some_sources_are_asked() -> None:
     limits = Limits(exact_nodes=25, nodes=12)
-    found = evaluate_patterns(GRAPH, MODEL, seeds=(1,), methods={}, combined=False, limits=limits)
+    found = evaluate_links(GRAPH, MODEL, seeds=(1,), methods={}, combined=False, limits=limits)
     figures = found.row("HEAT", pattern=str(RATED)).figures
     assert (figures["mean_reciprocal_rank"].error or 0) > 0
     assert figures["auroc"].error is None
-    assert found.notes[-1].startswith("more than 25 sources or targets: 12 of the sources, drawn by the seed")
+    assert found.notes[-1].startswith("12 of the sources, drawn by the seed, rank targets")
+    assert "precision_at_10" not in figures
 
 
 def test_what_cannot_be_evaluated_is_said() -> None:
     with pytest.raises(EvaluationError, match="no relationship type 'RATES'"):
-        evaluate_patterns(GRAPH, MODEL, ["User-RATES->Movie"])
+        evaluate_links(GRAPH, MODEL, ["User-RATES->Movie"])
     with pytest.raises(EvaluationError, match="knows no directions"):
-        evaluate_patterns(replace(GRAPH, relationships=None), MODEL)
+        evaluate_links(replace(GRAPH, relationships=None), MODEL, ["User-RATED->Movie"])
 
 
 def test_a_pattern_without_other_pairs_costs_a_note_and_not_the_table() -> None:
@@ -197,13 +312,13 @@ def test_a_pattern_without_other_pairs_costs_a_note_and_not_the_table() -> None:
         labels={**labels, "Studio": np.arange(n) >= USERS + MOVIES},
         relationships=Relationships.from_pairs(pairs),
     )
-    found = evaluate_patterns(graph, MODEL, seeds=(0,), methods={}, combined=False)
+    found = evaluate_links(graph, MODEL, seeds=(0,), methods={}, combined=False)
     assert [row.pattern for row in found.rows] == [str(KNOWS), str(RATED)]
-    note = "User-MADE->Studio: no relationship is held out, or there is no other pair"
+    note = "User-MADE->Studio: no link is held out, or there is no other pair"
     assert note in found.notes
     assert list(found.curves) == [str(KNOWS), str(RATED)]
     with pytest.raises(EvaluationError, match=note):
-        evaluate_patterns(graph, MODEL, ["User-MADE->Studio"], seeds=(0,), methods={}, combined=False)
+        evaluate_links(graph, MODEL, ["User-MADE->Studio"], seeds=(0,), methods={}, combined=False)
 
 
 def test_a_decomposition_is_close_to_the_best_and_never_fails() -> None:
@@ -228,12 +343,14 @@ def test_the_tables_are_printed_pattern_by_pattern(monkeypatch, tmp_path) -> Non
     shown = CliRunner().invoke(heat, ["evaluate", "links", *quick, "--picture", str(picture)])
     assert shown.exit_code == 0, shown.output
     lines = shown.stdout.splitlines()
-    assert lines[1].endswith("edges held out (0.15 asked for), against as many other pairs of the pattern")
+    assert lines[1].endswith("edges held out (0.15 asked for), ranked among all other targets")
+    assert lines[2].strip() == "any edges are held out: nodes may lose all of theirs"
+    best = ["MRR", "Hits@10", "P@10", "P@100", "P@written", "recall"]
     for pattern, more in ((RATED, []), (KNOWS, ["direction"])):
         begin = next(row for row, line in enumerate(lines) if line.startswith(f"{pattern}  "))
-        assert lines[begin].split()[1:] == ["AUROC", "AP", "Hits@10", "MRR", *more, "seconds"]
-        names = [line.split("  ")[0] for line in lines[begin + 1 : begin + 8]]
-        assert names == ["HEAT", "HEAT, combined score", *pattern_methods(2)]
+        assert lines[begin].split()[1:] == [*best, *more, "ECE", "AUROC", "AP", "seconds"]
+        names = [line.split("  ")[0] for line in lines[begin + 1 : begin + 12]]
+        assert names == ["HEAT", "HEAT, combined score", *link_methods(2)]
     assert f"on MRR of {RATED}: " in shown.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     arguments = ["evaluate", "links", *quick, "--no-baselines", "--predict", "User-RATED->Movie", "--json"]

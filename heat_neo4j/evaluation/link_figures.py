@@ -1,0 +1,238 @@
+"""How well a scorer ranks the held-out links of a pattern, or of a graph without directions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j.evaluation.hard_negatives import hard_negatives
+from heat_neo4j.evaluation.ranking import DEFAULT_LIMITS, BestPairs, Limits, PairFigures, finite
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.candidates import candidate_pairs, entries, relationships_of
+from heat_neo4j.linkpred.metrics import (
+    NodeRanking,
+    auroc,
+    average_precision,
+    expected_calibration_error,
+    node_ranking,
+    precision_recall_curve,
+    roc_curve,
+)
+from heat_neo4j.linkpred.scorers import DirectedScorer
+from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
+from heat_neo4j.patterns import Pattern
+
+__all__ = ["NEGATIVES", "HeldOutLinks", "Negatives", "held_out_links", "measure_links"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Negatives = Literal["all", "hard"]
+NEGATIVES: tuple[Negatives, ...] = get_args(Negatives)
+
+_TOP = 10
+_PRECISION_AT = (10, 100)
+_SCORES_PER_BLOCK = 1 << 19
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutLinks:
+    """Links that training does not have, and the pairs that they are ranked among.
+
+    Without a pattern, a link is there both ways: each end ranks the other.
+    """
+
+    n_nodes: int  # of the graph
+    pairs: Rows  # (m, 2): the links, each once
+    others: Rows  # pairs that are no links, held out or not, and that training does not join in any way
+    one_way: Rows  # those of `pairs` that may be turned round, and that nothing answers
+    asked: Rows  # sources that rank the targets, rising
+    targets: Rows  # that they rank, rising
+    partners: sparse.csr_array  # (asked, targets): not 0 at held-out links
+    joined: sparse.csr_array  # (asked, targets): not 0 at what is not ranked: links, held out or not
+    n_sources: int  # with a held-out link
+    n_written: int  # links that training has: as many a run may write
+    is_complete: bool  # whether all sources rank all targets, so that the best pairs of all are found
+    is_ordered: bool  # False without a pattern
+    hard: sparse.csr_array | None = None  # (asked, targets): not 0 at the only targets that are ranked
+
+
+def held_out_links(
+    graph: Graph,
+    split: EdgeSplit,
+    pattern: Pattern | None,
+    seed: int,
+    limits: Limits = DEFAULT_LIMITS,
+    negatives: Negatives = "all",
+) -> HeldOutLinks | None:
+    """Return the links of a pattern that a split of a graph holds out; None if there is nothing to rank.
+
+    As many other pairs are drawn; without a pattern they are those of the split. All sources rank all
+    targets. With more than `limits.exact_nodes` sources or targets, or hard negatives, only sources with a
+    held-out link do, `limits.nodes` of them at most, drawn by the seed.
+    """
+    n, candidates = graph.n_nodes, candidate_pairs(split.train, pattern)
+    one_way = np.empty((0, 2), dtype=np.int64)
+    if pattern is None:
+        pairs, others, joined = split.test_edges, split.test_non_edges, graph.adjacency
+        both = np.concatenate((pairs, pairs[:, ::-1]))
+        n_written = split.train.n_edges
+    else:
+        assert graph.relationships is not None
+        own = np.column_stack(relationships_of(graph, pattern))
+        pairs = both = own[joins_held_out(split, own)]
+        # A pair that training joins in any way cannot be held out: as another pair it would be known.
+        linked = np.column_stack(split.train.adjacency.nonzero()).astype(np.int64)
+        closed = np.concatenate((own, linked)) @ (n, 1)
+        others = candidates.other_pairs(closed, len(pairs), np.random.default_rng([seed, 2]))
+        whole = graph.relationships.matrix(pattern.type, n)
+        joined = sparse.csr_array(whole + candidates.joined)
+        back = pairs[:, ::-1]
+        may_turn = candidates.is_source[back[:, 0]] & candidates.is_target[back[:, 1]]
+        one_way = pairs[may_turn & (entries(whole, back) == 0.0)]
+        n_written = len(own) - len(pairs)
+    if not len(others) or not len(pairs):
+        return None
+    sources = np.unique(both[:, 0])
+    most = max(len(candidates.sources), len(candidates.targets))
+    is_complete = negatives == "all" and most <= limits.exact_nodes
+    asked = candidates.sources if is_complete else sources
+    if not is_complete:
+        size = min(limits.nodes, len(sources))
+        asked = np.sort(np.random.default_rng([seed, 3]).choice(sources, size, replace=False))
+    held = sparse.csr_array((np.ones(len(both)), tuple(both.T)), shape=(n, n))
+    targets = candidates.targets
+    among = joined[asked][:, targets]
+    hard = hard_negatives(split.train, pattern, asked, targets, among, seed) if negatives == "hard" else None
+    return HeldOutLinks(
+        n_nodes=n,
+        pairs=pairs,
+        others=others,
+        one_way=one_way,
+        asked=asked,
+        targets=targets,
+        partners=held[asked][:, targets],
+        joined=among,
+        n_sources=len(sources),
+        n_written=n_written,
+        is_complete=is_complete,
+        is_ordered=pattern is not None,
+        hard=hard,
+    )
+
+
+def measure_links(scorer: DirectedScorer, held_out: HeldOutLinks) -> PairFigures:
+    """Return how well a scorer, made from nothing but training, ranks held-out links.
+
+    Each held-out link has a rank among the targets of its source: 1 + the targets that score higher, equal
+    ones counted one half; targets that the source has in the whole graph do not count, nor those that no
+    link is predicted to (`candidate_pairs` of training). Of the ranks: mean reciprocal rank, hits at 10 and
+    mean rank, and by source the mean average precision. If all sources rank all targets, the share of
+    held-out links among the 10 and the 100 best pairs that training does not have, and among as many as
+    training has links; and the share of held-out links that are among these (recall).
+    If the scorer has probabilities, their expected calibration error on these pairs. Equal scores come by
+    source, then target; too few pairs leave a figure out. Direction accuracy, if there
+    are links that nothing answers and that the pattern allows the other way round: the share of them that
+    score higher than turned round, equal ones counted one half. AUROC and average precision: against the
+    other pairs. A score that is not finite is a ValueError.
+    """
+    if scorer.n_nodes != held_out.n_nodes:
+        raise ValueError(f"the scorer has {scorer.n_nodes:,} nodes, the graph {held_out.n_nodes:,}")
+    links, others = finite(scorer.pairs(held_out.pairs)), finite(scorer.pairs(held_out.others))
+    metrics, errors = _rankings(scorer, held_out)
+    if len(held_out.one_way):
+        ahead, back = (finite(scorer.pairs(way)) for way in (held_out.one_way, held_out.one_way[:, ::-1]))
+        metrics["direction_accuracy"] = float(np.mean((ahead > back) + 0.5 * (ahead == back)))
+    metrics |= {"auroc": auroc(links, others), "average_precision": average_precision(links, others)}
+    return PairFigures(metrics, errors, roc_curve(links, others), precision_recall_curve(links, others))
+
+
+def _rankings(scorer: DirectedScorer, held_out: HeldOutLinks) -> tuple[dict[str, float], dict[str, float]]:
+    """Return figures of ranks and of the best pairs, and standard errors if not every source is asked."""
+    asked, targets = held_out.asked, held_out.targets
+    own = scorer.between(asked, targets)
+    best = BestPairs(max(*_PRECISION_AT, held_out.n_written))
+    ranks = _Ranks()
+    step = max(_SCORES_PER_BLOCK // max(len(targets), 1), 1)
+    for begin in range(0, len(asked), step):
+        end = min(begin + step, len(asked))
+        scores = finite(own.rows(begin, end))
+        is_partner = held_out.partners[begin:end].toarray() != 0
+        itself = asked[begin:end, None] == targets
+        is_other = (held_out.joined[begin:end].toarray() == 0) & ~itself
+        if held_out.hard is not None:
+            is_other &= held_out.hard[begin:end].toarray() != 0
+        for row in np.flatnonzero(is_partner.any(axis=1)):
+            ranks.add(node_ranking(scores[row, is_other[row]], scores[row, is_partner[row]]))
+        if held_out.is_complete:
+            is_open = is_other | is_partner
+            if not held_out.is_ordered:
+                is_open &= targets > asked[begin:end, None]
+            first, second = np.nonzero(is_open)
+            best.add((first + begin) * len(targets) + second, scores[first, second])
+    metrics = ranks.means()
+    if held_out.is_complete:
+        metrics |= _of_the_best(held_out, best, getattr(scorer, "probability", None))
+    return metrics, ranks.errors(held_out.n_sources)
+
+
+def _of_the_best(
+    held_out: HeldOutLinks, best: BestPairs, probability: Callable[[Array], Array] | None
+) -> dict[str, float]:
+    """Return precision and recall of the best pairs, and how well their probabilities hold."""
+    codes, scores = best.pairs()
+    pairs = np.column_stack(np.divmod(codes, len(held_out.targets)))
+    is_link = entries(held_out.partners, pairs) != 0.0
+    found = {f"precision_at_{k}": float(is_link[:k].mean()) for k in _PRECISION_AT if len(is_link) >= k}
+    written = is_link[: held_out.n_written]
+    if len(written):
+        found["precision_at_written"] = float(written.mean())
+        found["recall_at_written"] = float(written.sum() / len(held_out.pairs))
+        if probability is not None:
+            chances = probability(scores[: len(written)])
+            found["calibration_error"] = expected_calibration_error(chances, written)
+    return found
+
+
+class _Ranks:
+    """Ranks and average precisions, source by source."""
+
+    def __init__(self) -> None:
+        self._sums: list[tuple[float, float, float]] = []
+        self._counts: list[int] = []
+        self._precisions: list[float] = []
+
+    def add(self, ranking: NodeRanking) -> None:
+        ranks = ranking.ranks
+        self._sums.append((float(np.sum(1.0 / ranks)), float(np.sum(ranks <= _TOP)), float(ranks.sum())))
+        self._counts.append(len(ranks))
+        self._precisions.append(ranking.average_precision)
+
+    def means(self) -> dict[str, float]:
+        of_links = np.sum(self._sums, axis=0) / np.sum(self._counts)
+        return _named(of_links, np.mean(self._precisions))
+
+    def errors(self, n_sources: int) -> dict[str, float]:
+        """Return standard errors for a sample of `n_sources`; means over links are ratios of two sums."""
+        size, counts = len(self._counts), np.array(self._counts, dtype=np.float64)
+        if not 1 < size < n_sources:
+            return {}
+        sums = np.array(self._sums)
+        residuals = (sums - sums.sum(axis=0) / counts.sum() * counts[:, None]) / counts.mean()
+        unseen = (1.0 - size / n_sources) / size
+        of_links = np.sqrt(unseen * np.var(residuals, axis=0, ddof=1))
+        return _named(of_links, np.sqrt(unseen * np.var(self._precisions, ddof=1)))
+
+
+def _named(of_links: Array, precision: np.floating) -> dict[str, float]:
+    reciprocal, hits, rank = of_links.tolist()
+    return {
+        "mean_reciprocal_rank": reciprocal,
+        "hits_at_10": hits,
+        "mean_rank": rank,
+        "mean_average_precision": float(precision),
+    }

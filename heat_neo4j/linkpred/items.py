@@ -1,0 +1,150 @@
+"""Baselines from recommender systems: scores of a target by the targets that its source has already.
+
+Each takes the graph that remains after links were held out, and a pattern, of whose type it sees the
+relationships, whatever labels they join. Without a pattern all edges count, and a pair gets the sum of its
+scores in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.baselines import BaselineUnavailableError, steps
+from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer, SumScorer
+from heat_neo4j.patterns import Pattern
+
+__all__ = ["ease", "item_neighbours", "rp3beta"]
+
+Array = NDArray[np.float64]
+
+_MOST_ITEMS = 3_000  # targets of EASE, which inverts their dense square
+_MOST_STEPS = 1_000_000_000  # from target to source to target; beyond, similarities of items take minutes
+_ENTRIES = 4_000_000  # similarities held at a time
+
+
+def item_neighbours(
+    graph: Graph, pattern: Pattern | None = None, *, shrinkage: float = 0.0, neighbours: int = 100
+) -> DirectedScorer:
+    """Score by the sum of the cosines of the target and the targets that the source has.
+
+    Of two targets with a and b sources, c of them in common, it is c / (sqrt(a b) + `shrinkage`). Each target
+    keeps its nearest `neighbours`. A BaselineUnavailableError if too many pairs of targets have sources
+    in common.
+
+    B. Sarwar et al., "Item-based collaborative filtering recommendation algorithms" (WWW 2001).
+    """
+    out, back = steps(graph, pattern)
+    lengths = np.sqrt(np.diff(back.indptr))
+
+    def cosines(common: Array, target: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
+        return np.asarray(common / (lengths[target] * lengths[other] + shrinkage))
+
+    return _item_based(out, back, back, cosines, neighbours, pattern)
+
+
+def rp3beta(
+    graph: Graph,
+    pattern: Pattern | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.6,
+    neighbours: int = 100,
+) -> DirectedScorer:
+    """Score by random walks of three steps from the source to the target, over the target's popularity.
+
+    Probabilities of steps are raised to the power `alpha`, the number of the target's sources to `beta`. Each
+    target keeps its nearest `neighbours`. A BaselineUnavailableError as for `item_neighbours`.
+
+    B. Paudel et al., "Updatable, Accurate, Diverse, and Scalable Recommendations for Interactive
+    Applications", ACM TiiS 7 (2017).
+    """
+    out, back = steps(graph, pattern)
+    of_source, of_target = (np.maximum(np.diff(way.indptr), 1).astype(np.float64) for way in (out, back))
+    walked = sparse.csr_array(back @ sparse.diags_array(of_source**-alpha))
+
+    def chances(ways: Array, target: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
+        return np.asarray(ways * of_target[other] ** -alpha * of_target[target] ** -beta)
+
+    return _item_based(out, back, walked, chances, neighbours, pattern)
+
+
+@one_blas_thread()
+def ease(graph: Graph, pattern: Pattern | None = None, *, ridge: float = 100.0) -> DirectedScorer:
+    """Score by the linear weights between targets that restore the links of each source best.
+
+    A BaselineUnavailableError if more than 3,000 targets have a link: their dense square is inverted.
+
+    H. Steck, "Embarrassingly Shallow Autoencoders for Sparse Data" (WWW 2019).
+    """
+    out, back = steps(graph, pattern)
+    items = np.flatnonzero(np.diff(back.indptr))
+    if len(items) > _MOST_ITEMS:
+        raise BaselineUnavailableError(f"{len(items):,} targets: more than {_MOST_ITEMS:,} take too long")
+    links = sparse.csr_array(out[:, items])
+    inverse = np.linalg.inv((links.T @ links).toarray() + ridge * np.eye(len(items)))
+    weights = inverse / -np.diag(inverse)  # of a column's item by those of the rows
+    np.fill_diagonal(weights, 0.0)
+    by_target = sparse.csr_array(weights.T)
+    placed = sparse.csr_array(
+        (by_target.data, items[by_target.indices], _rows_at(items, by_target.indptr, out.shape[0])),
+        shape=out.shape,
+    )
+    return _scored(out, placed, pattern)
+
+
+def _item_based(
+    out: sparse.csr_array,
+    back: sparse.csr_array,
+    walked: sparse.csr_array,
+    weigh: Callable[[Array, NDArray[np.int64], NDArray[np.int64]], Array],
+    neighbours: int,
+    pattern: Pattern | None,
+) -> DirectedScorer:
+    """Score by weights of pairs of targets, of which each target keeps the largest.
+
+    Weights are those of what ``walked @ out`` has of a target and another one.
+    """
+    of_source = np.diff(out.indptr).astype(np.int64)
+    if int((of_source**2).sum()) > _MOST_STEPS:
+        raise BaselineUnavailableError("too many pairs of targets have sources in common")
+    each = np.concatenate(([0], np.cumsum(back @ of_source.astype(np.float64))))  # steps up to each target
+    kept, begin = [], 0
+    while begin < back.shape[0]:
+        end = max(int(np.searchsorted(each, each[begin] + _ENTRIES, side="right")) - 1, begin + 1)
+        block = sparse.coo_array(walked[begin:end] @ out)
+        target, other = block.row + begin, block.col
+        apart = target != other
+        target, other = target[apart], other[apart]
+        kept.append(_largest(weigh(block.data[apart], target, other), target, other, neighbours))
+        begin = end
+    value, target, other = (np.concatenate(part) for part in zip(*kept, strict=True))
+    return _scored(out, sparse.csr_array((value, (target, other)), shape=out.shape), pattern)
+
+
+def _largest(
+    value: Array, row: NDArray[np.int64], column: NDArray[np.int64], most: int
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the largest entries of each row; of equal ones those of the lowest columns."""
+    order = np.lexsort((column, -value, row))
+    value, row, column = value[order], row[order], column[order]
+    place = np.arange(len(row)) - np.searchsorted(row, row)
+    return value[place < most], row[place < most], column[place < most]
+
+
+def _scored(out: sparse.csr_array, by_target: sparse.csr_array, pattern: Pattern | None) -> DirectedScorer:
+    scorer = SparseProductScorer(out, by_target)
+    return scorer if pattern is not None else SumScorer(scorer, scorer.reversed())
+
+
+def _rows_at(rows: NDArray[np.int64], indptr: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
+    """Return the index pointer of a CSR array whose rows are those of a smaller one, placed among `n`."""
+    counts = np.zeros(n + 1, dtype=np.int64)
+    counts[rows + 1] = np.diff(indptr)
+    return np.cumsum(counts)

@@ -195,8 +195,7 @@ def predict(
     """Predict links from the published coordinates of a model and publish them in place of the last ones.
 
     The projection is that of the run that wrote the coordinates, with its recipe for attributes, and so is
-    the probability of a link at a given distance, or the combined score; if that run fitted none, it is
-    fitted now with that run's parameters.
+    the score that ranks links; if that run fitted none, it is fitted now with that run's parameters.
 
     Parameters
     ----------

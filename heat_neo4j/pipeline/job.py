@@ -32,8 +32,9 @@ class LinkOptions:
     k, top, patterns, min_degree, max_degree
         As for `predict_links`.
     probability : bool
-        Whether each link gets a probability. It is fitted by training once more, without a tenth of the
-        edges, so a run takes twice as long with it. Without it the distance ranks the links.
+        Whether each link gets a probability: the share of pairs with such a score that turned out to be
+        links. It is fitted by training once more, without a tenth of the edges and with three tenths of the
+        walks. Without it the distance ranks the links.
     score : {"combined", "distance"}, optional
         What ranks the links: a `LinkScore` of distance, degrees, common neighbours, paths and attributes,
         or of the distance alone. If not given, the former, or in `pipeline.predict` what ranked the links of

@@ -43,8 +43,9 @@ Which module of Python's standard library imports which? That graph goes into a 
 machine, gets coordinates in hyperbolic space there, and is asked five questions in Cypher.
 """
 PROBABILITY = f"""
-   probability: against as many pairs of modules that are not related. Modules with fewer than {FEW}
-   or more than {HUB} neighbours are left out: too little is known of the former, the latter are near all."""
+   probability: the share of pairs with such a score that were links when a tenth was held out. Modules with
+   fewer than {FEW} or more than {HUB} neighbours are left out: too little is known of the former, the latter
+   are near all."""
 EXAMPLE = """
 heat demo
 heat demo --picture library.svg

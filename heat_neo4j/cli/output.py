@@ -33,6 +33,7 @@ __all__ = [
     "as_json",
     "check_interrupt",
     "facts",
+    "format_probability",
     "format_seconds",
     "headed",
     "log_lines",
@@ -202,6 +203,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     for line in lines:
         print_line("  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def format_probability(value: float) -> str:
+    """Return four decimal places, or two significant digits of what is below 0.01."""
+    return f"{value:.4f}" if value >= 0.01 or value == 0.0 else f"{value:.2g}"
 
 
 def format_seconds(seconds: float) -> str:

@@ -45,8 +45,6 @@ PARTS = ("nodes", "edges", "names", "links", "lists", "runs")
 N_GROUPS = 10  # most groups with a colour of their own
 N_TYPES = 6  # and most types
 
-_ONE = 65535  # a probability of 1
-
 Links = PredictedLinks | StoredLinks
 
 
@@ -120,7 +118,7 @@ def links_part(links: Links | None, graph: Graph, most_of_each: int | None = Non
     if links.probability is None:
         packed["distance"] = _thousandths(links.distance[order])
     else:
-        packed["probability"] = _packed(np.rint(_ONE * links.probability[order]), "<u2")
+        packed["probability"] = _packed(links.probability[order], "<f4")
     if graph.relationships is not None and all(links.types):
         types = list(dict.fromkeys((*_type_counts(graph.relationships), *links.types)))
         place_of = {name: place for place, name in enumerate(types)}

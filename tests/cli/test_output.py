@@ -13,6 +13,7 @@ from heat_neo4j.cli.output import (
     Reporter,
     check_interrupt,
     facts,
+    format_probability,
     format_seconds,
     plural,
     print_json,
@@ -161,6 +162,13 @@ def test_sizes(count, text):
 )
 def test_durations(seconds, text):
     assert format_seconds(seconds) == text
+
+
+def test_small_probabilities_keep_two_digits():
+    values = (0.0, 1.0, 0.25, 0.01, 0.00456, 0.0000123)
+    assert list(map(format_probability, values)) == [
+        "0.0000", "1.0000", "0.2500", "0.0100", "0.0046", "1.2e-05",
+    ]  # fmt: skip
 
 
 def test_plurals():

@@ -19,7 +19,7 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.explore import page as library
 from heat_neo4j.explore.colour_scale import N_SHADES, colour_scale
 from heat_neo4j.explore.page import build_page, html_safe_json
-from heat_neo4j.explore.page_data import PARTS, edges_part, joined_pairs, likeliest_of_each
+from heat_neo4j.explore.page_data import PARTS, edges_part, joined_pairs, likeliest_of_each, links_part
 from heat_neo4j.explore.published import listed, read_colours
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.geometry.search import nearest_neighbours
@@ -75,6 +75,12 @@ def test_there_may_be_fewer_neighbours_than_asked_for(points):
         nearest_neighbours(points, 0)
 
 
+def test_small_probabilities_of_links_stay_apart(graph):
+    links = PredictedLinks(np.array([0, 1]), np.array([2, 5]), np.array([0.5, 0.7]), np.array([3e-6, 2e-6]))
+    shown = unpacked(links_part(links, graph)["probability"])
+    assert np.allclose(shown, [3e-6, 2e-6], rtol=1e-6)
+
+
 def test_the_page_holds_the_numbers_to_the_bit(points, graph):
     neighbours = nearest_neighbours(points, 4)
     predicted = PredictedLinks(
@@ -95,7 +101,7 @@ def test_the_page_holds_the_numbers_to_the_bit(points, graph):
     assert np.abs(shown - neighbours.distance.ravel()).max() <= 0.0005 + 1e-12  # as it is written
     links = part_of(html, "links")
     assert (links["total"], list(zip(*pairs_of(links), strict=True))) == (2, [(0, 2), (5, 9)])
-    assert np.allclose(unpacked(links["probability"]) / 65535, [0.25, 0.75], atol=1e-5)
+    assert np.allclose(unpacked(links["probability"]), [0.25, 0.75], rtol=1e-6)
     assert part_of(html, "names")[3] == "d"
 
 

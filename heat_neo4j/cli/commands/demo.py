@@ -162,7 +162,7 @@ def _show_answer(number: int, answer: Answer) -> None:
 
 def _cell(name: str, value: Any) -> str:
     if name == "probability" and value is not None:
-        return ">99.9%" if value > 0.999 else f"{value:.1%}"
+        return ">99.9%" if value > 0.999 else "<0.1%" if value < 0.001 else f"{value:.1%}"
     if isinstance(value, float):
         return f"{value:.2f}"
     return printable(", ".join(value) if isinstance(value, list) else str(value))

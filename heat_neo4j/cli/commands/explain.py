@@ -14,6 +14,7 @@ from heat_neo4j.cli.options import Decorator, filter_options, model_options, opt
 from heat_neo4j.cli.output import (
     Reporter,
     facts,
+    format_probability,
     format_seconds,
     headed,
     plural,
@@ -84,7 +85,7 @@ def explain(source: str, target: str, pattern: str | None, **options: Any) -> No
 def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     link, names = found.link, found.names
     source, target = names[link.source], names[link.target]
-    chance = "" if link.probability is None else f": probability {link.probability:.4f}"
+    chance = "" if link.probability is None else f": probability {format_probability(link.probability)}"
     yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
     yield from headed("Joined", (f"{source} {tie} {target}" for tie in link.joined))
     if link.direction is not None:
@@ -138,12 +139,13 @@ def _without(found: Explanation, effect: Counterfactual) -> Iterator[tuple[str, 
 
     before = effect.placed_before
     for place, each in enumerate(effect.placed):
-        change = f"probability {before:.4f} -> {each.probability:.4f}"
+        change = f"probability {format_probability(before)} -> {format_probability(each.probability)}"
         yield "" if place else "Without", f"{change}  {' and '.join(map(named, each.without))}"
     looked_at = f"{effect.n_looked_at:,} of {plural(effect.n_relationships, 'relationship')}"
     yield "", f"(the two placed anew; {looked_at} looked at)"
     if effect.trained_before is None or effect.trained_after is None:
         yield "Trained anew", "without it nothing is left to learn from"
         return
-    change = f"probability {effect.trained_before:.4f} -> {effect.trained_after:.4f}"
+    after = format_probability(effect.trained_after)
+    change = f"probability {format_probability(effect.trained_before)} -> {after}"
     yield "Trained anew", f"{change} without the first (two trainings, {format_seconds(effect.seconds)})"

@@ -11,7 +11,15 @@ from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, stack
-from heat_neo4j.cli.output import Reporter, facts, plural, print_line, printed_as_json, table
+from heat_neo4j.cli.output import (
+    Reporter,
+    facts,
+    format_probability,
+    plural,
+    print_line,
+    printed_as_json,
+    table,
+)
 from heat_neo4j.cli.values import Count
 
 if TYPE_CHECKING:
@@ -74,6 +82,6 @@ def _print(found: Recommendations, each: Recommended) -> None:
     rows = []
     for place, row in enumerate(each.partner.tolist()):
         chance = each.chance(place)
-        shown = "-" if chance is None else f"{chance:.4f}"
+        shown = "-" if chance is None else format_probability(chance)
         rows.append((str(place + 1), found.names[row], shown, f"{each.distance[place]:.4f}"))
     table(("RANK", "NAME", "PROBABILITY", "DISTANCE"), rows)

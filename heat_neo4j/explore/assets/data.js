@@ -115,7 +115,7 @@ const TAKE = {
     if (!raw) return;
     data.links = unpackedPairs(raw);
     data.links.distance = raw.distance ? unpacked(raw.distance) : null; // in thousandths
-    data.links.probability = raw.probability ? unpacked(raw.probability) : null; // in 65535ths
+    data.links.probability = raw.probability ? unpacked(raw.probability) : null;
     data.linksOf = incidence(data.links, data.count);
     data.linksTotal = raw.total;
     data.typeNames = [...data.typeNames, ...raw.types ?? []];
@@ -145,7 +145,7 @@ function detailsOf(data, i) {
     neighbours: near.map((k) => ({ node: neighbours.partner[k], distance: neighbours.distance[k] / 1000 })),
     links: own(data.linksOf).sort((e, f) => worth(e) - worth(f) || e - f).map((e) => ({
       ...entry(links, e),
-      probability: links.probability ? links.probability[e] / 65535 : null,
+      probability: links.probability ? links.probability[e] : null,
       distance: links.distance ? links.distance[e] / 1000 : null,
     })),
     relationships: relationships.slice(0, LISTED),

@@ -79,7 +79,7 @@ async function start() {
     const { links } = data, { gap } = scene, found = [];
     for (let e = 0; e < links.count; e++) {
       const a = links.source[e], b = links.target[e], close = gap[a] * gap[b];
-      if (close > 0.01 && scene.pairShown(links, e)) found.push({ e, close: close * (links.probability ? links.probability[e] / 65535 : 1) });
+      if (close > 0.01 && scene.pairShown(links, e)) found.push({ e, close: close * (links.probability ? links.probability[e] : 1) });
     }
     found.sort((one, other) => other.close - one.close);
     const kept = found.slice(0, MOST_DASHED), strength = Math.min(0.5, 5 / Math.sqrt(kept.length + 1));

@@ -201,8 +201,7 @@ def pattern_lines(run: RunRecord) -> Iterator[str]:
             measured = figures.get(pattern) or {"mrr": None}
             if measured["mrr"] is not None:
                 line += f"; {measured['n_links']:,} held out: MRR {measured['mrr']:.2f}"
-                line += f" (popularity {measured['popularity_mrr']:.2f}"
-                line += f", {measured['baseline']} {measured['baseline_mrr']:.2f})"
+                line += _beside(measured)
                 line += f", Hits@10 {measured['hits_at_10']:.2f}"
                 line += f", precision at 10 {measured['precision_at_10']:.2f}"
             if measured.get("direction_accuracy") is not None:
@@ -213,6 +212,15 @@ def pattern_lines(run: RunRecord) -> Iterator[str]:
             yield f"{plural(len(counts) - len(shown), 'other pattern')}: {rest:,} together (--json lists all)"
     except (AttributeError, KeyError, TypeError, ValueError):
         yield "the run's node has been changed: what it says of its patterns cannot be read"
+
+
+def _beside(measured: Mapping[str, Any]) -> str:
+    """Return the MRR of popularity and of the best simple method, where there are any."""
+    others = {"popularity": measured["popularity_mrr"], measured["baseline"]: measured["baseline_mrr"]}
+    known = [
+        f"{display_text(str(name), _LONGEST)} {mrr:.2f}" for name, mrr in others.items() if mrr is not None
+    ]
+    return f" ({', '.join(known)})" if known else ""
 
 
 def _judged(run: RunRecord) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from heat_neo4j.cli.commands.load import ODDITIES
-from heat_neo4j.cli.report import COUNTS, counted, frequent, show_run, untyped_note
+from heat_neo4j.cli.report import COUNTS, counted, frequent, pattern_lines, show_run, untyped_note
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.pipeline.embed import RunReport
 
@@ -48,3 +48,25 @@ def test_published_links_come_with_a_warning_about_patterns_without_a_type(statu
 
 def test_the_warning_shows_no_control_characters():
     assert "\x1b" not in untyped_note("A\x1b[2J")
+
+
+def test_figures_stand_beside_those_baselines_that_were_measured():
+    figures = {
+        "n_links": 12, "mrr": 0.5, "hits_at_10": 0.75, "precision_at_10": 0.1, "popularity_mrr": 0.25,
+        "baseline": "paths of \x1b three", "baseline_mrr": 0.375, "direction_accuracy": None,
+    }  # fmt: skip
+    of_distance = figures | {"popularity_mrr": None, "baseline": None, "baseline_mrr": None}
+    popular = figures | {"baseline": "popularity", "baseline_mrr": 0.25}
+    run = RunRecord(
+        "r", "films", ("links",), "complete",
+        parameters={
+            "links": {"predicted": {"A-R->B": 3, "A-S->B": 2, "A-T->B": 1}},
+            "link_score": {"figures": {"A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular}},
+        },
+    )  # fmt: skip
+    after = ", Hits@10 0.75, precision at 10 0.10"
+    assert list(pattern_lines(run)) == [
+        f"A-R->B: 3; 12 held out: MRR 0.50 (popularity 0.25, paths of \\x1b three 0.38){after}",
+        f"A-S->B: 2; 12 held out: MRR 0.50{after}",
+        f"A-T->B: 1; 12 held out: MRR 0.50 (popularity 0.25){after}",
+    ]

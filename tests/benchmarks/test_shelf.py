@@ -18,12 +18,14 @@ N = 40
 KNOWS, LIKES = Pattern("Person", "KNOWS", "Person"), Pattern("Person", "LIKES", "Thing")
 
 
-def drawn(seed):
+def drawn(seed, times=1):
     """Return a typed data set whose truth is a share of random relationships."""
     random = np.random.default_rng(seed)
     labels = {"Person": np.arange(N) < 25, "Thing": np.arange(N) >= 20}  # some carry both
-    knows = np.unique(random.integers(0, 25, (120, 2)), axis=0)
-    likes = np.unique(np.column_stack((random.integers(0, 20, 90), random.integers(25, N, 90))), axis=0)
+    knows = np.unique(random.integers(0, 25, (120 * times, 2)), axis=0)
+    likes = np.unique(
+        np.column_stack((random.integers(0, 20, 90 * times), random.integers(25, N, 90 * times))), axis=0
+    )
     triples = {"KNOWS": knows[knows[:, 0] != knows[:, 1]], "LIKES": likes}
     train, test = held_out_at_random(triples, N, seed, 0.3)
     graph = linked(N, train, labels=labels, keys=range(N))
@@ -155,7 +157,7 @@ def test_links_held_out_at_random_leave_no_mirror_in_training():
 
 @pytest.mark.parametrize("name", ["popularity", "stack"])
 def test_textbook_methods_score_every_pair_from_both_sides(name):
-    data = drawn(6)
+    data = drawn(6, times=4)
     fitted = METHODS[name](data.graph, 0)
     for pattern in (KNOWS, LIKES):
         rows = np.array([3, 30, 0])

@@ -24,9 +24,8 @@ Array = NDArray[np.float64]
 
 _NON_EDGES_PER_EDGE = 5
 _MIN_PAIRS = 10  # held-out edges, and non-edges; fewer say too little
-WALKS_HELD_OUT = (
-    0.3  # of the model's, for the embedding without held-out links: ranking is as good as with all
-)
+WALKS_HELD_OUT = 0.3
+"""Share of the model's walks for the embedding without held-out links; more rank no better."""
 _LINKS_OF_BIN = 8
 _BINS = 12
 _TAIL = 0.025  # of the intervals, at each end
@@ -44,19 +43,19 @@ class HeldOut(NamedTuple):
 
 
 def embed_without(
-    model: Embedder, graph: Graph, *, share: float = 0.1, time: int = 0, on_progress: Progress = no_progress
+    model: Embedder, graph: Graph, *, share: float = 0.1, on_progress: Progress = no_progress
 ) -> HeldOut:
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
     The latest edges are held out where the graph knows times, else any: a node may lose all it has, as new
-    nodes have none. The clone takes three tenths of the walks. Each `time`, from 0, holds out other edges.
+    nodes have none. The clone takes three tenths of the walks.
 
     A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
     seed = getattr(model, "seed_", None)
     seed = draw_seed(model.random_state) if seed is None else seed
     try:
-        split = latest_or_random(graph, share, seed + time, non_edges_per_edge=_NON_EDGES_PER_EDGE)
+        split = latest_or_random(graph, share, seed, non_edges_per_edge=_NON_EDGES_PER_EDGE)
     except ValueError as error:
         raise CalibrationError(f"no link score: {error}") from error
     edges, others = split.test_edges, split.test_non_edges
@@ -72,7 +71,7 @@ def embed_without(
 
 @dataclass(frozen=True)
 class Reliability:
-    """Share of pairs that turned out to be links, by their score: bins of falling score.
+    """Share of pairs that turned out to be links, by their score, in bins.
 
     Parameters
     ----------
@@ -125,9 +124,8 @@ def reliability(log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> R
     mean = np.add.reduceat(weight * scores, starts) / pairs
     raw = np.add.reduceat(links.astype(np.float64), starts)
     shares = np.asarray(isotonic_regression(found / pairs, sample_weight=pairs, increasing=False))
-    seen = np.where(
-        found > 0, raw / np.maximum(found / pairs, 1e-12), pairs
-    )  # pairs as few as were looked at
+    # Sampled pairs stand for others: the interval is that of as few as were looked at.
+    seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)
     columns = (mean, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs)

@@ -160,6 +160,11 @@ class PatternFeatures:
         else:
             self._sources, self._targets = (np.flatnonzero(ends) for ends in ends_of(shared.graph, pattern))
 
+    @property
+    def distance(self) -> dict[str, Feature]:
+        """The distance, as the one feature of a link."""
+        return self._shared.distance()
+
     @cached_property
     def link(self) -> dict[str, Feature]:
         """Those of a link."""

@@ -9,7 +9,7 @@ with a penalty on what differs: patterns with few relationships keep the common 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from operator import methodcaller
 from typing import Any, NamedTuple, Self
 
@@ -30,7 +30,7 @@ from heat_neo4j.linkpred.calibration import (
     reliability,
 )
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures, PatternFeatures
 from heat_neo4j.linkpred.logistic import logistic
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.rankings import RankedSources, draw_sources
@@ -59,11 +59,8 @@ BY_DISTANCE = ("distance", "direction")
 FITTED_LINKS = 2_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
 _SAME_SOURCE, _SAME_TARGET = 30, 10  # other pairs for each of them
 _QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
-_SLOPE, _BEND, _OWN = (
-    1.0,
-    100.0,
-    10.0,
-)  # ridge on common slopes and bends, and how much more on a pattern's own
+_SLOPE, _BEND = 1.0, 100.0  # ridge on common slopes and bends
+_OWN = 10.0  # how much stronger on what a pattern has of its own
 _INTERCEPT = 1e-3
 _FOLDS = 2  # of sources: what is measured was not fitted to
 _FEWEST = 10
@@ -152,18 +149,22 @@ class LinkScore:
         features = PairFeatures(embedding, graph)
 
         def scorer(pattern: Pattern | None) -> LinkScorer:
-            name = _name(pattern)
-            of_pattern = features.of(pattern)
-            every = features.distance() if self.by_distance else of_pattern.link
-            own = {each: feature for each, feature in every.items() if each in self.features}
-            direction = None
-            if name in self.directions:
-                direction = _direction(
-                    of_pattern.direction, self.direction_features, self.direction_width, self.directions[name]
-                )
-            return LinkScorer(self, name, self.tables.get(name, self.common), own, direction)
+            return self.scorer_of(_name(pattern), features.of(pattern))
 
         return scorer
+
+    def scorer_of(self, name: str, features: PatternFeatures) -> LinkScorer:
+        """Return the scorer of a pattern by its text, from the features of its pairs."""
+        every = features.distance if self.by_distance else features.link
+        own = {each: feature for each, feature in every.items() if each in self.features}
+        direction = None
+        if name in self.directions:
+            weights = zip(self.direction_features, self.directions[name], self.direction_width, strict=True)
+            of_pair = features.direction
+            direction = _Direction(
+                tuple((of_pair[each], weight / width) for each, weight, width in weights if each in of_pair)
+            )
+        return LinkScorer(self, name, self.tables.get(name, self.common), own, direction)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON data; `from_dict` reads it."""
@@ -214,15 +215,6 @@ class _Direction(NamedTuple):
         return _Direction(tuple((feature.between(first, second), weight) for feature, weight in self.terms))
 
 
-def _direction(
-    of_pair: Mapping[str, Feature], names: Sequence[str], width: Sequence[float], weights: Sequence[float]
-) -> _Direction:
-    scaled = zip(names, weights, width, strict=True)
-    return _Direction(
-        tuple((of_pair[name], weight / over) for name, weight, over in scaled if name in of_pair)
-    )
-
-
 @dataclass(frozen=True)
 class LinkScorer(DirectedScorer):
     """The log odds of a link of one pattern."""
@@ -249,9 +241,9 @@ class LinkScorer(DirectedScorer):
     def probability(self, log_odds: ArrayLike) -> Array:
         """Return the share of pairs with such log odds that are links."""
         known = self.score.reliability.get(self.name)
-        return (
-            np.asarray(expit(np.asarray(log_odds, dtype=np.float64))) if known is None else known.at(log_odds)
-        )
+        if known is not None:
+            return known.at(log_odds)
+        return np.asarray(expit(np.asarray(log_odds, dtype=np.float64)))
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array] | None:
         """Return both ends of the 95 % interval of `probability`; None where nothing was measured."""
@@ -339,7 +331,8 @@ def fit_link_score(
 class _Sample(NamedTuple):
     """Held-out links of a pattern, and other pairs of their ends, with their features."""
 
-    candidates: CandidatePairs  # of the graph without what was held out
+    features: PatternFeatures  # of the graph without what was held out
+    candidates: CandidatePairs  # of the same
     links: Rows  # (l, 2): all that were held out
     values: Array  # (m, K); NaN where the pattern has no such feature
     is_link: NDArray[np.bool_]
@@ -366,7 +359,7 @@ def link_score(
     samples: dict[str, _Sample] = {}
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
-        samples[_name(pattern)] = _sample(split, of_pairs, graph, pattern, features)
+        samples[_name(pattern)] = _sample(split, of_pairs.of(pattern), graph, pattern, features)
         on_progress("patterns", len(samples), len(patterns))
     if sum(len(each.links) for each in samples.values()) < _FEWEST:
         raise CalibrationError(
@@ -377,27 +370,24 @@ def link_score(
         features=(*features, "direction"),
         knots=whole.functions.knots,
         common=whole.functions.table(whole.common),
-        tables=whole.tables(),
         reliability={},
         direction_features=DIRECTION,
-        direction_width=tuple(whole.direction_width.tolist()),
-        directions={name: tuple(each.tolist()) for name, each in whole.directions.items()},
         figures={},
+        **whole.of_patterns(),
         n_edges=len(split.test_edges),
         n_non_edges=len(split.test_non_edges),
         distance_auroc=auroc(
             -pair_distances(points, split.test_edges), -pair_distances(points, split.test_non_edges)
         ),
     )
-    fits = [_Fit.of(samples, fold, whole) for fold in range(_FOLDS)]
+    folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(_FOLDS)]
     curves, figures = {}, {}
     for pattern in patterns:
         name = _name(pattern)
-        curve, figures[name] = _measured(samples[name], score, fits, of_pairs, pattern, graph)
+        curve, figures[name] = _measured(samples[name], folds, name, len(_links_of(graph, pattern)))
         if curve is not None:
             curves[name] = curve
-    data = asdict(score) | {"reliability": curves, "figures": figures}
-    return LinkScore(**data)
+    return replace(score, reliability=curves, figures=figures)
 
 
 def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
@@ -408,7 +398,11 @@ def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
 
 
 def _sample(
-    split: EdgeSplit, of_pairs: PairFeatures, graph: Graph, pattern: Pattern | None, names: Sequence[str]
+    split: EdgeSplit,
+    of_pattern: PatternFeatures,
+    graph: Graph,
+    pattern: Pattern | None,
+    names: Sequence[str],
 ) -> _Sample:
     """Return held-out links of a pattern with their features, and other pairs of the same ends."""
     own, n = _links_of(graph, pattern), graph.n_nodes
@@ -419,7 +413,6 @@ def _sample(
     others = _others(candidates, codes, fitted)
     pairs = np.concatenate((fitted, others.pairs))
     is_link = np.arange(len(pairs)) < len(fitted)
-    of_pattern = of_pairs.of(pattern)
     of_link = of_pattern.link
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
@@ -433,7 +426,7 @@ def _sample(
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), codes) & may_turn
     fold = np.concatenate((fitted[:, 0], fitted[others.of_link, 0])) % _FOLDS
-    return _Sample(candidates, links, np.column_stack(values), is_link, fold, direction, one_way)
+    return _Sample(of_pattern, candidates, links, np.column_stack(values), is_link, fold, direction, one_way)
 
 
 class _Others(NamedTuple):
@@ -498,9 +491,13 @@ class _Fit(NamedTuple):
         }
         return cls(functions, common, own, width, directions)
 
-    def tables(self) -> dict[str, Table]:
-        """Return intercept and functions of each pattern."""
-        return {name: self.functions.table(each) for name, each in self.own.items()}
+    def of_patterns(self) -> dict[str, Any]:
+        """Return what a `LinkScore` has of each pattern."""
+        return {
+            "tables": {name: self.functions.table(each) for name, each in self.own.items()},
+            "direction_width": tuple(self.direction_width.tolist()),
+            "directions": {name: tuple(each.tolist()) for name, each in self.directions.items()},
+        }
 
 
 class _Functions(NamedTuple):
@@ -577,27 +574,20 @@ def _fit_directions(
 
 
 def _measured(
-    sample: _Sample,
-    score: LinkScore,
-    fits: Sequence[_Fit],
-    of_pairs: PairFeatures,
-    pattern: Pattern | None,
-    graph: Graph,
+    sample: _Sample, folds: Sequence[LinkScore], name: str, n_written: int
 ) -> tuple[Reliability | None, PatternFigures]:
     """Measure a pattern: the share of links at each score, and how held-out links rank."""
-    candidates, name, n_links = sample.candidates, _name(pattern), len(sample.links)
-    accuracy = _direction_accuracy(sample, fits, name)
+    candidates, n_links = sample.candidates, len(sample.links)
+    accuracy = _direction_accuracy(sample, folds, name)
     if n_links < _FEWEST:
         return None, PatternFigures(n_links, *(None,) * 7, accuracy)
     drawn = draw_sources(candidates, sample.links, [n_links, len(candidates.sources)])
-    of_pattern = of_pairs.of(pattern)
-    every = of_pairs.distance() if score.by_distance else of_pattern.link
     held = sample.links[np.argsort(sample.links[:, 0], kind="stable")]
-    ranked = RankedSources()
-    for fold, fit in enumerate(fits):
+    ranked, baselines = RankedSources(), {} if folds[0].by_distance else _BASELINES
+    for fold, score in enumerate(folds):
         mine = drawn.sources % _FOLDS == fold
         sources, weight = drawn.sources[mine], drawn.weight[mine]
-        scorer = _scorer_of(fit, score, name, every, of_pattern).between(sources, candidates.targets)
+        scorer = score.scorer_of(name, sample.features).between(sources, candidates.targets)
         step = max(_BLOCK // max(len(candidates.targets), 1), 1)
         for begin in range(0, len(sources), step):
             end = min(begin + step, len(sources))
@@ -605,65 +595,49 @@ def _measured(
                 each: (value, term) for each, value, term in scorer.terms(methodcaller("rows", begin, end))
             }
             total = np.asarray(scorer.table[0][0] + sum(term for _, term in terms.values()))
-            others = {each: terms[of][0] for each, of in _BASELINES.items() if of in terms}
+            others = {each: terms[of][0] for each, of in baselines.items() if of in terms}
             allowed = candidates.allowed(sources[begin:end], candidates.targets)
             for row, source in enumerate(sources[begin:end].tolist()):
                 low, high = np.searchsorted(held[:, 0], (source, source + 1))
                 places = np.searchsorted(candidates.targets, held[low:high, 1])
                 scores = {"": total[row], **{each: values[row] for each, values in others.items()}}
                 ranked.add(scores, allowed[row], places, float(weight[begin + row]))
-    return _summary(ranked, n_links, len(_links_of(graph, pattern)), accuracy)
+    return _summary(ranked, n_links, n_written, accuracy)
 
 
 def _summary(
     ranked: RankedSources, n_links: int, n_written: int, accuracy: float | None
 ) -> tuple[Reliability, PatternFigures]:
-    rankings = ranked.rankings()
+    others = ranked.rankings()
+    own = others.pop("")
     log_odds, is_link, weight = ranked.best_pairs()
     order = np.argsort(-log_odds, kind="stable")
     first = np.cumsum(weight[order]) <= max(n_written, weight.max())
     at_written = (
         float(np.average(is_link[order][first], weights=weight[order][first])) if first.any() else None
     )
-    own = rankings.pop("")
-    best = max(rankings, key=lambda each: rankings[each].mrr, default=None)
+    best = max(others, key=lambda each: others[each].mrr, default=None)
     figures = PatternFigures(
         n_links=n_links,
         mrr=own.mrr,
         hits_at_10=own.hits_at_10,
         precision_at_10=own.precision_at_10,
         precision_at_written=at_written,
-        popularity_mrr=rankings["popularity"].mrr if "popularity" in rankings else None,
+        popularity_mrr=others["popularity"].mrr if "popularity" in others else None,
         baseline=best,
-        baseline_mrr=None if best is None else rankings[best].mrr,
+        baseline_mrr=None if best is None else others[best].mrr,
         direction_accuracy=accuracy,
     )
     return reliability(log_odds, is_link, weight), figures
 
 
-def _scorer_of(
-    fit: _Fit, score: LinkScore, name: str, every: Mapping[str, Feature], of_pattern: Any
-) -> LinkScorer:
-    """Return the scorer of a fit to some folds."""
-    table = fit.functions.table(fit.own[name])
-    own = {each: feature for each, feature in every.items() if each in score.features}
-    direction = None
-    if name in fit.directions:
-        direction = _direction(
-            of_pattern.direction,
-            DIRECTION,
-            fit.direction_width.tolist(),
-            fit.directions[name].tolist(),
-        )
-    return LinkScorer(score, name, table, own, direction)
-
-
-def _direction_accuracy(sample: _Sample, fits: Sequence[_Fit], name: str) -> float | None:
+def _direction_accuracy(sample: _Sample, folds: Sequence[LinkScore], name: str) -> float | None:
     """Return the share of one-way links whose likelier way is theirs; None if they are too few."""
     if sample.direction is None or sample.one_way.sum() < _FEWEST:
         return None
     right = []
-    for fold, fit in enumerate(fits):
+    for fold, score in enumerate(folds):
         mine = sample.one_way & (sample.fold == fold)
-        right.append(sample.direction[mine] / fit.direction_width @ fit.directions[name] > 0.0)
+        scaled = sample.direction[mine] / np.array(score.direction_width)
+        right.append(scaled @ np.array(score.directions[name]) > 0.0)
     return float(np.concatenate(right).mean())

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.linkpred.candidates import CandidatePairs
+from heat_neo4j.linkpred.metrics import node_ranking
 
 __all__ = ["RankedSources", "Rankings", "Sample", "draw_sources"]
 
@@ -70,11 +71,8 @@ class RankedSources:
         others = allowed & ~is_link
         for name, row in scores.items():
             if len(held):
-                rest = row[others]
-                above = (rest[None, :] > row[held, None]).sum(axis=1) + 0.5 * (
-                    rest[None, :] == row[held, None]
-                ).sum(axis=1)
-                self._ranks.setdefault(name, []).extend((above + 1.0).tolist())
+                ranks = node_ranking(row[others], row[held]).ranks
+                self._ranks.setdefault(name, []).extend(ranks.tolist())
                 best = open_[np.argsort(-row[open_], kind="stable")[:10]]
                 self._hits.setdefault(name, []).append(float(is_link[best].mean()))
         first = next(iter(scores.values()))

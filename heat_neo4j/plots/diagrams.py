@@ -206,8 +206,7 @@ def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = Non
     """Draw a reliability diagram: of the pairs given some probability, the share that were links.
 
     One line for each pattern with its bins as points; a calibrated probability lies on the diagonal. Whiskers
-    are the 95 % interval of the share. Both axes are logarithmic where probabilities are small, as they are
-    of most patterns.
+    are the 95 % interval of the share. Both axes are logarithmic: most probabilities are small.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -197,7 +198,7 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
     values[:n_links, 0] += slope
     fold = rng.integers(0, 2, size=n)
     links = np.zeros((n_links, 2), dtype=np.int64)
-    return module._Sample(None, links, values, is_link, fold, direction, is_link)  # type: ignore[arg-type]
+    return module._Sample(None, None, links, values, is_link, fold, direction, is_link)  # type: ignore[arg-type]
 
 
 def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_own() -> None:
@@ -234,18 +235,23 @@ def test_knots_of_a_feature_are_at_quantiles_and_a_missing_one_adds_nothing() ->
     np.testing.assert_allclose(functions.design(values) @ weights, base[0] + sum(terms), rtol=1e-9)
 
 
+def fitted_without(samples: dict[str, module._Sample]) -> list[LinkScore]:
+    """Return the scores that were fitted without each fold."""
+    return [
+        replace(weighted(distance=1.0), **module._Fit.of(samples, fold).of_patterns()) for fold in range(2)
+    ]
+
+
 def test_directions_of_noise_are_told_by_chance_alone() -> None:
     """Without folds they would flatter: of 20 links with 12 features of a direction, by far."""
     found = []
     for seed in range(60):
         samples = {"it": made_sample(seed, 20, 100, 0.0)}
-        fits = [module._Fit.of(samples, fold) for fold in range(2)]
-        found.append(module._direction_accuracy(samples["it"], fits, "it"))
+        found.append(module._direction_accuracy(samples["it"], fitted_without(samples), "it"))
     assert abs(np.mean(found) - 0.5) < 0.06
     clear = made_sample(0, 60, 300, 0.0)
     clear.direction[:, 4] += np.where(clear.is_link, 3.0, 0.0)
-    fits = [module._Fit.of({"it": clear}, fold) for fold in range(2)]
-    assert module._direction_accuracy(clear, fits, "it") > 0.9
+    assert module._direction_accuracy(clear, fitted_without({"it": clear}), "it") > 0.9
 
 
 def test_a_graph_with_directions_gets_a_score_of_its_patterns() -> None:
@@ -380,7 +386,7 @@ def test_probabilities_of_a_measured_pattern_lie_in_their_interval() -> None:
 
 def test_figures_of_too_few_links_are_missing() -> None:
     sampled = made_sample(1, 6, 60, 1.0)
-    found = module._measured(sampled, weighted(distance=1.0), [], None, MANY, fitted()[1])  # type: ignore[arg-type]
+    found = module._measured(sampled, [], "", 100)
     assert found == (None, PatternFigures(6, None, None, None, None, None, None, None, None))
 
 

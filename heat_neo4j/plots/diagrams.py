@@ -205,8 +205,9 @@ def plot_distances(edges: ArrayLike, non_edges: ArrayLike, *, ax: Axes | None = 
 def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = None) -> Axes:
     """Draw a reliability diagram: of the pairs given some probability, the share that were links.
 
-    One line for each pattern with its bins as points; a calibrated probability lies on the diagonal. Whiskers
-    are the 95 % interval of the share. Both axes are logarithmic: most probabilities are small.
+    One line for each pattern with its bins as points. Probabilities were fitted to these shares, so points
+    lie near the diagonal; whiskers are the 95 % interval of the share. Both axes are logarithmic: most
+    probabilities are small.
 
     Parameters
     ----------

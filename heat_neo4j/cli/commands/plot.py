@@ -163,10 +163,11 @@ def distances(model: str, **options: Any) -> None:
 @filter_options
 @database_options
 def reliability(model: str, **options: Any) -> None:
-    """Draw whether predicted probabilities come true.
+    """Draw the shares of held-out links that probabilities come from.
 
-    For each pattern, the probability that the run gave to pairs of some score, with its 95 percent interval,
-    and the share of them that were held-out links.
+    For each pattern, how often pairs of some score were held-out links, with a 95 percent interval, and the
+    probability that pairs of such a score get. The probabilities were fitted to these very shares: the
+    intervals say how far to trust them, not the diagonal.
     """
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model

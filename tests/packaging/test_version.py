@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 from email import message_from_bytes
 from pathlib import Path
@@ -87,8 +86,7 @@ def test_without_git_the_version_is_that_of_the_fallback_or_is_told(copied):
 
 
 def test_an_sdist_keeps_the_version_that_it_was_built_with(built, tmp_path):
-    with tarfile.open(built[0]) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(built[0], tmp_path)
     (folder,) = tmp_path.iterdir()
     version = message_from_bytes((folder / "PKG-INFO").read_bytes())["Version"]
     assert folder.name == f"heat_neo4j-{version}"

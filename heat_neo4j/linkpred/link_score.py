@@ -57,9 +57,9 @@ BY_DISTANCE = ("distance", "direction")
 """Features of a score by which the nearest pairs are the likeliest, but for their direction."""
 
 FITTED_LINKS = 2_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
-_SAME_SOURCE, _SAME_TARGET = 30, 10  # other pairs for each of them
+_SAME_SOURCE, _SAME_TARGET, _ANY = 30, 30, 30  # other pairs for each of them
 _QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
-_SLOPE, _BEND = 1.0, 100.0  # ridge on common slopes and bends
+_SLOPE, _BEND = 1.0, 3.0  # ridge on common slopes and bends
 _OWN = 10.0  # how much stronger on what a pattern has of its own
 _INTERCEPT = 1e-3
 _FOLDS = 2  # of sources: what is measured was not fitted to
@@ -337,6 +337,7 @@ class _Sample(NamedTuple):
     values: Array  # (m, K); NaN where the pattern has no such feature
     is_link: NDArray[np.bool_]
     fold: Rows
+    offset: Array  # minus the logarithm of how often such a pair was drawn
     direction: Array | None  # (m, D) features of directions
     one_way: NDArray[np.bool_]  # held-out relationships that none answers
 
@@ -411,7 +412,7 @@ def _sample(
     links = own[joins_held_out(split, own)]
     fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
     others = _others(candidates, codes, fitted)
-    pairs = np.concatenate((fitted, others.pairs))
+    pairs = np.concatenate((fitted, others))
     is_link = np.arange(len(pairs)) < len(fitted)
     of_link = of_pattern.link
     values = [
@@ -425,27 +426,38 @@ def _sample(
         direction = np.column_stack(columns)
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), codes) & may_turn
-    fold = np.concatenate((fitted[:, 0], fitted[others.of_link, 0])) % _FOLDS
-    return _Sample(of_pattern, candidates, links, np.column_stack(values), is_link, fold, direction, one_way)
+    fold = pairs[:, 0] % _FOLDS
+    offset = -np.log(_rate(candidates, fitted, pairs)) + np.log(len(fitted) / max(len(links), 1))
+    return _Sample(
+        of_pattern, candidates, links, np.column_stack(values), is_link, fold, offset, direction, one_way
+    )
 
 
-class _Others(NamedTuple):
-    pairs: Rows
-    of_link: Rows  # the link whose source or target each has
-
-
-def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> _Others:
-    """Draw pairs that are no links, each with the source or the target of one of them."""
+def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> Rows:
+    """Draw pairs that are no links: with the source or the target of a link, or any."""
     n, m = len(candidates.is_source), len(links)
     generator = np.random.default_rng([m, len(candidates.sources), len(candidates.targets)])
-    of_link = np.repeat(np.arange(m), _SAME_SOURCE + _SAME_TARGET)
-    pairs = links[of_link]
-    turned = np.tile(np.arange(_SAME_SOURCE + _SAME_TARGET) < _SAME_SOURCE, m)
+    pairs = np.repeat(links, _SAME_SOURCE + _SAME_TARGET + _ANY, axis=0)
+    place = np.tile(np.arange(_SAME_SOURCE + _SAME_TARGET + _ANY), m)
+    keeps_source = place < _SAME_SOURCE
+    keeps_target = ~keeps_source & (place < _SAME_SOURCE + _SAME_TARGET)
     if len(pairs):
-        pairs[turned, 1] = generator.choice(candidates.targets, size=int(turned.sum()))
-        pairs[~turned, 0] = generator.choice(candidates.sources, size=int((~turned).sum()))
+        pairs[~keeps_target, 1] = generator.choice(candidates.targets, size=int((~keeps_target).sum()))
+        pairs[~keeps_source, 0] = generator.choice(candidates.sources, size=int((~keeps_source).sum()))
     is_other = (pairs[:, 0] != pairs[:, 1]) & ~np.isin(pairs @ (n, 1), codes)
-    return _Others(pairs[is_other], of_link[is_other])
+    return np.asarray(pairs[is_other])
+
+
+def _rate(candidates: CandidatePairs, links: Rows, pairs: Rows) -> Array:
+    """Return how often a pair is drawn by `_others`, on average."""
+    n = len(candidates.is_source)
+    of_source, of_target = (np.bincount(links[:, end], minlength=n) for end in (0, 1))
+    n_sources, n_targets = max(len(candidates.sources), 1), max(len(candidates.targets), 1)
+    return np.asarray(
+        _SAME_SOURCE * of_source[pairs[:, 0]] / n_targets
+        + _SAME_TARGET * of_target[pairs[:, 1]] / n_sources
+        + _ANY * len(links) / (n_sources * n_targets)
+    )
 
 
 class _Fit(NamedTuple):
@@ -465,7 +477,7 @@ class _Fit(NamedTuple):
             for name, each in samples.items()
         }
         width, directions = _fit_directions(samples, rows)
-        values, links = {}, {}
+        values, links, offsets = {}, {}, {}
         for name, each in samples.items():
             log = np.full(len(each.is_link), np.nan)
             if name in directions:
@@ -473,6 +485,7 @@ class _Fit(NamedTuple):
                 log = log_expit(each.direction / width @ directions[name])
             values[name] = np.column_stack((each.values, log))[rows[name]]
             links[name] = each.is_link[rows[name]]
+            offsets[name] = each.offset[rows[name]]
         is_link = np.concatenate(list(links.values()))
         functions = (
             _Functions.over(np.concatenate(list(values.values())), is_link)
@@ -482,11 +495,16 @@ class _Fit(NamedTuple):
         designs = {name: functions.design(each) for name, each in values.items()}
         whole = np.concatenate(list(designs.values()))
         nothing = np.zeros(whole.shape[1])
-        common = logistic(whole, is_link, functions.ridge, nothing, None if like is None else like.common)
+        offset = np.concatenate(list(offsets.values()))
+        common = logistic(
+            whole, is_link, functions.ridge, nothing, None if like is None else like.common, offset
+        )
         ridge = _OWN * functions.ridge
         ridge[0] = _INTERCEPT
         own = {
-            name: logistic(each, links[name], ridge, common, None if like is None else like.own[name])
+            name: logistic(
+                each, links[name], ridge, common, None if like is None else like.own[name], offsets[name]
+            )
             for name, each in designs.items()
         }
         return cls(functions, common, own, width, directions)

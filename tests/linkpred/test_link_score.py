@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, sparse
+from scipy import optimize, sparse, stats
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
@@ -19,7 +19,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
-from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.candidates import CandidatePairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
 from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import logistic
@@ -175,6 +175,20 @@ def test_the_logistic_regression_is_the_least_of_its_loss(around: float) -> None
     assert loss(found, values, truth, centre, ridge) <= least.fun * (1 + 1e-6)
 
 
+def test_an_offset_is_part_of_the_log_odds() -> None:
+    values, truth = sample(1, 400, (1.0, -0.5, 0.2))
+    part, ridge = np.array([0.3, 0.1, -2.0]), np.full(3, 1e-6)
+    found = logistic(values, truth, ridge, np.zeros(3), offset=values @ part)
+    np.testing.assert_allclose(found + part, logistic(values, truth, ridge, np.zeros(3)), atol=1e-3)
+
+
+def test_a_curvature_of_some_rows_leads_to_the_same_weights(monkeypatch) -> None:
+    values, truth = sample(1, 400, (1.0, -0.5, 0.2))
+    every = logistic(values, truth, np.ones(3), np.zeros(3))
+    monkeypatch.setattr("heat_neo4j.linkpred.logistic._CURVED", 20)
+    np.testing.assert_allclose(logistic(values, truth, np.ones(3), np.zeros(3)), every, atol=1e-3)
+
+
 def test_a_large_ridge_keeps_the_given_weights() -> None:
     values, truth = sample(1, 400, (1.0, -0.5))
     around = np.array([-2.0, 3.0])
@@ -189,6 +203,22 @@ def test_separable_links_have_finite_weights() -> None:
     assert logistic(values[:0], [], np.ones(2), around).tolist() == [2.0, 3.0]
 
 
+def test_other_pairs_are_drawn_as_often_as_their_rate_says() -> None:
+    n, links = 8, np.array([[0, 5], [0, 6], [1, 5], [2, 7]] * 500)
+    ends = np.zeros((2, n), dtype=np.bool_)
+    ends[0, :4], ends[1, 4:] = True, True
+    candidates = CandidatePairs(
+        Pattern("A", "R", "B"), np.arange(4), np.arange(4, n), sparse.csr_array((n, n)), ends[0], ends[1]
+    )
+    pairs = np.array([(u, v) for u in range(4) for v in range(4, n)])
+    drawn = module._others(candidates, np.sort(np.unique(links @ (n, 1))), links)
+    is_link = np.isin(pairs @ (n, 1), links @ (n, 1))
+    counts = np.bincount(drawn @ (n, 1), minlength=n * n)[pairs @ (n, 1)]
+    assert not counts[is_link].any()
+    expected = module._rate(candidates, links, pairs)[~is_link]
+    assert stats.chi2.sf(np.sum((counts[~is_link] - expected) ** 2 / expected), len(expected)) > 0.001
+
+
 def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3) -> module._Sample:
     """Return a sample of links whose first feature is higher than that of other pairs."""
     rng = np.random.default_rng(seed)
@@ -198,7 +228,7 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
     values[:n_links, 0] += slope
     fold = rng.integers(0, 2, size=n)
     links = np.zeros((n_links, 2), dtype=np.int64)
-    return module._Sample(None, None, links, values, is_link, fold, direction, is_link)  # type: ignore[arg-type]
+    return module._Sample(None, None, links, values, is_link, fold, np.zeros(n), direction, is_link)  # type: ignore[arg-type]
 
 
 def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_own() -> None:

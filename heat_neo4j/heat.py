@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,10 +32,22 @@ from heat_neo4j.geometry.hyperboloid import (
 from heat_neo4j.geometry.search import columns_of, nearest_neighbours
 from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.conversion import as_graph
-from heat_neo4j.linkpred.link_score import fit_link_score
+from heat_neo4j.linkpred.calibration import CalibrationError
+from heat_neo4j.linkpred.candidates import patterns_of
+from heat_neo4j.linkpred.counterfactual import find_counterfactual
+from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
+from heat_neo4j.linkpred.link_score import LinkScore, fit_link_score
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
+from heat_neo4j.linkpred.recommendation import (
+    Recommended,
+    Scorers,
+    likeliest_partners,
+    patterns_at,
+    probabilities,
+)
 from heat_neo4j.linkpred.splits import draw_non_edges
+from heat_neo4j.patterns import Pattern
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -49,6 +63,7 @@ _COORDINATES: dict[str, Callable[[Array], Array]] = {
     "hyperboloid": np.asarray,
 }
 _MOST_PAIRS = 1_000_000  # of each kind, by which an embedding is scored
+_SCORES = ("combined", "distance")
 
 
 class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -137,6 +152,9 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         Pairs trained.
     seed_ : int
         The seed used.
+    link_score_ : LinkScore
+        What ranks links and gives their probabilities. `predict_links`, `score_pairs`, `recommend` or
+        `explain` fits it when it first needs it, by training once more without a tenth of the edges.
     training_ : dict
         Plain data about the fit: seconds of each stage, counters, whether the exclusion of D was exact, and
         what share of the similarity `attribute_neighbours` leaves out.
@@ -162,6 +180,7 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
     """
 
     graph_: Graph
+    link_score_: LinkScore
     nodes_: NDArray[Any]
     published_as_: str
     n_features_in_: int
@@ -249,6 +268,8 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         self.graph_ = graph
         self.nodes_ = column_of(graph.names)
         self.n_features_in_ = graph.n_nodes  # as of any matrix with a row and a column for each node
+        for name in ("link_score_", "_scorers"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         return self
 
     def fit_transform(self, X: Any, y: None = None, **parameters: Any) -> Any:
@@ -374,11 +395,13 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
         self,
         k: int | None = 10,
         *,
-        probability: bool = False,
+        score: str = "combined",
         top: int | None = None,
         patterns: Sequence[str | Sequence[str]] = (),
         min_degree: int = 0,
         max_degree: int | None = None,
+        min_probability: float = 0.0,
+        rules: bool = True,
         client: Client | None = None,
         on_progress: Progress | bool = False,
     ) -> PredictedLinks:
@@ -386,10 +409,10 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
 
         Parameters
         ----------
-        probability : bool
-            Rank by a score that is fitted for it, which gives probabilities, by training once more without a
-            tenth of the edges; by distance, without probabilities, if not.
-        k, top, patterns, min_degree, max_degree, client, on_progress
+        score : {"combined", "distance"}
+            What ranks them: `link_score_`, which also gives probabilities, or the distance alone. If the
+            graph has too few edges to fit a score, the distance does, and a warning says so.
+        k, top, patterns, min_degree, max_degree, min_probability, rules, client, on_progress
             As for `predict_links`, whose `scratch` is that of the estimator; True draws bars.
 
         Returns
@@ -398,14 +421,25 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
 
         Raises
         ------
-        CalibrationError
-            If `probability` is asked for and the graph has too few edges to fit it.
         TypeError, ValueError, sklearn.exceptions.NotFittedError
-            As for `predict_links`.
+            As for `predict_links`; also if there is no such `score`, or a `min_probability` without one.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(nx.les_miserables_graph())
+        >>> links = model.predict_links(k=3)
+        >>> list(links.to_frame("pandas"))
+        ['source', 'target', 'distance', 'probability', 'rank']
         """
         check_is_fitted(self, "embedding_")
+        if score not in _SCORES:
+            raise ValueError(f"score must be one of {', '.join(_SCORES)}, got {score!r}")
+        if score == "distance" and min_probability:
+            raise ValueError("links ranked by distance have no probability: leave min_probability out")
         progress = as_progress(on_progress)
-        score = fit_link_score(self, self.graph_, on_progress=progress) if probability else None
+        fitted = self._score_or_none(progress) if score == "combined" else None
         return predict_links(
             self,
             self.graph_,
@@ -414,12 +448,177 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             patterns=patterns,
             min_degree=min_degree,
             max_degree=max_degree,
-            score=score,
+            min_probability=min_probability,
+            rules=rules,
+            score=fitted,
             n_threads=self.n_threads,
             client=client,
             scratch=self.scratch,
             on_progress=progress,
         )
+
+    def score_pairs(self, pairs: Any, type: str | None = None, *, return_log_odds: bool = False) -> Any:
+        """Return how likely links between given nodes are.
+
+        Parameters
+        ----------
+        pairs : iterable of (source, target), or array or data frame of shape (m, 2)
+            Names of nodes. A pair that is joined already scores higher than an equal one that is not.
+        type : str, optional
+            Type of the links; the likeliest of each pair if not given.
+        return_log_odds : bool
+            Whether log odds are returned too: they also rank pairs of the same probability.
+
+        Returns
+        -------
+        probability : float64 array of shape (m,)
+            NaN where no pattern of the graph leads from the source's labels to the target's, and for a node
+            with itself.
+        log_odds : float64 array of shape (m,)
+            Left out unless `return_log_odds`.
+
+        Raises
+        ------
+        ValueError
+            If a node was not embedded, or the graph has no such type.
+        CalibrationError
+            If the graph has too few edges to fit `link_score_`; a ValueError too.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(nx.les_miserables_graph())
+        >>> likely, unlikely = model.score_pairs([("Brujon", "Joly"), ("Scaufflaire", "Joly")])
+        >>> bool(likely > unlikely)
+        True
+        """
+        check_is_fitted(self, "embedding_")
+        named = np.asarray(pairs, dtype=object) if hasattr(pairs, "shape") else None
+        ends = list(map(tuple, pairs if named is None else named))
+        if any(len(each) != 2 for each in ends):
+            raise ValueError("pairs must be pairs of names: (source, target)")
+        rows = np.column_stack([self._rows([each[end] for each in ends]) for end in (0, 1)])
+        found = probabilities(self.graph_, self._fitted_scorers(), self._patterns(type), rows)
+        return found[:2] if return_log_odds else found[0]
+
+    def recommend(
+        self,
+        node: Any,
+        k: int = 10,
+        *,
+        patterns: Sequence[str | Sequence[str]] = (),
+        reverse: bool = False,
+    ) -> PredictedLinks:
+        """Return the likeliest links of one node, of all that the graph lacks.
+
+        Parameters
+        ----------
+        node : object
+            Its name.
+        k : int
+            How many of each pattern, 1 or more.
+        patterns : sequence of str or of (source label, type, target label), optional
+            What to predict, such as ``"User-RATED->Movie"``; all that the node's labels allow if not given.
+        reverse : bool
+            Whether the node is the target: who would link to it?
+
+        Returns
+        -------
+        PredictedLinks
+            The likeliest first. If the graph has too few edges to fit `link_score_`, the nearest first, and a
+            warning says so.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `k` is below 1, the node was not embedded, or no pattern starts (or ends) at its labels.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(nx.les_miserables_graph())
+        >>> len(model.recommend("Javert", k=3).to_frame("pandas"))
+        3
+        """
+        check_is_fitted(self, "embedding_")
+        (row,) = self._rows([node]).tolist()
+        chosen = self._patterns(None, patterns)
+        allowed = patterns_at(self.graph_, chosen, row, reverse=reverse)
+        if not allowed:
+            role, other = ("target", "False") if reverse else ("source", "True")
+            raise ValueError(
+                f"{node!r} is the {role} of no pattern: reverse={other} asks for the other direction"
+            )
+        scorers = None if self._score_or_none(as_progress(False)) is None else self._fitted_scorers()
+        found = likeliest_partners(
+            self.embedding_, self.graph_, allowed, row, k, reverse=reverse, scorers=scorers
+        )
+        return _links_of(found, row, self.graph_, None if scorers is None else self.link_score_)
+
+    def explain(
+        self, source: Any, target: Any, type: str | None = None, *, counterfactual: bool = False
+    ) -> LinkExplanation:
+        """Explain the probability of one link: what each feature adds, and what the two nodes share.
+
+        Parameters
+        ----------
+        source, target : object
+            Names of the nodes; they may be joined already.
+        type : str, optional
+            Of the link; the likeliest type if not given.
+        counterfactual : bool
+            Whether to find which one or two relationships of the two, taken away, lower the probability most.
+            It takes two trainings, and a graph with types.
+
+        Returns
+        -------
+        LinkExplanation
+
+        Raises
+        ------
+        ValueError
+            If a node was not embedded, both are the same, or no pattern of the graph joins their labels.
+        CalibrationError
+            If the graph has too few edges to fit `link_score_`; a ValueError too.
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from heat_neo4j import HEAT
+        >>> model = HEAT(n_components=2, walks_per_node=2, random_state=0).fit(nx.les_miserables_graph())
+        >>> why = model.explain("Brujon", "Joly")
+        >>> bool(np.isclose(why.to_frame("pandas")["log_odds"].sum(), why.log_odds))
+        True
+        """
+        check_is_fitted(self, "embedding_")
+        rows = self._rows([source, target])
+        pair = (int(rows[0]), int(rows[1]))
+        if pair[0] == pair[1]:
+            raise ValueError(f"{source!r} is both source and target: a link joins two nodes")
+        patterns, scorers = self._patterns(type), self._fitted_scorers()
+        (place,) = probabilities(self.graph_, scorers, patterns, rows[None, :])[2].tolist()
+        if place < 0:
+            raise ValueError(
+                f"no pattern of the graph leads from {source!r} to {target!r}: give them the other way round?"
+            )
+        names = self.graph_.names
+        link = explain_pair(self.embedding_, self.graph_, patterns[place], pair, scorers, names)
+        if not counterfactual:
+            return link
+        pattern = patterns[place]
+        if pattern is None:
+            raise ValueError("a counterfactual needs a graph that knows directions and types")
+        model = clone(self).set_params(random_state=self.seed_)
+        effects = find_counterfactual(model, self.embedding_, self.graph_, self.link_score_, pattern, pair)
+        return replace(link, counterfactual=effects)
 
     def score(self, X: Any = None, y: None = None) -> float:
         """Return how well distances tell the edges of a graph from other pairs of its nodes: the AUROC.
@@ -549,6 +748,39 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             warnings.warn(f"{what}: {advice}", stacklevel=3)
         return edges[is_known]
 
+    def _score_or_none(self, on_progress: Progress) -> LinkScore | None:
+        """Return the link score, fitted if need be; None, and a warning, if there are too few edges."""
+        try:
+            return self._fitted_score(on_progress)
+        except CalibrationError as error:
+            warnings.warn(f"{error}; the nearest come first", stacklevel=3)
+            return None
+
+    def _fitted_score(self, on_progress: Progress) -> LinkScore:
+        if not hasattr(self, "link_score_"):
+            self.link_score_ = fit_link_score(self, self.graph_, on_progress=on_progress)
+        return self.link_score_
+
+    def _fitted_scorers(self) -> Scorers:
+        """Return the scorers of the link score; features of a pattern are made once."""
+        if "_scorers" not in vars(self):
+            score = self._fitted_score(as_progress(False))
+            self._scorers: Scorers = cache(score.scorers(self.embedding_, self.graph_))
+        return self._scorers
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_scorers"}
+
+    def _patterns(
+        self, kind: str | None, specs: Sequence[str | Sequence[str]] = ()
+    ) -> Sequence[Pattern | None]:
+        """Return the patterns of a type, or those that `specs` name; all common ones if neither is given."""
+        if self.graph_.relationships is None:
+            if kind is not None or specs:
+                raise ValueError("types and patterns need a graph that knows them: give it relationships")
+            return (None,)
+        return patterns_of(self.graph_, specs if kind is None else [("*", kind, "*")])
+
     def _row_of(self) -> dict[Any, int]:
         return {name: row for row, name in enumerate(self.graph_.names)}
 
@@ -587,3 +819,28 @@ def _sorted_pairs(pairs: Rows, n: int) -> Rows:
     codes = np.sort(np.sort(pairs, axis=1) @ (n, 1))
     codes = codes[np.diff(codes, prepend=-1) != 0]
     return np.column_stack(np.divmod(codes, n))
+
+
+def _links_of(
+    found: Sequence[Recommended], row: int, graph: Graph, score: LinkScore | None
+) -> PredictedLinks:
+    """Return recommendations of a node as links, the likeliest first."""
+    partner = np.concatenate([each.partner for each in found])
+    distance = np.concatenate([each.distance for each in found])
+    place = np.repeat(np.arange(len(found)), [len(each.partner) for each in found])
+    chances = [each.probability for each in found if each.probability is not None]
+    probability = np.concatenate(chances) if chances else None
+    order = np.argsort(distance if probability is None else -probability, kind="stable")
+    ends = [np.full(len(order), row), partner[order]]
+    source, target = ends[::-1] if found[0].reverse else ends
+    patterns = tuple(each.pattern for each in found if each.pattern is not None)
+    return PredictedLinks(
+        source=source,
+        target=target,
+        distance=distance[order],
+        probability=None if probability is None else probability[order],
+        patterns=patterns,
+        pattern=place[order] if patterns else None,
+        names=graph.names,
+        score=score,
+    )

@@ -107,14 +107,14 @@ def links_part(links: Links | None, graph: Graph, most_of_each: int | None = Non
     were. ``types`` are the names of types that only links have: their places follow those of the others. A
     ValueError if a link leads nowhere.
     """
-    if links is None or not len(links):
+    if links is None or not len(links.source):
         return None
     n = graph.n_nodes
     if int(links.target.max()) >= n:
         raise ValueError(f"predicted links lead to row {int(links.target.max())} of {n}")
-    kept = np.arange(len(links)) if most_of_each is None else likeliest_of_each(links, most_of_each)
+    kept = np.arange(len(links.source)) if most_of_each is None else likeliest_of_each(links, most_of_each)
     order = kept[np.argsort(links.source[kept], kind="stable")]
-    packed = {"total": len(links)} | _by_row(links.source[order], links.target[order], n)
+    packed = {"total": len(links.source)} | _by_row(links.source[order], links.target[order], n)
     if links.probability is None:
         packed["distance"] = _thousandths(links.distance[order])
     else:

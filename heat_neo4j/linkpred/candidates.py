@@ -157,8 +157,11 @@ def counted_patterns(
     return common_patterns(observed), rare_patterns_note(observed)
 
 
-def ends_of(graph: Graph, pattern: Pattern) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def ends_of(graph: Graph, pattern: Pattern | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which rows may be sources, and which targets, of a pattern; both of shape (N,)."""
+    if pattern is None:
+        every = np.ones(graph.n_nodes, dtype=np.bool_)
+        return every, every
     source, target = (_carrying(graph, label) for label in (pattern.source, pattern.target))
     return source, target
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
+from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.frames import html_table, make_frame
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import pair_distances, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.link_score import Contribution, LinkScore
+from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship
+from heat_neo4j.linkpred.link_score import Contribution
+from heat_neo4j.linkpred.recommendation import Scorers
 from heat_neo4j.patterns import Pattern
 
 __all__ = ["MEANINGS", "LinkExplanation", "SharedAttribute", "Tie", "Way", "explain_pair"]
@@ -54,6 +58,7 @@ MEANINGS: Mapping[str, str] = {
 """What the features of a `LinkScore` say, in plain English."""
 
 _MOST = 10  # of what is shared that is listed; all is counted
+_LONGEST = 40  # characters of a name in a line
 
 
 class Tie(NamedTuple):
@@ -63,7 +68,9 @@ class Tie(NamedTuple):
     forward: bool
 
     def __str__(self) -> str:
-        """Return it as an arrow, such as ``-RATED->``."""
+        """Return it as an arrow, such as ``-RATED->``; ``--`` in a graph without types."""
+        if not self.type:
+            return "--"
         return f"-{self.type}->" if self.forward else f"<-{self.type}-"
 
 
@@ -88,8 +95,8 @@ class LinkExplanation:
 
     Parameters
     ----------
-    pattern : Pattern
-        Of the link.
+    pattern : Pattern, optional
+        Of the link; None of a graph without directions.
     source, target : int
         Rows of the graph.
     probability, log_odds : float, optional
@@ -108,9 +115,13 @@ class LinkExplanation:
         Paths of three relationships of the type, whichever way each leads, likewise; and `n_paths`.
     attributes : tuple of SharedAttribute
         What both have among the columns of attributes, the rarest first, likewise; and `n_attributes`.
+    names : sequence, optional
+        What the nodes of the graph are called, by row; else their rows.
+    counterfactual : Counterfactual, optional
+        Without which relationships the link is least likely, if that was asked for and there are any.
     """
 
-    pattern: Pattern
+    pattern: Pattern | None
     source: int
     target: int
     probability: float | None
@@ -127,34 +138,125 @@ class LinkExplanation:
     n_paths: int
     attributes: tuple[SharedAttribute, ...]
     n_attributes: int
+    names: Sequence[Any] = ()
+    counterfactual: Counterfactual | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON data, nodes by their names."""
+        return {
+            "pattern": None if self.pattern is None else str(self.pattern),
+            "source": {"name": self._name(self.source), "radius": self.source_radius},
+            "target": {"name": self._name(self.target), "radius": self.target_radius},
+            "distance": self.distance,
+            "probability": self.probability,
+            "log_odds": self.log_odds,
+            "contributions": [
+                {**part._asdict(), "meaning": MEANINGS.get(part.feature, part.feature)}
+                for part in self.contributions
+            ],
+            "direction": self.direction,
+            "joined": [str(tie) for tie in self.joined],
+            "shared_neighbours": {"count": self.n_shared, "first": list(map(self._way, self.shared))},
+            "paths_of_three": {"count": self.n_paths, "first": list(map(self._way, self.paths))},
+            "shared_attributes": {
+                "count": self.n_attributes,
+                "first": [each._asdict() for each in self.attributes],
+            },
+            "counterfactual": None if self.counterfactual is None else self._without(self.counterfactual),
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the contributions as a data frame, a row for each feature, the largest first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Of which library; the first that is installed if not given.
+
+        Returns
+        -------
+        data frame
+            "feature", "meaning" in plain English, "value" of the feature, and "log_odds", what it adds.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such library, or none at all.
+        """
+        return make_frame(self._columns(), backend)
+
+    def __repr__(self) -> str:
+        tie = Tie("" if self.pattern is None else self.pattern.type, forward=True)
+        ends = (display_text(self._name(row), _LONGEST) for row in (self.source, self.target))
+        chance = "" if self.probability is None else f": probability {self.probability:.4g}"
+        return f"LinkExplanation({display_text(f' {tie} '.join(ends))}{chance})"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {
+            "feature": [part.feature for part in self.contributions],
+            "meaning": [MEANINGS.get(part.feature, part.feature) for part in self.contributions],
+            "value": [part.value for part in self.contributions],
+            "log_odds": [part.log_odds for part in self.contributions],
+        }
+
+    def _name(self, row: int) -> Any:
+        return self.names[row] if len(self.names) else row
+
+    def _way(self, way: Way) -> dict[str, Any]:
+        return {
+            "nodes": [self._name(row) for row in way.nodes],
+            "steps": [[str(tie) for tie in step] for step in way.steps],
+            "degrees": list(way.degrees),
+        }
+
+    def _without(self, found: Counterfactual) -> dict[str, Any]:
+        def relationship(each: Relationship) -> dict[str, Any]:
+            return {"type": each.type, "source": self._name(each.source), "target": self._name(each.target)}
+
+        return {
+            "relationships": found.n_relationships,
+            "looked_at": found.n_looked_at,
+            "placed_before": found.placed_before,
+            "placed": [
+                {"without": list(map(relationship, each.without)), "probability": each.probability}
+                for each in found.placed
+            ],
+            "trained_before": found.trained_before,
+            "trained_after": found.trained_after,
+            "seconds": found.seconds,
+        }
 
 
 @one_blas_thread()
 def explain_pair(
     embedding: Array,
     graph: Graph,
-    pattern: Pattern,
+    pattern: Pattern | None,
     pair: tuple[int, int],
-    score: LinkScore | None = None,
+    scorers: Scorers | None = None,
+    names: Sequence[Any] = (),
 ) -> LinkExplanation:
     """Explain the link of a pattern between two rows of the graph, the source first; joined or not.
 
-    `embedding` has points of the hyperboloid, shape (N, d + 1).
+    `embedding` has points of the hyperboloid, shape (N, d + 1). `names` are those of all rows.
     """
     pairs = np.array([pair], dtype=np.int64)
     radii = radius(embedding[list(pair)])
     parts: tuple[Contribution, ...] = ()
     log_odds = probability = direction = None
-    if score is not None:
-        scorer = score.scorers(embedding, graph)(pattern)
+    if scorers is not None:
+        scorer = scorers(pattern)
         base, *others = scorer.contributions(pair)
         parts = (base, *sorted(others, key=lambda part: -abs(part.log_odds)))
         log_odds = float(scorer.pairs(pairs)[0])
         probability = float(scorer.probability(log_odds))
         ways = scorer.direction_log_odds(pairs)
         direction = None if ways is None else float(expit(ways)[0])
-    ties = _Ties(graph)
-    shared, paths = _common(graph, pair), _paths(graph, pattern.type, pair)
+    ties, kind = _Ties(graph), None if pattern is None else pattern.type
+    shared, paths = _common(graph, pair), _paths(graph, kind, pair)
     attributes = sorted(_attributes(graph, pair), key=lambda each: each.nodes)
     return LinkExplanation(
         pattern=pattern,
@@ -170,10 +272,11 @@ def explain_pair(
         joined=ties.between(*pair),
         shared=tuple(ties.way(pair, nodes) for nodes in shared[:_MOST]),
         n_shared=len(shared),
-        paths=tuple(ties.way(pair, nodes, pattern.type) for nodes in paths[:_MOST]),
+        paths=tuple(ties.way(pair, nodes, kind) for nodes in paths[:_MOST]),
         n_paths=len(paths),
         attributes=tuple(attributes[:_MOST]),
         n_attributes=len(attributes),
+        names=names,
     )
 
 
@@ -181,11 +284,12 @@ class _Ties:
     """What joins any two nodes of a graph."""
 
     def __init__(self, graph: Graph) -> None:
-        assert graph.relationships is not None
-        self._graph = graph
-        self._matrices = {
-            name: graph.relationships.matrix(name, graph.n_nodes) for name in graph.relationships.types
-        }
+        self._graph, of_types = graph, graph.relationships
+        self._matrices = (
+            {"": graph.adjacency}
+            if of_types is None
+            else {name: of_types.matrix(name, graph.n_nodes) for name in of_types.types}
+        )
 
     def between(self, first: int, second: int, only: str | None = None) -> tuple[Tie, ...]:
         """Return the relationships from one node to another and back, of one type if that is given."""
@@ -194,7 +298,7 @@ class _Ties:
             for name, matrix in self._matrices.items()
             if only in (None, name)
             for forward, ends in ((True, (first, second)), (False, (second, first)))
-            if matrix[ends] != 0.0
+            if matrix[ends] != 0.0 and (name or forward)  # without types it leads both ways
         )
 
     def way(self, pair: tuple[int, int], nodes: Sequence[int], only: str | None = None) -> Way:
@@ -212,11 +316,13 @@ def _common(graph: Graph, pair: tuple[int, int]) -> list[tuple[int]]:
     return [(row,) for row in common[order].tolist()]
 
 
-def _paths(graph: Graph, kind: str, pair: tuple[int, int]) -> list[tuple[int, int]]:
+def _paths(graph: Graph, kind: str | None, pair: tuple[int, int]) -> list[tuple[int, int]]:
     """Return the nodes between on paths of three relationships of a type, the rarest first."""
-    assert graph.relationships is not None
-    matrix = graph.relationships.matrix(kind, graph.n_nodes)
-    either = sparse.csr_array(matrix + matrix.T)
+    either = graph.adjacency
+    if kind is not None:
+        assert graph.relationships is not None
+        matrix = graph.relationships.matrix(kind, graph.n_nodes)
+        either = sparse.csr_array(matrix + matrix.T)
     degrees = np.diff(either.indptr)
     near = [np.setdiff1d(either.indices[slice(*either.indptr[row : row + 2])], pair) for row in pair]
     between = sparse.coo_array(either[near[0]][:, near[1]])

@@ -23,7 +23,7 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import column_of, html_table, make_frame
 from heat_neo4j._utils.progress import Progress, no_progress, prefixed
 from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread, resolve_threads
-from heat_neo4j._utils.validation import check_integer
+from heat_neo4j._utils.validation import check_integer, check_probability
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import pair_distances
@@ -34,7 +34,7 @@ from heat_neo4j.linkpred.best_scored import Codes, best_of_all, best_of_shortlis
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
-from heat_neo4j.linkpred.schema_rules import Rule, SchemaRules, learn_schema_rules
+from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern, link_limits
 
@@ -54,7 +54,9 @@ _UNDIRECTED = (
     "{:,} of {:,} predicted links have no direction: the relationships of their ends show none, and no score "
     "was fitted"
 )
-_SHOWN = 10  # links in a notebook
+_NO_PROBABILITY = "no link is predicted: none has a probability, and min_probability is {:g}"
+_UNLIKELY = "min_probability {1:g}: {0} below it left out"
+_SHOWN = 10  # rows in a notebook
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -62,12 +64,16 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PredictedLinks:
-    """Absent pairs, each from its source to its target, the likeliest first.
+    """Absent links, each from its source to its target, the likeliest first.
+
+    Links of several types may join the same pair; the number of pairs is the length of the object, and the
+    number of rows of `to_frame`.
 
     Parameters
     ----------
     source, target : int64 arrays of shape (L,)
-        Rows of the graph. No link comes twice, nor both ways; of a graph without directions source < target.
+        Rows of the graph. No link of a type comes twice, nor both ways; of a graph without directions
+        source < target.
     distance : float64 array of shape (L,)
         Hyperbolic distance; rising if nothing else ranked the links.
     probability : float64 array of shape (L,), optional
@@ -81,8 +87,9 @@ class PredictedLinks:
     names : sequence, optional
         What the graph calls its nodes, by row.
     search : mapping, optional
-        The limits, as `predict_links` takes them: "k", "top", "patterns", "min_degree" and "max_degree".
-    score : LinkScore or LinkScore, optional
+        The limits, as `predict_links` takes them: "k", "top", "patterns", "min_degree", "max_degree",
+        "min_probability" and "rules".
+    score : LinkScore, optional
         What ranked the links, if it was not the distance.
     notes : tuple of str
         What limits the prediction, one line each: patterns that are too rare, for one.
@@ -91,6 +98,16 @@ class PredictedLinks:
         labels; from the roles of the nodes, where relationships lead from one set of nodes to another; or
         from the shares of outgoing relationships of the type at both ends. A link of equal ends has none and
         leads from the lower row to the higher. None of a graph without directions.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from heat_neo4j import HEAT
+    >>> links = HEAT(random_state=0).fit(nx.karate_club_graph()).predict_links(k=3, score="distance")
+    >>> len(links) == len(links.to_frame("pandas"))
+    True
+    >>> list(links.to_frame("pandas"))
+    ['source', 'target', 'distance', 'rank']
     """
 
     source: Rows
@@ -109,14 +126,14 @@ class PredictedLinks:
     @property
     def rank(self) -> Rows:
         """1 for the first link, 2 for the next, and so on; shape (L,)."""
-        return np.arange(1, len(self) + 1, dtype=np.int64)
+        return np.arange(1, len(self.source) + 1, dtype=np.int64)
 
     @property
     def pattern_rank(self) -> Rows:
         """The same among the links of each pattern; shape (L,)."""
         if self.pattern is None:
             return self.rank
-        ranks = np.empty(len(self), dtype=np.int64)
+        ranks = np.empty(len(self.source), dtype=np.int64)
         for place in range(len(self.patterns)):
             own = np.flatnonzero(self.pattern == place)
             ranks[own] = np.arange(1, len(own) + 1)
@@ -126,12 +143,12 @@ class PredictedLinks:
     def types(self) -> list[str]:
         """Type of each link; empty texts of a graph without directions."""
         if self.pattern is None:
-            return [""] * len(self)
+            return [""] * len(self.source)
         names = [pattern.type for pattern in self.patterns]
         return [names[place] for place in self.pattern.tolist()]
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the links as a data frame, the likeliest first.
+        """Return the pairs as a data frame, a row for each, the likeliest first.
 
         Parameters
         ----------
@@ -141,37 +158,70 @@ class PredictedLinks:
         Returns
         -------
         data frame
-            "source" and "target", by the names of the nodes, "type" of a graph with types, "distance",
-            "probability" if there is one, and "rank".
+            "source" and "target", by the names of the nodes; "type" of a graph with types, the likeliest of
+            the pair; "distance"; "probability", that of this type, if there is one; and "rank", from 1.
+            If links of several types were predicted, also a column for each: "probability_<type>", or
+            "distance_<type>" without probabilities, NaN where the pair is predicted no link of the type.
 
         Raises
         ------
         ConfigError
             If there is no such library, or none at all.
         """
-        return make_frame(self._columns(slice(None)), backend)
+        return make_frame(self._columns(), backend)
 
-    def _columns(self, rows: slice) -> dict[str, Any]:
+    @cached_property
+    def _first(self) -> Rows:
+        """Place of the likeliest link of each pair, rising."""
+        pairs = np.column_stack((self.source, self.target))
+        return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+
+    def _columns(self, most: int | None = None) -> dict[str, Any]:
+        """Return the columns of `to_frame`, of the first pairs only if `most` is given."""
         names = self.names or range(int(max(self.source.max(initial=-1), self.target.max(initial=-1))) + 1)
+        rows = self._first[:most]
         source, target = self.source[rows].tolist(), self.target[rows].tolist()
+        types = self.types
         return {
             "source": column_of([names[row] for row in source]),
             "target": column_of([names[row] for row in target]),
-            **({} if self.pattern is None else {"type": self.types[rows]}),
+            **({} if self.pattern is None else {"type": [types[row] for row in rows.tolist()]}),
             "distance": self.distance[rows],
             **({} if self.probability is None else {"probability": self.probability[rows]}),
-            "rank": self.rank[rows],
+            "rank": np.arange(1, len(rows) + 1),
+            **self._of_types(rows),
         }
 
+    def _of_types(self, rows: Rows) -> dict[str, Array]:
+        """Return a column for each of several types, for the pairs at some places."""
+        types = np.array(self.types, dtype=object)
+        several = sorted(set(self.types))
+        if len(several) < 2:
+            return {}
+        name, values = "distance", self.distance
+        if self.probability is not None:
+            name, values = "probability", self.probability
+        code = self.source * (int(self.target.max(initial=0)) + 1) + self.target
+        order = np.argsort(code[rows])
+        columns = {}
+        for kind in several:
+            own = np.flatnonzero((types == kind) & np.isin(code, code[rows]))
+            column = np.full(len(rows), np.nan)
+            column[order[np.searchsorted(code[rows], code[own], sorter=order)]] = values[own]
+            columns[f"{name}_{kind}"] = column
+        return columns
+
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self._first)
 
     def __repr__(self) -> str:
+        links = plural(len(self.source), "link")
+        pairs = f"{plural(len(self), 'pair')}: " if len(self) < len(self.source) else ""
         of = f" of {', '.join(map(str, self.patterns))}" if self.patterns else ""
-        return f"PredictedLinks({plural(len(self), 'link')}{of})"
+        return f"PredictedLinks({pairs}{links}{of})"
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), self._columns(slice(_SHOWN)))
+        return html_table(repr(self), self._columns(_SHOWN))
 
 
 class _Found(NamedTuple):
@@ -195,6 +245,8 @@ def predict_links(
     patterns: Sequence[str | Sequence[str]] = (),
     min_degree: int = 0,
     max_degree: int | None = None,
+    min_probability: float = 0.0,
+    rules: bool = True,
     score: LinkScore | None = None,
     n_threads: int | None = None,
     client: Client | None = None,
@@ -221,7 +273,13 @@ def predict_links(
         graph if not given, except those with fewer than 10 relationships and less than a tenth of all.
     min_degree, max_degree : int, optional
         Leave out nodes with fewer or with more neighbours in `graph`.
-    score : LinkScore or LinkScore, optional
+    min_probability : float
+        Leave out links that are less likely, [0, 1]; above 0 all links without a `score`, which alone gives
+        probabilities.
+    rules : bool
+        Whether `learn_schema_rules` learns what the relationships rule out, such as a second director of a
+        film, and drops such links. Without it only the number of links is limited.
+    score : LinkScore, optional
         From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
         the first. Of more than `SCORED_PAIRS` pairs of a pattern only the 100 nearest
         partners of a node are scored, the 100 with most neighbours in common, of those that have 1,000
@@ -252,6 +310,7 @@ def predict_links(
         If the cluster's scheduler was lost.
     """
     _check_limits(k, top, min_degree, max_degree)
+    check_probability("min_probability", min_probability)
     threads = resolve_threads(n_threads)
     if not isinstance(model, np.ndarray):
         check_is_fitted(model, "embedding_")
@@ -267,17 +326,31 @@ def predict_links(
         found = [
             search.links(pattern, *limit, on_progress) for pattern, limit in zip(wanted, limits, strict=True)
         ]
-    rules = learn_schema_rules(graph, wanted)
+    if min_probability > 0.0:
+        likely = [_likely(each, min_probability) for each in found]
+        n_unlikely = sum(len(each.pairs) - len(kept.pairs) for each, kept in zip(found, likely, strict=True))
+        unlikely = _UNLIKELY.format(plural(n_unlikely, "proposal"), min_probability)
+        notes += (_NO_PROBABILITY.format(min_probability) if score is None else unlikely,)
+        found = likely
+    learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
     if top is not None:
-        rules = SchemaRules(tuple(replace(each, max_links=top) for each in rules.rules))
-    links, dropped = _joined(found, wanted, graph, rules, shortlisted=search.shortlisted)
-    notes += tuple(rules.sentences(dropped))
+        learned = SchemaRules(tuple(replace(each, max_links=top) for each in learned.rules))
+    links, dropped = _joined(found, wanted, graph, learned, shortlisted=search.shortlisted)
+    notes += tuple(learned.sentences(dropped))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
-    settings = {"k": k, "top": top, "patterns": specs, "min_degree": min_degree, "max_degree": max_degree}
+    settings = {
+        "k": k,
+        "top": top,
+        "patterns": specs,
+        "min_degree": min_degree,
+        "max_degree": max_degree,
+        "min_probability": min_probability,
+        "rules": rules,
+    }
     if links.shortlisted:
         notes += (_SHORTLISTED,)
     if links.directed is not None and not links.directed.all():
-        notes += (_UNDIRECTED.format(np.count_nonzero(~links.directed), len(links)),)
+        notes += (_UNDIRECTED.format(np.count_nonzero(~links.directed), len(links.source)),)
     return replace(links, names=graph.names, search=settings, score=score, notes=notes)
 
 
@@ -347,6 +420,22 @@ def _check_limits(k: int | None, top: int | None, min_degree: int, max_degree: i
     check_integer("min_degree", min_degree, minimum=0)
     if max_degree is not None:
         check_integer("max_degree", max_degree, minimum=min_degree)
+
+
+def _no_rules(graph: Graph, patterns: Mapping[Pattern, int]) -> SchemaRules:
+    """Return rules that only limit the number of links."""
+    if graph.relationships is None:
+        return SchemaRules((PatternRules(None, graph.n_edges),))
+    return SchemaRules(tuple(PatternRules(each, count) for each, count in patterns.items()))
+
+
+def _likely(found: _Found, least: float) -> _Found:
+    """Return those that are at least so likely: none without a probability."""
+    likely = np.zeros(len(found.pairs), np.bool_)
+    if found.probability is not None:
+        likely = found.probability >= least
+    columns = {name: column for name, column in found._asdict().items() if column is not None}
+    return found._replace(**{name: column[likely] for name, column in columns.items()})
 
 
 def _workers(

@@ -1,9 +1,10 @@
-"""Recommendations: whom one node is likeliest to be linked with, of all that a pattern allows."""
+"""Recommendations: whom one node is likeliest to be linked with, and how likely given pairs are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,17 @@ from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
 from heat_neo4j.linkpred.directions import with_observed_roles
-from heat_neo4j.linkpred.link_score import LinkScore
+from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["Recommended", "likeliest_partners", "patterns_at"]
+__all__ = ["Recommended", "Scorers", "likeliest_partners", "patterns_at", "probabilities"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Named = TypeVar("Named", Pattern, Pattern | None)
+Scorers = Callable[[Pattern | None], LinkScorer]
+"""What `LinkScore.scorers` returns for points and a graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +34,8 @@ class Recommended:
 
     Parameters
     ----------
-    pattern : Pattern
-        What would join them.
+    pattern : Pattern, optional
+        What would join them; None of a graph without directions.
     reverse : bool
         Whether the partners are sources, and the node is the target.
     partner : int64 array of shape (K,)
@@ -44,7 +48,7 @@ class Recommended:
         Of how many they are the likeliest.
     """
 
-    pattern: Pattern
+    pattern: Pattern | None
     reverse: bool
     partner: Rows
     distance: Array
@@ -57,8 +61,8 @@ class Recommended:
 
 
 def patterns_at(
-    graph: Graph, patterns: Sequence[Pattern], row: int, *, reverse: bool = False
-) -> tuple[Pattern, ...]:
+    graph: Graph, patterns: Sequence[Named], row: int, *, reverse: bool = False
+) -> tuple[Named, ...]:
     """Return those of the patterns of which a node may be the source, or if `reverse` the target."""
     return tuple(pattern for pattern in patterns if ends_of(graph, pattern)[int(reverse)][row])
 
@@ -67,25 +71,24 @@ def patterns_at(
 def likeliest_partners(
     embedding: Array,
     graph: Graph,
-    patterns: Sequence[Pattern],
+    patterns: Sequence[Pattern | None],
     row: int,
     k: int = 10,
     *,
     reverse: bool = False,
-    score: LinkScore | None = None,
+    scorers: Scorers | None = None,
 ) -> list[Recommended]:
     """Return for each pattern the `k` likeliest partners of a node, of all that are not joined to it so yet.
 
-    `row` is a row of the graph and of `embedding`, points of the hyperboloid, shape (N, d + 1). Without a
-    score the nearest are the likeliest, of those that have been targets where a pattern joins two separate
+    `row` is a row of the graph and of `embedding`, points of the hyperboloid, shape (N, d + 1). Without
+    scorers the nearest are the likeliest, of those that have been targets where a pattern joins two separate
     sets of nodes. With `reverse` the node is the target. Of equal ones the lower row comes first.
     """
     check_integer("k", k, minimum=1)
-    scorers = None if score is None else score.scorers(embedding, graph)
     by_distance, found = DistanceScorer(embedding), []
     for pattern in patterns:
         candidates = candidate_pairs(graph, pattern)
-        if score is None:  # which would know the direction
+        if scorers is None and pattern is not None:  # a score would know the direction
             candidates = with_observed_roles(graph, candidates)
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
         has_role = (candidates.is_target if reverse else candidates.is_source)[row]
@@ -105,3 +108,28 @@ def likeliest_partners(
             )
         )
     return found
+
+
+@one_blas_thread()
+def probabilities(
+    graph: Graph, scorers: Scorers, patterns: Sequence[Pattern | None], pairs: Rows
+) -> tuple[Array, Array, Rows]:
+    """Return how likely pairs of rows are, shape (m, 2), each as a link of its likeliest pattern.
+
+    The probabilities, the log odds and the places of the patterns, all of shape (m,): NaN and -1 where no
+    pattern allows the pair.
+    """
+    probability, log_odds = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    place = np.full(len(pairs), -1, dtype=np.int64)
+    for number, pattern in enumerate(patterns):
+        is_source, is_target = ends_of(graph, pattern)
+        own = np.flatnonzero(is_source[pairs[:, 0]] & is_target[pairs[:, 1]] & (pairs[:, 0] != pairs[:, 1]))
+        if not own.size:
+            continue
+        scorer = scorers(pattern)
+        odds = scorer.pairs(pairs[own])
+        chance = scorer.probability(odds)
+        better = (place[own] < 0) | (chance > probability[own])
+        rows = own[better]
+        probability[rows], log_odds[rows], place[rows] = chance[better], odds[better], number
+    return probability, log_odds, place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from heat_neo4j._utils.progress import Progress, no_progress
@@ -11,8 +11,8 @@ from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import patterns_of
-from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship, find_counterfactual
-from heat_neo4j.linkpred.explanation import MEANINGS, LinkExplanation, Way, explain_pair
+from heat_neo4j.linkpred.counterfactual import find_counterfactual
+from heat_neo4j.linkpred.explanation import LinkExplanation, explain_pair
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.recommendation import Recommended, likeliest_partners, patterns_at
 from heat_neo4j.patterns import Pattern
@@ -46,7 +46,7 @@ class Recommendations:
         """Return the recommendations as JSON data."""
         return {
             **_origin(self.published),
-            "node": _node(self, self.row),
+            "node": _node(self.published, self.names, self.row),
             "reverse": self.reverse,
             "patterns": [
                 {
@@ -55,7 +55,7 @@ class Recommendations:
                     "links": [
                         {
                             "rank": place + 1,
-                            **_node(self, row),
+                            **_node(self.published, self.names, row),
                             "probability": each.chance(place),
                             "distance": float(each.distance[place]),
                         }
@@ -73,63 +73,15 @@ class Explanation:
     """Why a link has its probability."""
 
     published: PublishedModel
-    names: Sequence[str]  # of all nodes of the graph
     link: LinkExplanation
-    counterfactual: Counterfactual | None  # None if it was not asked for, or the two have no relationships
     notes: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""
-        link, names = self.link, self.names
-
-        def way(each: Way) -> dict[str, Any]:
-            return {
-                "nodes": [names[row] for row in each.nodes],
-                "steps": [[str(tie) for tie in step] for step in each.steps],
-                "degrees": list(each.degrees),
-            }
-
-        return {
-            **_origin(self.published),
-            "pattern": str(link.pattern),
-            "source": {**_node(self, link.source), "radius": link.source_radius},
-            "target": {**_node(self, link.target), "radius": link.target_radius},
-            "distance": link.distance,
-            "probability": link.probability,
-            "log_odds": link.log_odds,
-            "contributions": [
-                {**part._asdict(), "meaning": MEANINGS.get(part.feature, part.feature)}
-                for part in link.contributions
-            ],
-            "direction": link.direction,
-            "joined": [str(tie) for tie in link.joined],
-            "shared_neighbours": {"count": link.n_shared, "first": list(map(way, link.shared))},
-            "paths_of_three": {"count": link.n_paths, "first": list(map(way, link.paths))},
-            "shared_attributes": {
-                "count": link.n_attributes,
-                "first": [each._asdict() for each in link.attributes],
-            },
-            "counterfactual": None if self.counterfactual is None else self._without(self.counterfactual),
-            "notes": list(self.notes),
-        }
-
-    def _without(self, found: Counterfactual) -> dict[str, Any]:
-        def relationship(each: Relationship) -> dict[str, Any]:
-            ends = {"source": self.names[each.source], "target": self.names[each.target]}
-            return {"type": each.type, **ends}
-
-        return {
-            "relationships": found.n_relationships,
-            "looked_at": found.n_looked_at,
-            "placed_before": found.placed_before,
-            "placed": [
-                {"without": list(map(relationship, each.without)), "probability": each.probability}
-                for each in found.placed
-            ],
-            "trained_before": found.trained_before,
-            "trained_after": found.trained_after,
-            "seconds": found.seconds,
-        }
+        found = self.link.to_dict()
+        for end, row in (("source", self.link.source), ("target", self.link.target)):
+            found[end] = _node(self.published, self.link.names, row) | found[end]
+        return {**_origin(self.published), **found, "notes": list(self.notes)}
 
 
 def recommend(
@@ -186,7 +138,13 @@ def recommend(
     if not allowed:
         raise _no_pattern(published.graph, node, row, chosen, patterns, reverse=reverse)
     found = likeliest_partners(
-        published.embedding, published.graph, allowed, row, k, reverse=reverse, score=score
+        published.embedding,
+        published.graph,
+        allowed,
+        row,
+        k,
+        reverse=reverse,
+        scorers=None if score is None else score.scorers(published.embedding, published.graph),
     )
     notes = published.notes if score is not None else (*published.notes, _NO_SCORE)
     return Recommendations(published, node_names(store, published), row, reverse, tuple(found), notes)
@@ -247,19 +205,21 @@ def explain(
     if pair[0] == pair[1]:
         raise ProjectionError(f"{source!r} and {target!r} are the same node: a link joins two")
     chosen = _the_pattern(graph, pattern, source, target, pair)
-    link = explain_pair(published.embedding, graph, chosen, pair, score)
+    scorers = None if score is None else score.scorers(published.embedding, graph)
+    names = node_names(store, published)
+    link = explain_pair(published.embedding, graph, chosen, pair, scorers, names)
     notes = published.notes if score is not None else (*published.notes, _NO_REASONS)
     if link.joined:
         notes = (*notes, _JOINED)
-    found = None
     if counterfactual:
         if score is None:
             raise ProjectionError(f"no counterfactual: {_NO_REASONS}")
         trainer = model_of(published.run).set_params(n_threads=n_threads)
-        found = find_counterfactual(
+        effects = find_counterfactual(
             trainer, published.embedding, graph, score, chosen, pair, on_progress=on_progress
         )
-    return Explanation(published, node_names(store, published), link, found, notes)
+        link = replace(link, counterfactual=effects)
+    return Explanation(published, link, notes)
 
 
 def _read(store: Neo4jStore, model: str, on_progress: Progress) -> tuple[PublishedModel, LinkScore | None]:
@@ -329,10 +289,10 @@ def _origin(published: PublishedModel) -> dict[str, Any]:
     return {"model": published.run.model, "run": published.run.run_id}
 
 
-def _node(answer: Recommendations | Explanation, row: int) -> dict[str, Any]:
-    graph = answer.published.graph
+def _node(published: PublishedModel, names: Sequence[str], row: int) -> dict[str, Any]:
+    graph = published.graph
     return {
         "element_id": graph.node_ids[row],
         "labels": [label for label, carries in graph.labels.items() if carries[row]],
-        "name": answer.names[row],
+        "name": names[row],
     }

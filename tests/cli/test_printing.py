@@ -209,10 +209,27 @@ def links_of(text):
     recommend._print(SimpleNamespace(names=names, row=0), found)
     ways = [Way((2,), ((tie,), (tie,)), (3,))]
     link = LinkExplanation(
-        pattern, 0, 1, 0.5, 0.0, (), 0.5, 1.0, 1.0, 1.0, (tie,), ways, 2, (), 0, [SharedAttribute(text, 2)], 1
+        pattern,
+        0,
+        1,
+        0.5,
+        0.0,
+        (),
+        0.5,
+        1.0,
+        1.0,
+        1.0,
+        (tie,),
+        ways,
+        2,
+        (),
+        0,
+        [SharedAttribute(text, 2)],
+        1,
+        names,
     )
     each = Effect((Relationship(0, text, 1),), 0.5)
-    explained = SimpleNamespace(names=names, link=link)
+    explained = SimpleNamespace(link=link)
     for part in (explain._summary, explain._shared):
         facts(part(explained))
     facts(explain._without(explained, Counterfactual(1, 1, 0.5, (each,), 0.5, 0.5, 1.0)))

@@ -75,16 +75,17 @@ def explain(source: str, target: str, pattern: str | None, **options: Any) -> No
     facts(_summary(found))
     _print_contributions(found)
     facts(_shared(found))
-    if found.counterfactual is not None:
-        facts(_without(found, found.counterfactual))
+    if found.link.counterfactual is not None:
+        facts(_without(found, found.link.counterfactual))
     elif options["counterfactual"]:
         facts([("Without", "the two have no other relationships")])
     facts(("Note", note) for note in found.notes)
 
 
 def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
-    link, names = found.link, found.names
+    link, names = found.link, found.link.names
     source, target = names[link.source], names[link.target]
+    assert link.pattern is not None
     chance = "" if link.probability is None else f": probability {format_probability(link.probability)}"
     yield "Link", f"{source} -{link.pattern.type}-> {target}{chance}"
     yield from headed("Joined", (f"{source} {tie} {target}" for tie in link.joined))
@@ -120,7 +121,7 @@ def _shared(found: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Iterator[str]:
-    names, link = found.names, found.link
+    link, names = found.link, found.link.names
     for way in ways:
         stops = (*way.nodes, link.target)
         text = names[link.source]
@@ -135,7 +136,7 @@ def _ways(found: Explanation, ways: Sequence[Way], count: int, noun: str) -> Ite
 
 def _without(found: Explanation, effect: Counterfactual) -> Iterator[tuple[str, str]]:
     def named(each: Relationship) -> str:
-        return f"{found.names[each.source]} -{each.type}-> {found.names[each.target]}"
+        return f"{found.link.names[each.source]} -{each.type}-> {found.link.names[each.target]}"
 
     before = effect.placed_before
     for place, each in enumerate(effect.placed):

@@ -76,6 +76,7 @@ def recommend(node: str, patterns: Sequence[str], labels: Sequence[str], **optio
 
 def _print(found: Recommendations, each: Recommended) -> None:
     name, pattern = found.names[found.row], each.pattern
+    assert pattern is not None
     link = f"? -{pattern.type}-> {name}" if each.reverse else f"{name} -{pattern.type}-> ?"
     partners = pattern.source if each.reverse else pattern.target
     print_line(f"{link}  ({pattern}, of {plural(each.n_candidates, f'possible {partners}'.rstrip())})")

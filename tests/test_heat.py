@@ -128,7 +128,7 @@ def test_the_score_is_the_auroc_of_edges_against_pairs_of_neither_graph(model):
 
 
 def test_links_are_those_of_predict_links_by_name(model):
-    links = model.predict_links(k=3)
+    links = model.predict_links(k=3, score="distance")
     plain = predict_links(model, model.graph_, 3)
     assert np.array_equal(links.source, plain.source)
     frame = links.to_frame()
@@ -137,7 +137,7 @@ def test_links_are_those_of_predict_links_by_name(model):
     assert not any(KARATE.has_edge(u, v) for u, v in zip(frame["source"], frame["target"], strict=True))
     books = nx.les_miserables_graph()
     reader = HEAT(**SMALL).fit(books)
-    likely = reader.predict_links(k=3, probability=True)
+    likely = reader.predict_links(k=3)
     score = fit_link_score(reader, reader.graph_)
     by_score = predict_links(reader, reader.graph_, 3, score=score)
     assert np.array_equal(likely.probability, by_score.probability)
@@ -185,7 +185,7 @@ def test_it_is_short_to_read(model):
     assert "<b>" not in hostile._repr_html_()
     assert "&lt;b&gt;" in hostile._repr_html_()
     named = nx.relabel_nodes(KARATE, "<script>{}".format)
-    links = HEAT(**SMALL).fit(named).predict_links(k=10)
+    links = HEAT(**SMALL).fit(named).predict_links(k=10, score="distance")
     assert repr(links).startswith(f"PredictedLinks({len(links)} links")
     assert "<script>" not in links._repr_html_()
     assert "&lt;script&gt;member" in links._repr_html_()

@@ -237,6 +237,10 @@ SETTINGS = (
                  "[default: the graph's patterns, except rare ones]"),
     _number("links.min_degree", _NATURAL, "more", "Both ends have at least so many neighbours.", 0),
     _number("links.max_degree", _COUNT, "more", "And at most so many."),
+    _number("links.min_probability", _SHARE, "more", "Leave out links that are less probable.", 0.0),
+    Setting("links.rules", click.BOOL, "more",
+            "Drop links that the relationships rule out, such as a second director of a film.",
+            True),
     Setting("links.probability", click.BOOL, "more",
             "Fit a probability and a direction for each link, by a second training without a tenth of the "
             "edges. Without it the nearest pairs come first, in the direction that their relationships show.",

@@ -173,11 +173,31 @@ class LinkScore:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the score that `to_dict` described."""
+        """Return the score that `to_dict` described; a ValueError if its lists do not fit each other."""
         own: dict[str, Any] = {name: _frozen(value) for name, value in data.items()}
         own["reliability"] = {name: Reliability(**each) for name, each in own["reliability"].items()}
         own["figures"] = {name: PatternFigures(**each) for name, each in own["figures"].items()}
-        return cls(**own)
+        score = cls(**own)
+        if misfit := next(score._misfits(), None):
+            raise ValueError(f"no link score: {misfit}; fit it again")
+        return score
+
+    def _misfits(self) -> Iterator[str]:
+        """Yield what is of another length than it must be."""
+        if len(self.knots) != len(self.features):
+            yield f"{len(self.features)} features and knots of {len(self.knots)}"
+        heights = [1, *map(len, self.knots)]
+        for name, table in {"common": self.common, **self.tables}.items():
+            if list(map(len, table)) != heights:
+                yield f"the table {name!r} does not fit the knots"
+        widths = {"direction_width": self.direction_width, **self.directions}
+        for name, each in widths.items():
+            if len(each) != len(self.direction_features):
+                yield f"{name!r} has {len(each)} weights of {len(self.direction_features)} directions"
+        for name, curve in self.reliability.items():
+            lengths = {len(each) for each in asdict(curve).values()}
+            if len(lengths) > 1 or 0 in lengths:
+                yield f"the reliability of {name!r} has columns of different lengths, or none"
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from heat_neo4j._utils.validation import check_integer, check_positive
+from heat_neo4j._utils.validation import check_integer, check_positive, check_probability
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.lease import LEASE_SECONDS
@@ -29,7 +29,7 @@ class LinkOptions:
 
     Parameters
     ----------
-    k, top, patterns, min_degree, max_degree
+    k, top, patterns, min_degree, max_degree, min_probability, rules
         As for `predict_links`.
     probability : bool
         Whether each link gets a probability: the share of pairs with such a score that turned out to be
@@ -43,8 +43,8 @@ class LinkOptions:
     Raises
     ------
     TypeError, ValueError
-        If a number is out of range, or a combined score is to have no probability; found out before a run
-        begins.
+        If a number is out of range, or links without probability are to have a combined score or a least
+        probability; found out before a run begins.
     """
 
     k: int | None = 10
@@ -52,6 +52,8 @@ class LinkOptions:
     patterns: Sequence[str] = ()
     min_degree: int = 0
     max_degree: int | None = None
+    min_probability: float = 0.0
+    rules: bool = True
     probability: bool = True
     score: str | None = None
 
@@ -60,6 +62,8 @@ class LinkOptions:
             raise ValueError(f"score must be one of {', '.join(SCORES)}, got {self.score!r}")
         if self.score == "combined" and not self.probability:
             raise ValueError("the combined score brings probabilities: leave out one of the two")
+        if check_probability("min_probability", self.min_probability) and not self.probability:
+            raise ValueError("min_probability needs links with a probability: leave out one of the two")
         if isinstance(self.patterns, str):
             raise TypeError(f"patterns must be a list of patterns, got {self.patterns!r}")
         object.__setattr__(self, "patterns", tuple(map(check_pattern, self.patterns)))
@@ -69,6 +73,8 @@ class LinkOptions:
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name), minimum=minimum)
         check_integer("min_degree", self.min_degree, minimum=0)
+        if not isinstance(self.rules, bool):
+            raise TypeError(f"rules must be True or False, got {self.rules!r}")
 
     def search(self) -> dict[str, Any]:
         """Return the arguments of `predict_links`."""

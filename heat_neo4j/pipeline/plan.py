@@ -369,7 +369,9 @@ def _search(links: LinkOptions) -> str:
     most = [] if links.k is None else [f"{links.k:,} per node"]
     most += [] if links.top is None else [f"at most {links.top:,}"]
     patterns = ", ".join(links.patterns) or "each pattern of the graph"
-    return f"predict {' and '.join(most)} of {patterns}, by {links.ranked_by} score"
+    least = f", of probability {links.min_probability:g} or more" if links.min_probability else ""
+    rules = "" if links.rules else ", without schema rules"
+    return f"predict {' and '.join(most)} of {patterns}, by {links.ranked_by} score{least}{rules}"
 
 
 def _changed_shares(

@@ -127,7 +127,7 @@ def _followed_links(job: Job, links: LinkOptions | None) -> LinkOptions | None:
     if job.links is None or (links is None and "enabled" in names):
         return None
     if "probability" not in names:
-        names.discard("score")  # which of them there are depends on whether there are probabilities
+        names -= {"score", "min_probability"}  # they depend on whether there are probabilities
     published = {} if links is None else links.to_dict()
     return LinkOptions.from_dict({**job.links.to_dict(), "score": job.links.score, **_only(published, names)})
 

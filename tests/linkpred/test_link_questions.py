@@ -77,7 +77,13 @@ def test_the_likeliest_partners_are_the_best_of_all_that_are_not_joined(
     graph, points, score, pattern, row, reverse, scored
 ):
     (found,) = likeliest_partners(
-        points, graph, [pattern], row, 6, reverse=reverse, score=score if scored else None
+        points,
+        graph,
+        [pattern],
+        row,
+        6,
+        reverse=reverse,
+        scorers=score.scorers(points, graph) if scored else None,
     )
     others = range(USERS) if reverse or pattern is FOLLOWS else range(USERS, N)
     pairs = [(other, row) if reverse else (row, other) for other in others]
@@ -106,9 +112,8 @@ def test_a_node_that_is_linked_with_all_has_no_recommendation(points, score, gra
     every = np.arange(USERS, N)
     full = Relationships.from_pairs({"RATED": (np.zeros(MOVIES, int), every)})
     adjacency = sparse.csr_array((np.ones(MOVIES), (full.source, full.target)), shape=(N, N))
-    (found,) = likeliest_partners(
-        points, Graph(adjacency, labels=graph.labels, relationships=full), [RATED], 0, score=score
-    )
+    full = Graph(adjacency, labels=graph.labels, relationships=full)
+    (found,) = likeliest_partners(points, full, [RATED], 0, scorers=score.scorers(points, full))
     assert (len(found.partner), found.n_candidates, len(found.probability)) == (0, 0, 0)
 
 
@@ -121,7 +126,7 @@ def test_labels_say_which_patterns_a_node_allows(graph):
 @pytest.mark.parametrize("pattern", [RATED, FOLLOWS])
 def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
     pair = (2, 30 if pattern is RATED else 7)
-    link = explain_pair(points, graph, pattern, pair, score)
+    link = explain_pair(points, graph, pattern, pair, score.scorers(points, graph))
     base, *others = link.contributions
     assert base.feature == "base"
     sizes = [abs(part.log_odds) for part in others]
@@ -131,7 +136,7 @@ def test_what_the_features_add_is_the_log_odds(graph, points, score, pattern):
     assert link.probability == pytest.approx(float(scorer.probability(link.log_odds)))
     assert (link.direction is None) == (pattern is RATED)
     if link.direction is not None:
-        back = explain_pair(points, graph, pattern, pair[::-1], score)
+        back = explain_pair(points, graph, pattern, pair[::-1], score.scorers(points, graph))
         assert link.direction + back.direction == pytest.approx(1)
     assert [link.source_radius, link.target_radius] == radius(points[list(pair)]).tolist()
     assert set(MEANINGS) == {"base", *FEATURES, "direction"}

@@ -106,7 +106,7 @@ def ends_of(links: PredictedLinks) -> list[tuple[int, int]]:
 
 
 def assert_lawful(points: np.ndarray, graph: Graph, links: PredictedLinks) -> None:
-    assert links.rank.tolist() == list(range(1, len(links) + 1))
+    assert links.rank.tolist() == list(range(1, len(links.source) + 1))
     expected = distance(points[links.source], points[links.target])
     np.testing.assert_allclose(links.distance, expected, rtol=1e-6, atol=1e-7)
     seen = set()

@@ -609,13 +609,14 @@ class HEAT(TransformerMixin, Embedder, auto_wrap_output_keys=None):  # type: ign
             raise ValueError(
                 f"no pattern of the graph leads from {source!r} to {target!r}: give them the other way round?"
             )
-        names = self.graph_.names
-        link = explain_pair(self.embedding_, self.graph_, patterns[place], pair, scorers, names)
-        if not counterfactual:
-            return link
-        pattern = patterns[place]
-        if pattern is None:
+        pattern, names = patterns[place], self.graph_.names
+        if pattern is None:  # as in `predict_links`
+            pair = min(pair), max(pair)
+        if counterfactual and pattern is None:
             raise ValueError("a counterfactual needs a graph that knows directions and types")
+        link = explain_pair(self.embedding_, self.graph_, pattern, pair, scorers, names)
+        if not counterfactual or pattern is None:
+            return link
         model = clone(self).set_params(random_state=self.seed_)
         effects = find_counterfactual(model, self.embedding_, self.graph_, self.link_score_, pattern, pair)
         return replace(link, counterfactual=effects)

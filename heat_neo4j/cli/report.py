@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.cli.output import (
     facts,
+    format_probability,
     format_seconds,
     headed,
     log_of_machines,
@@ -21,6 +22,7 @@ from heat_neo4j.cli.output import (
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.linkpred.tuning import Choice
+    from heat_neo4j.pipeline.driver import LinkExample
     from heat_neo4j.pipeline.embed import RunReport
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
 
 _LONGEST = 60  # characters of a pattern that are shown
 _MOST_PATTERNS = 20
+_WITH_EXAMPLES = 5  # patterns whose likeliest links are shown
 
 
 class Counted(NamedTuple):
@@ -46,6 +49,7 @@ class Counted(NamedTuple):
     several: str
 
 
+NO_EXAMPLES: Mapping[str, Sequence[LinkExample]] = {}
 STAGES = (
     "read", "compare", "choose", "similarity", "walks", "train", "local", "calibrate", "align", "check",
     "links", "write coordinates", "write links", "index new version", "settle",
@@ -97,7 +101,7 @@ def show_run(report: RunReport) -> None:
     run = report.run
     if run.status == "dry run":
         facts(plan_lines(run.plan))
-    facts(describe(run, stages=bool(verbosity())))
+    facts(describe(run, stages=bool(verbosity()), examples=report.examples))
     if report.choice is not None:
         facts(headed("Chosen", _choice(report.choice)))
     facts(("Note", note) for note in report.notes)
@@ -126,7 +130,9 @@ def plan_lines(plan: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from (("", f"{stage['stage']}: {stage['does']}") for stage in plan["stages"])
 
 
-def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
+def describe(
+    run: RunRecord, *, stages: bool, examples: Mapping[str, Sequence[LinkExample]] = NO_EXAMPLES
+) -> Iterator[tuple[str, str]]:
     """Yield the lines of a run; with `stages`, the seconds of each and not only their sum."""
     yield "Run", f"{run.run_id or 'none, nothing is written'} ({run.status}) of model {run.model!r}"
     graph = f"{plural(run.node_count, 'node')}, {plural(run.edge_count, 'edge')}"
@@ -134,7 +140,7 @@ def describe(run: RunRecord, *, stages: bool) -> Iterator[tuple[str, str]]:
     yield from counted(run.counts)
     if run.pair_count is not None and run.final_loss is not None:
         yield "Training", f"{run.pair_count:,} pairs, loss {run.final_loss:.4f}, seed {run.seed}"
-    yield from _written(run)
+    yield from _written(run, examples)
     try:
         yield from _judged(run)
     except (KeyError, TypeError, ValueError):
@@ -158,7 +164,7 @@ def counted(counts: Mapping[str, int], meanings: Mapping[str, Counted] = COUNTS)
             yield "", f"{count:,} {meaning.one if count == 1 else meaning.several}"
 
 
-def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
+def _written(run: RunRecord, examples: Mapping[str, Sequence[LinkExample]]) -> Iterator[tuple[str, str]]:
     if run.status == "rejected":
         return
     verb = {"dry run": "Would write", "complete": "Published", "superseded": "Was"}.get(run.status, "Wrote")
@@ -170,7 +176,7 @@ def _written(run: RunRecord) -> Iterator[tuple[str, str]]:
             yield "", f"vector index: {', '.join(run.indexes)}"
     if "links" in run.parts:
         yield verb, f"{plural(run.links_written, 'predicted link')} of type {run.link_type}"
-        yield from (("", line) for line in pattern_lines(run))
+        yield from (("", line) for line in pattern_lines(run, examples))
     for count, noun in ((run.nodes_missing, "node"), (run.links_missing, "predicted link")):
         if count:
             yield (
@@ -188,8 +194,10 @@ def frequent(counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{plural(len(rest), 'other pattern')}: {pairs} together (--json lists all)"
 
 
-def pattern_lines(run: RunRecord) -> Iterator[str]:
-    """Yield how many links of each pattern were predicted, and how well held-out ones were told."""
+def pattern_lines(
+    run: RunRecord, examples: Mapping[str, Sequence[LinkExample]] = NO_EXAMPLES
+) -> Iterator[str]:
+    """Yield how many links of each pattern were predicted, how well held-out ones rank, and examples."""
     try:
         counts = run.parameters["links"]["predicted"]
         figures = run.parameters.get("link_score", {}).get("figures", {})
@@ -204,14 +212,28 @@ def pattern_lines(run: RunRecord) -> Iterator[str]:
                 line += _beside(measured)
                 line += f", Hits@10 {measured['hits_at_10']:.2f}"
                 line += f", precision at 10 {measured['precision_at_10']:.2f}"
+                if measured.get("precision_at_written") is not None:
+                    line += f", at the number written {measured['precision_at_written']:.2f}"
+                if measured.get("recall") is not None:
+                    line += f", candidates' recall {measured['recall']:.2f}"
             if measured.get("direction_accuracy") is not None:
                 line += f"; {measured['direction_accuracy']:.0%} of directions right"
             yield line
+            if pattern in shown[:_WITH_EXAMPLES]:
+                yield from map(_example, examples.get(pattern, ()))
         if len(counts) > len(shown):
             rest = sum(counts.values()) - sum(counts[pattern] for pattern in shown)
             yield f"{plural(len(counts) - len(shown), 'other pattern')}: {rest:,} together (--json lists all)"
     except (AttributeError, KeyError, TypeError, ValueError):
         yield "the run's node has been changed: what it says of its patterns cannot be read"
+
+
+def _example(link: LinkExample) -> str:
+    source, kind, target = (display_text(name, _LONGEST) for name in link[:3])
+    strength = f"distance {link.distance:.3f}"
+    if link.probability is not None:
+        strength = f"probability {format_probability(link.probability)}"
+    return f"  {source} -{kind}-> {target}: {strength}"
 
 
 def _beside(measured: Mapping[str, Any]) -> str:

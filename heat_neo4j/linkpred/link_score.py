@@ -98,6 +98,7 @@ class PatternFigures:
     baseline: str | None  # the best other ranking by one feature
     baseline_mrr: float | None
     direction_accuracy: float | None = None  # of one-way relationships: share whose likelier way is theirs
+    recall: float | None = None  # share of held-out links among the candidates
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class LinkScore:
     def _misfits(self) -> Iterator[str]:
         """Yield what is of another length than it must be."""
         if len(self.knots) != len(self.features):
-            yield f"{len(self.features)} features and knots of {len(self.knots)}"
+            yield f"{len(self.features)} features have knots of {len(self.knots)}"
         heights = [1, *map(len, self.knots)]
         for name, table in {"common": self.common, **self.tables}.items():
             if list(map(len, table)) != heights:

@@ -117,7 +117,7 @@ def probabilities(
     """Return how likely pairs of rows are, shape (m, 2), each as a link of its likeliest pattern.
 
     The probabilities, the log odds and the places of the patterns, all of shape (m,): NaN and -1 where no
-    pattern allows the pair.
+    pattern allows the pair. Of a graph without directions the lower row is the source, as in `predict_links`.
     """
     probability, log_odds = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     place = np.full(len(pairs), -1, dtype=np.int64)
@@ -127,7 +127,7 @@ def probabilities(
         if not own.size:
             continue
         scorer = scorers(pattern)
-        odds = scorer.pairs(pairs[own])
+        odds = scorer.pairs(pairs[own] if pattern is not None else np.sort(pairs[own], axis=1))
         chance = scorer.probability(odds)
         better = (place[own] < 0) | (chance > probability[own])
         rows = own[better]

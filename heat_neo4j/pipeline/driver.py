@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,13 +55,15 @@ from heat_neo4j.pipeline.plan import (
     make_plan,
     plan_in_full,
 )
-from heat_neo4j.pipeline.published_model import matching_recipe, read_by_recipe
+from heat_neo4j.pipeline.published_model import matching_recipe, names_of_rows, read_by_recipe
 from heat_neo4j.pipeline.published_settings import published_links
 
-__all__ = ["Log", "RunReport", "Session", "Work", "open_session", "publish_fitted", "run_job"]
+__all__ = ["LinkExample", "Log", "RunReport", "Session", "Work", "open_session", "publish_fitted", "run_job"]
 
 Log = Callable[[str], None]
 
+_EXAMPLES = 3  # links of each pattern that a report names
+_MOST_PATTERNS = 20  # with examples
 _JUDGED = ("complete", "rejected")  # states of a run that says whether its version was good enough
 
 
@@ -114,6 +116,16 @@ def open_session(
         yield Session(store, model, lease, on_progress, log)
 
 
+class LinkExample(NamedTuple):
+    """A predicted link by the names of its nodes."""
+
+    source: str
+    type: str
+    target: str
+    probability: float | None
+    distance: float
+
+
 @dataclass(frozen=True)
 class RunReport:
     """What a run did, or would do."""
@@ -122,6 +134,7 @@ class RunReport:
     score: LinkScore | None = None  # what ranked the links and gave their probabilities
     choice: Choice | None = None  # the parameters that were chosen, and why
     notes: tuple[str, ...] = ()  # what went otherwise than asked, one line each
+    examples: Mapping[str, Sequence[LinkExample]] = field(default_factory=dict)  # the likeliest, by pattern
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON data."""
@@ -130,6 +143,9 @@ class RunReport:
             "link_score": None if self.score is None else self.score.to_dict(),
             "choice": None if self.choice is None else self.choice.to_dict(),
             "notes": list(self.notes),
+            "examples": {
+                pattern: [each._asdict() for each in links] for pattern, links in self.examples.items()
+            },
         }
 
 
@@ -152,6 +168,7 @@ class Work:
     drift: Drift | None = None
     problems: str = ""  # why the new version must not be published
     links: PredictedLinks | None = None
+    examples: Mapping[str, Sequence[LinkExample]] = field(default_factory=dict)
     report: RunReport | None = None
 
 
@@ -390,8 +407,32 @@ def _predict(work: Work) -> Work:
             score=work.link_model.score,
             **options.search(),
         )
+    examples = _examples(work, links)
     work.session.clock.lap("links")
-    return replace(work, links=links, notes=(*work.notes, *links.notes))
+    return replace(work, links=links, notes=(*work.notes, *links.notes), examples=examples)
+
+
+def _examples(work: Work, links: PredictedLinks) -> dict[str, list[LinkExample]]:
+    """Return the likeliest links of the patterns that have most, by the names of their nodes."""
+    if links.pattern is None:
+        return {}
+    counts = np.bincount(links.pattern, minlength=len(links.patterns))
+    frequent = np.argsort(-counts, kind="stable")[:_MOST_PATTERNS]
+    places = {place: np.flatnonzero(links.pattern == place)[:_EXAMPLES] for place in frequent.tolist()}
+    some = np.concatenate([np.empty(0, np.int64), *places.values()])
+    rows = np.unique(np.append(links.source[some], links.target[some])).tolist()
+    names = names_of_rows(work.session.store, work.state.graph, work.job.projection, rows)
+
+    def example(link: int, kind: str) -> LinkExample:
+        ends = (names[int(each[link])] for each in (links.source, links.target))
+        chance = None if links.probability is None else float(links.probability[link])
+        source, target = ends
+        return LinkExample(source, kind, target, chance, float(links.distance[link]))
+
+    return {
+        str(links.patterns[place]): [example(link, links.patterns[place].type) for link in own.tolist()]
+        for place, own in places.items()
+    }
 
 
 def _publish(work: Work) -> Work:
@@ -410,7 +451,7 @@ def _publish(work: Work) -> Work:
         record = _write(work, run)
         work.checkpoint.remove()
     score = None if links is None else work.link_model.score
-    return replace(work, report=RunReport(record, score, work.choice, work.notes))
+    return replace(work, report=RunReport(record, score, work.choice, work.notes, work.examples))
 
 
 def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:

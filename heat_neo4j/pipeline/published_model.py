@@ -36,6 +36,7 @@ __all__ = [
     "labels_of",
     "matching_recipe",
     "model_of",
+    "names_of_rows",
     "node_names",
     "published_run",
     "read_by_recipe",
@@ -282,6 +283,20 @@ def node_names(
         name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
         for value, labels, element_id in zip(values, labels_of(graph), graph.node_ids, strict=True)
     ]
+
+
+def names_of_rows(
+    store: Neo4jStore, graph: Graph, projection: Projection, rows: Sequence[int], longest: int = 40
+) -> dict[int, str]:
+    """Return the names of some nodes of a graph, as `node_names` gives those of all."""
+    ids = {row: graph.node_ids[row] for row in rows}
+    properties = store.properties_of(list(ids.values())) if projection.keys.properties else {}
+    names = {}
+    for row, element_id in ids.items():
+        labels = [label for label, carries in graph.labels.items() if carries[row]]
+        value = projection.keys.value_of(labels, properties.get(element_id, {}))
+        names[row] = name_of(value, labels, element_id, first=projection.labels or (), longest=longest)
+    return names
 
 
 def _check_captions(graph: Graph, keys: NodeKeys, places: NDArray[np.int64], values: Sequence[Any]) -> None:

@@ -285,6 +285,7 @@ def test_a_value_out_of_range_in_heat_toml_names_its_option(tmp_path):
             "aggregation 'count' ignores weights",
         ),
         (("--min-degree", "3", "--max-degree", "2"), "max_degree must be at least 3, got 2"),
+        (("--min-probability", "0.1", "--no-probability"), "min_probability needs links with a probability"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_before_anything_is_opened(given, complaint):

@@ -7,6 +7,7 @@ import pytest
 from heat_neo4j.cli.commands.load import ODDITIES
 from heat_neo4j.cli.report import COUNTS, counted, frequent, pattern_lines, show_run, untyped_note
 from heat_neo4j.database.runs import RunRecord
+from heat_neo4j.pipeline.driver import LinkExample
 from heat_neo4j.pipeline.embed import RunReport
 
 
@@ -54,8 +55,11 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
     figures = {
         "n_links": 12, "mrr": 0.5, "hits_at_10": 0.75, "precision_at_10": 0.1, "popularity_mrr": 0.25,
         "baseline": "paths of \x1b three", "baseline_mrr": 0.375, "direction_accuracy": None,
+        "precision_at_written": 0.05, "recall": 0.97,
     }  # fmt: skip
-    of_distance = figures | {"popularity_mrr": None, "baseline": None, "baseline_mrr": None}
+    of_distance = figures | dict.fromkeys(
+        ("popularity_mrr", "baseline", "baseline_mrr", "precision_at_written", "recall")
+    )
     popular = figures | {"baseline": "popularity", "baseline_mrr": 0.25}
     run = RunRecord(
         "r", "films", ("links",), "complete",
@@ -64,9 +68,29 @@ def test_figures_stand_beside_those_baselines_that_were_measured():
             "link_score": {"figures": {"A-R->B": figures, "A-S->B": of_distance, "A-T->B": popular}},
         },
     )  # fmt: skip
-    after = ", Hits@10 0.75, precision at 10 0.10"
+    short = ", Hits@10 0.75, precision at 10 0.10"
+    after = f"{short}, at the number written 0.05, candidates' recall 0.97"
     assert list(pattern_lines(run)) == [
         f"A-R->B: 3; 12 held out: MRR 0.50 (popularity 0.25, paths of \\x1b three 0.38){after}",
-        f"A-S->B: 2; 12 held out: MRR 0.50{after}",
+        f"A-S->B: 2; 12 held out: MRR 0.50{short}",
         f"A-T->B: 1; 12 held out: MRR 0.50 (popularity 0.25){after}",
     ]
+
+
+def test_the_likeliest_links_of_the_largest_patterns_follow_their_lines():
+    run = RunRecord(
+        "r", "films", ("links",), "complete",
+        parameters={"links": {"predicted": {f"A-T{i}->B": i for i in range(1, 9)}}, "link_score": {}},
+    )  # fmt: skip
+    examples = {f"A-T{i}->B": [LinkExample("a", f"T{i}", "b\x1b[2J", 0.004, 1.0)] for i in range(1, 9)}
+    examples["A-T8->B"].append(LinkExample("c" * 99, "T8", "d", None, 0.5))
+    lines = list(pattern_lines(run, examples))
+    place = lines.index("A-T8->B: 8")
+    assert lines[place + 1] == "  a -T8-> b\\x1b[2J: probability 0.004"
+    assert lines[place + 2] == f"  {'c' * 59}… -T8-> d: distance 0.500"
+    assert sum(line.startswith("  a") for line in lines) == 5
+    assert list(pattern_lines(run)) == [line for line in lines if not line.startswith("  ")]
+    report = RunReport(run, examples=examples).to_dict()
+    assert report["examples"]["A-T8->B"][1] == {
+        "source": "c" * 99, "type": "T8", "target": "d", "probability": None, "distance": 0.5,
+    }  # fmt: skip

@@ -363,6 +363,30 @@ def test_a_score_is_fitted_to_a_part_of_very_many_links(monkeypatch: pytest.Monk
     assert part.figures[""].mrr > 0.5 * whole.figures[""].mrr
 
 
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("features",), "features have knots of"),
+        (("knots",), "features have knots of"),
+        (("common",), "the table 'common' does not fit the knots"),
+        (("common", 3), "the table 'common' does not fit the knots"),
+        (("tables", "A-R->A", 0), "the table 'A-R->A' does not fit the knots"),
+        (("directions", "A-R->A"), "'A-R->A' has"),
+        (("direction_width",), "'direction_width' has"),
+        (("reliability", "A-R->A", "low"), "the reliability of 'A-R->A'"),
+    ],
+)
+def test_a_record_that_was_cut_by_hand_is_refused_in_one_line(path: tuple[Any, ...], line: str) -> None:
+    data = json.loads(json.dumps(fitted()[2].to_dict()))
+    assert LinkScore.from_dict(data) == fitted()[2]
+    part = data
+    for step in path:
+        part = part[step]
+    del part[-1]
+    with pytest.raises(ValueError, match=f"no link score: .*{line}.*; fit it again"):
+        LinkScore.from_dict(data)
+
+
 def test_features_that_a_graph_has_not_add_nothing() -> None:
     graph = Graph(adjacency=clustered().adjacency)
     score = fit_link_score(MODEL, graph)

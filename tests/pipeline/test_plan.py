@@ -381,6 +381,11 @@ def test_an_embedding_reads_trains_calibrates_predicts_and_publishes():
             LinkOptions(patterns=["A-R->B", ("B", "S", "*")], probability=False),
             "predict 10 per node of A-R->B, B-S->*, by distance score",
         ),
+        (
+            LinkOptions(min_probability=0.05, rules=False),
+            "predict 10 per node of each pattern of the graph, by combined score, of probability 0.05 or "
+            "more, without schema rules",
+        ),
     ],
 )
 def test_the_links_of_a_plan(links, line):

@@ -40,6 +40,15 @@ def test_links_without_probabilities_leave_the_published_score():
     assert job.links == LinkOptions(probability=False)
 
 
+def test_the_least_probability_is_as_published_unless_links_have_none():
+    known, follows = LinkOptions(min_probability=0.2, rules=False), ALL
+    assert follow(published(), known, links=LinkOptions(), follows=follows).links == known
+    plain = follow(
+        published(), known, links=LinkOptions(probability=False), follows=ALL - {"links.probability"}
+    )
+    assert plain.links == LinkOptions(probability=False, rules=False)
+
+
 @pytest.mark.parametrize(
     ("own", "follows", "why"),
     [

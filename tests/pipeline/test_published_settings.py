@@ -41,12 +41,12 @@ def test_links_without_probabilities_leave_the_published_score():
 
 
 def test_the_least_probability_is_as_published_unless_links_have_none():
-    known, follows = LinkOptions(min_probability=0.2, rules=False), ALL
+    known = LinkOptions(min_probability=0.2, rules=False)
+    follows = {"links.min_probability", "links.rules", "links.probability"}
     assert follow(published(), known, links=LinkOptions(), follows=follows).links == known
-    plain = follow(
-        published(), known, links=LinkOptions(probability=False), follows=ALL - {"links.probability"}
-    )
-    assert plain.links == LinkOptions(probability=False, rules=False)
+    plain = LinkOptions(probability=False)
+    job = follow(published(), known, links=plain, follows=follows - {"links.probability"})
+    assert job.links == LinkOptions(probability=False, rules=False)
 
 
 @pytest.mark.parametrize(

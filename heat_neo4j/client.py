@@ -20,7 +20,7 @@ from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.embed import RefreshReport, publish, refresh
 from heat_neo4j.pipeline.plan import AUTO
-from heat_neo4j.pipeline.published_model import model_of, read_published
+from heat_neo4j.pipeline.published_model import model_of, read_published, read_score
 from heat_neo4j.pipeline.published_settings import published_job
 
 __all__ = ["Database", "connect"]
@@ -177,7 +177,7 @@ class Database(Neo4jStore):
         return report.run
 
     def load(self, name: str = "heat", *, on_progress: Progress | bool = False) -> HEAT:
-        """Return a published model as if it had been fitted here: parameters, points and graph.
+        """Return a published model as if it had been fitted here: parameters, points, graph and link score.
 
         Parameters
         ----------
@@ -194,12 +194,15 @@ class Database(Neo4jStore):
         Raises
         ------
         ProjectionError
-            If the model is not published, or its graph cannot be read.
+            If the model is not published, its graph cannot be read, or its run's node is damaged.
         """
         published = read_published(self, name, with_keys=True, on_progress=as_progress(on_progress))
         parameters = model_of(published.run).get_params()
         model = HEAT.from_points(published.graph, published.embedding, **parameters)
         model.published_as_ = name
+        score = read_score(self, published)
+        if score is not None:
+            model.link_score_ = score
         return model
 
     def refresh(

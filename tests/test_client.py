@@ -8,6 +8,7 @@ from heat_neo4j import HEAT, LinkOptions, Projection, WriteNames, connect, embed
 from heat_neo4j.errors import ConfigError, NotVerifiable, ProjectionError
 from heat_neo4j.geometry.hyperboloid import to_poincare
 from heat_neo4j.pipeline.embed import predict
+from heat_neo4j.pipeline.published_model import read_published, read_score
 from heat_neo4j.pipeline.verify import verify
 
 PROGRAM = """
@@ -16,7 +17,7 @@ with connect(uri, auth=auth) as db:
     g = db.project("ClientPaper", "CLIENT_CITES", weight="weight", attributes=["year"], key="id")
     model = HEAT(alpha=0.2, random_state=0).fit(g)
     dist, near = model.kneighbors(["p1"], n_neighbors=5)
-    links = model.predict_links(k=10, probability=True)
+    links = model.predict_links(k=10)
     print(links.to_frame().head())
     db.publish(g, model, links)
     db.refresh(model)
@@ -89,7 +90,7 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
     with connect(server.uri, auth) as db:
         graph = db.project("ClientPaper", "CLIENT_CITES", attributes=["year"], key="id")
         model = small().fit(graph)
-        ours = db.publish(graph, model, model.predict_links(k=2, probability=True))
+        ours = db.publish(graph, model, model.predict_links(k=2))
         projection = Projection(["ClientPaper"], ["CLIENT_CITES"], attributes=["year"], key="id")
         theirs = embed(db, projection, small(), links=LinkOptions(k=2)).run
         for part in (
@@ -115,6 +116,8 @@ def test_what_is_published_is_recorded_as_embed_would_and_a_refresh_goes_on_from
         assert loaded.get_params()["walks_per_node"] == 3
         rows = [list(loaded.nodes_).index(name) for name in model.nodes_]
         assert np.allclose(loaded.embedding_[rows], model.embedding_)
+        assert loaded.link_score_ == read_score(db, read_published(db))
+        assert loaded.recommend("p0", k=2).probability is not None
         assert db.refresh("heat").outcome == "nothing"
         now = db.project("ClientPaper", "CLIENT_CITES", attributes=["year"], key="id")
         again = db.publish(now, loaded)
@@ -152,9 +155,11 @@ def test_other_names_and_graphs_of_elsewhere(server, papers):
             ["ClientPaper"], key="id", node_filter="n.year > $since", filter_parameters={"since": 0}
         )
         model = small().fit(graph)
-        links = model.predict_links(k=2, patterns=[("ClientPaper", "CLIENT_CITES", "ClientPaper")])
+        pattern = ("ClientPaper", "CLIENT_CITES", "ClientPaper")
+        links = model.predict_links(k=2, score="distance", patterns=[pattern], rules=False)
         record = db.publish(graph, model, links, names=WriteNames("client", embedding="place"))
         assert record.settings["links"]["patterns"] == ["ClientPaper-CLIENT_CITES->ClientPaper"]
+        assert (record.settings["links"]["probability"], record.settings["links"]["rules"]) == (False, False)
         assert (record.model, model.published_as_) == ("client", "client")
         assert papers("MATCH (n:ClientPaper) WHERE n.place IS NULL RETURN count(n) AS n")[0]["n"] == 0
         with pytest.raises(ProjectionError, match="no version before"):

@@ -54,7 +54,9 @@ def test_types_of_hetero_data_are_labels_and_types(torch):
         "user": [True, True, False, False, False],
         "film": [False, False, True, True, True],
     }
-    assert set(map(str, HEAT(n_components=2, walks_per_node=1).fit(read).predict_links(1).patterns)) == {
+    assert set(
+        map(str, HEAT(n_components=2, walks_per_node=1).fit(read).predict_links(1, score="distance").patterns)
+    ) == {
         "user-rated->film",
         "user-knows->user",
     }

@@ -132,14 +132,17 @@ def test_work_from_beginning_to_end(files, cypher, store, server):
     review(reader, cypher)
     (live,) = reader.run_python("docs/python.md")
     characters, from_frame, from_files = reader.run_python(NO_DATABASE)
-    assert from_frame.splitlines()[0].split() == ["source", "target", "type", "distance", "rank"]
+    columns = ["source", "target", "type", "distance", "probability", "rank"]
+    assert [from_frame.splitlines()[place].split() for place in (0, 6)] == [columns, columns]
+    assert "an average pair of the pattern" in from_frame
     assert [line.split()[0] for line in asked.splitlines()[:5]] == ["Paper-CITES->Paper"] * 5
     assert "Valjean" in characters
     assert from_files.startswith(f"({PAPERS}, 11)\n")
     header, *links = from_files.splitlines()[1:]
     assert header.split() == ["source", "target", "type", "distance", "probability", "rank"]
     assert len(links) == 5
-    header, *links, nearest = live.splitlines()
+    header, *links, chance, nearest = live.splitlines()
+    assert 0.0 < float(chance.strip("[]")) < 1.0
     assert header.split() == ["source", "target", "type", "distance", "probability", "rank"]
     assert len(links) == 5
     assert nearest.split() == [
@@ -468,7 +471,7 @@ def measure(reader, cypher):
     assert all(0.5 < float(line.rsplit(maxsplit=1)[1]) <= 1 for line in methods[:2])
 
     said = reader.run_command(commands[-1])
-    assert " held out, popularity " in said
+    assert " held out: MRR " in said
     assert "\nChosen        alpha " in said
     (row,) = cypher(
         "MATCH (m:HeatModel {name: 'heat'})-[:HEAT_PUBLISHED]->(r:HeatRun) RETURN DISTINCT r.parameters AS p"

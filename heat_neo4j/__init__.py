@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heat_neo4j.graph import Graph
     from heat_neo4j.heat import HEAT
     from heat_neo4j.inputs.conversion import as_graph
+    from heat_neo4j.linkpred.explanation import LinkExplanation
     from heat_neo4j.linkpred.link_score import LinkScore, fit_link_score
     from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
     from heat_neo4j.linkpred.tuning import choose_parameters
@@ -42,6 +43,7 @@ _HOMES = {
     "LoadNames": "database.write.loader",
     "LocalServer": "local_server.server",
     "Neo4jStore": "database.store",
+    "LinkExplanation": "linkpred.explanation",
     "LinkScore": "linkpred.link_score",
     "PredictedLinks": "linkpred.prediction",
     "Projection": "database.projection",
@@ -66,6 +68,7 @@ __all__ = [
     "Graph",
     "HeatError",
     "Job",
+    "LinkExplanation",
     "LinkOptions",
     "LinkScore",
     "LoadNames",

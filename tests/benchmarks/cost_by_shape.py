@@ -126,7 +126,7 @@ def measure(graph: Graph) -> dict[str, dict[str, float]]:
     lap("calibrate", seconds["calibrate"], max(memory["train"], memory["calibrate"]))
     links = predict_links(model, graph, score=score, n_threads=1)
     lap("links", seconds["links"], max(memory.get(stage, 0) for stage in ("train", "calibrate", "links")))
-    found["links"] |= {"count": len(links), "expected count": expected.links}
+    found["links"] |= {"count": len(links.source), "expected count": expected.links}
     return found
 
 

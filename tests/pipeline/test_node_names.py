@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph
-from heat_neo4j.pipeline.published_model import PublishedModel, node_names
+from heat_neo4j.linkpred.prediction import PredictedLinks
+from heat_neo4j.patterns import Pattern
+from heat_neo4j.pipeline import driver
+from heat_neo4j.pipeline.driver import LinkExample
+from heat_neo4j.pipeline.published_model import PublishedModel, names_of_rows, node_names
 
 COLUMNS = {"title": ["Up", None, None, None], "name": [None, "Ann " * 30, None, "Tom"], "code": [1, 2, 3, 4]}
 STORE = SimpleNamespace(read_property=lambda graph, name: COLUMNS[name])
@@ -47,6 +52,57 @@ def test_captions_are_the_keys_of_the_run_unless_given():
     assert names(key={"Nobody": "code"}) == [f"Entity {4750 + row}" for row in range(4)]
     assert names({"Person": "name"}, key="code")[3] == "Tom"
     assert names() == [f"Entity {4750 + row}" for row in range(4)]
+
+
+def properties_of(ids, asked=None):
+    """Return the properties of some nodes; the third is gone."""
+    if asked is not None:
+        asked.extend(ids)
+    rows = [row for row in map(GRAPH.node_ids.index, ids) if row != 2]
+    return {
+        GRAPH.node_ids[row]: {name: COLUMNS[name][row] for name in COLUMNS if COLUMNS[name][row] is not None}
+        for row in rows
+    }
+
+
+@pytest.mark.parametrize(
+    "projection",
+    [{"key": "code"}, {"key": {"Movie": "title", "Person": "name"}, "labels": ["Movie", "Person"]}, {}],
+)
+def test_some_nodes_are_named_as_all_are(projection):
+    asked = []
+    store = SimpleNamespace(properties_of=lambda ids: properties_of(ids, asked))
+    every, rows = names(**projection), [3, 1]
+    assert names_of_rows(store, GRAPH, Projection(**projection), rows) == {row: every[row] for row in rows}
+    assert asked in ([], [GRAPH.node_ids[row] for row in rows])
+    (gone,) = names_of_rows(store, GRAPH, Projection(**projection), [2]).values()
+    assert gone.endswith(" 4752")
+
+
+def test_examples_are_the_likeliest_links_of_the_patterns_with_most():
+    few, many = Pattern("Person", "R", "Movie"), Pattern("Person", "S", "Movie")
+    links = PredictedLinks(
+        source=np.array([1, 3, 3, 1, 1, 3]),
+        target=np.array([0, 0, 2, 2, 0, 0]),
+        distance=np.arange(6.0),
+        probability=np.linspace(0.9, 0.4, 6),
+        patterns=(few, many),
+        pattern=np.array([1, 1, 0, 1, 1, 0]),
+    )
+    work = SimpleNamespace(
+        session=SimpleNamespace(store=SimpleNamespace(properties_of=properties_of)),
+        state=SimpleNamespace(graph=GRAPH),
+        job=SimpleNamespace(projection=Projection(key="code")),
+    )
+    found = driver._examples(work, links)
+    assert list(found) == [str(many), str(few)]
+    assert found[str(many)] == [
+        LinkExample("2", "S", "1", 0.9, 0.0),
+        LinkExample("4", "S", "1", pytest.approx(0.8), 1.0),
+        LinkExample("2", "S", "Entity 4752", pytest.approx(0.6), 3.0),
+    ]
+    assert [each.type for each in found[str(few)]] == ["R", "R"]
+    assert driver._examples(work, PredictedLinks(*(np.array([0, 1]),) * 3)) == {}
 
 
 @pytest.mark.parametrize(

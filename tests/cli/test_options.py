@@ -113,7 +113,7 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         *("--attribute-neighbours", "15", "--time-limit", "90", "--memory-limit", "1.5GB"),
         *("--scratch", str(tmp_path), "--scheduler", "tcp://there:8786"),
         *("--k", "3", "--top", "50", "--predict", "A-R->B"),
-        *("--min-degree", "1", "--max-degree", "8", "--no-probability"),
+        *("--min-degree", "1", "--max-degree", "8", "--no-probability", "--no-rules"),
         *("--model", "papers", "--config", str(config)),
     )
     assert arguments.projection_from(given) == Projection(
@@ -130,7 +130,11 @@ def test_the_options_make_the_objects_they_describe(tmp_path):
         "scratch": tmp_path, "scheduler": "tcp://there:8786", "random_state": 9,
     }  # fmt: skip
     assert given["memory_limit"] == 1.5 * 2**30
-    assert arguments.links_from(given) == LinkOptions(3, 50, ["A-R->B"], 1, 8, probability=False)
+    assert arguments.links_from(given) == LinkOptions(3, 50, ["A-R->B"], 1, 8, rules=False, probability=False)
+    config.write_text("[links]\nmin_probability = 0.1\nrules = false\n")
+    expected = LinkOptions(min_probability=0.1, rules=False)
+    assert arguments.links_from(parsed("--config", str(config))) == expected
+    assert LinkOptions.from_dict(expected.to_dict()) == dataclasses.replace(expected, score="combined")
     assert arguments.names_from(given) == WriteNames("papers", "p", "q", "u", "MAYBE", "v")
 
 

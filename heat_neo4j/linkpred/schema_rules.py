@@ -392,7 +392,8 @@ class _Links:
         """Return from which u two or more of them lead to v; `undecided` for a search that was too long."""
         if not len(u):
             return np.empty(0, dtype=np.bool_)
-        found = have_chain(*self._arrays, u, v, _SEARCHED_LINKS)
+        # Contiguous, as the kernel was compiled for.
+        found = have_chain(*self._arrays, *map(np.ascontiguousarray, (u, v)), _SEARCHED_LINKS)
         return np.asarray((found == 1) | (undecided & (found < 0)))
 
     @cached_property

@@ -448,7 +448,7 @@ def _sample(
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), codes) & may_turn
     fold = pairs[:, 0] % _FOLDS
-    offset = -np.log(_rate(candidates, fitted, pairs)) + np.log(len(fitted) / max(len(links), 1))
+    offset = -np.log(_rate(candidates, fitted, pairs)) + np.log(max(len(fitted), 1) / max(len(links), 1))
     return _Sample(
         of_pattern, candidates, links, np.column_stack(values), is_link, fold, offset, direction, one_way
     )

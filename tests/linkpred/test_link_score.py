@@ -387,6 +387,18 @@ def test_a_record_that_was_cut_by_hand_is_refused_in_one_line(path: tuple[Any, .
         LinkScore.from_dict(data)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_pattern_without_a_held_out_link_has_the_common_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, graph, _ = fitted()
+    held_out, joins, few = embed_without(MODEL, graph), module.joins_held_out, graph.labels["B"]
+    monkeypatch.setattr(module, "joins_held_out", lambda split, own: joins(split, own) & ~few[own[:, 1]])
+    score = link_score(held_out, graph)
+    assert score.figures["A-S->B"].n_links == 0
+    np.testing.assert_allclose(
+        np.concatenate(score.tables["A-S->B"]), np.concatenate(score.common), atol=1e-6
+    )
+
+
 def test_features_that_a_graph_has_not_add_nothing() -> None:
     graph = Graph(adjacency=clustered().adjacency)
     score = fit_link_score(MODEL, graph)

@@ -1,4 +1,4 @@
-"""Inner products of rows of float32 matrices, each added up in the order of the columns.
+"""Inner products of rows of dense matrices, each added up in the order of the columns.
 
 The inner loops run over rows, so the sums are the same bits for any vector width and any number of threads,
 which those of BLAS are not.
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["all_products", "pair_products"]
+__all__ = ["all_products", "pair_products", "vector_products"]
 
 Rows = NDArray[np.float32]
 Places = NDArray[np.int64]
@@ -30,6 +30,18 @@ def pair_products(first: Rows, second: Rows, u: Places, v: Places) -> Rows:
         total = np.float32(0.0)
         for column in range(first.shape[1]):
             total += first[u[i], column] * second[v[i], column]
+        products[i] = total
+    return products
+
+
+@njit(cache=True, nogil=True)
+def vector_products(first: Any, second: Any, pairs: Places) -> Any:
+    """Return first[u] . second[v] of rows (u, v), shape (m,), of float64 matrices."""
+    products = np.empty(pairs.shape[0])
+    for i in range(pairs.shape[0]):
+        total = 0.0
+        for column in range(first.shape[1]):
+            total += first[pairs[i, 0], column] * second[pairs[i, 1], column]
         products[i] = total
     return products
 

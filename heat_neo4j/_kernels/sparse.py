@@ -16,6 +16,8 @@ Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
 Values = NDArray[np.float64]
 
+_LONGER = 8  # times as many entries, from where on a search for each of the fewer ones is quicker
+
 
 @njit(cache=True)
 def first_at_least(indices: Columns, low: int, high: int, column: int) -> int:
@@ -53,62 +55,98 @@ def dense_products(indptr: Any, indices: Any, values: Values, dense: Any) -> Any
     return products
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def sparse_products(
     left_indptr: Places, left_indices: Columns, left_values: Values, right_indptr: Places,
-    right_indices: Columns, right_values: Values, u: Places, v: Places,
+    right_indices: Columns, right_values: Values, hub_of: Columns, hubs: Any, u: Places, v: Places,
 ) -> Values:  # fmt: skip
     """Return left[u[i]] . right[v[i]] for each i, shape (m,), added up by rising column.
 
-    Both CSR arrays have as many columns, their indices sorted and different within a row. A short row against
-    a long one takes time by the short one.
+    Both CSR arrays have as many columns, their indices sorted and different within a row. Of pairs with the
+    same u, one after the other, its row is spread out once. Row v of `right` is a hub if hub_of[v] >= 0: it
+    is spread out in that row of `hubs`, (H, K). A row against a far longer one takes time by the shorter.
     """
-    products = np.empty(u.shape[0])
+    products, row = np.empty(u.shape[0]), np.zeros(hubs.shape[1])
+    spread = -1
     for i in range(u.shape[0]):
         a, a_end = left_indptr[u[i]], left_indptr[u[i] + 1]
         b, b_end = right_indptr[v[i]], right_indptr[v[i] + 1]
-        total = 0.0
-        while a < a_end and b < b_end:
-            if left_indices[a] < right_indices[b]:
-                a = _advance(left_indices, a, a_end, right_indices[b])
-            elif left_indices[a] > right_indices[b]:
+        if hub_of[v[i]] >= 0:
+            products[i] = _spread_product(left_indices, left_values, a, a_end, hubs[hub_of[v[i]]])
+            continue
+        if b_end - b > _LONGER * (a_end - a):
+            total = 0.0
+            while a < a_end and b < b_end:
                 b = _advance(right_indices, b, b_end, left_indices[a])
-            else:
-                total += left_values[a] * right_values[b]
+                if b < b_end and right_indices[b] == left_indices[a]:
+                    total += left_values[a] * right_values[b]
                 a += 1
-                b += 1
-        products[i] = total
+            products[i] = total
+            continue
+        if u[i] != spread:
+            if spread >= 0:
+                for k in range(left_indptr[spread], left_indptr[spread + 1]):
+                    row[left_indices[k]] = 0.0
+            for k in range(a, a_end):
+                row[left_indices[k]] = left_values[k]
+            spread = u[i]
+        products[i] = _spread_product(right_indices, right_values, b, b_end, row)
     return products
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def _spread_product(indices: Columns, values: Values, begin: int, end: int, row: Values) -> float:
+    total = 0.0
+    for k in range(begin, end):
+        total += values[k] * row[indices[k]]
+    return total
+
+
+@njit(cache=True, nogil=True)
 def path_products(
     left_indptr: Places, left_indices: Columns, left_values: Values, middle_indptr: Places,
     middle_indices: Columns, middle_values: Values, right_indptr: Places, right_indices: Columns,
-    right_values: Values, n_columns: int, u: Places, v: Places,
+    right_values: Values, hub_of: Columns, hubs: Any, middle_hub_of: Columns, middle_hubs: Any, u: Places,
+    v: Places,
 ) -> Values:  # fmt: skip
     """Return (left @ middle)[u[i]] . right[v[i]] for each i, shape (m,), added up by the order of entries.
 
-    `middle` and `right` have `n_columns` columns. A row of the product is made once if `u` is sorted.
+    A row of left @ middle is made once if `u` is sorted. Row v of `right` is a hub if hub_of[v] >= 0: that
+    row of `hubs` is middle @ right[v]. Row a of `middle` is one if middle_hub_of[a] >= 0: that column of
+    `middle_hubs`, (N, H), has its products with all rows of `right`.
     """
-    products, row = np.empty(u.shape[0]), np.zeros(n_columns)
-    filled, is_filled, n_filled = np.empty(n_columns, np.int32), np.zeros(n_columns, np.bool_), 0
+    products, row = np.empty(u.shape[0]), np.zeros(right_indices.max() + 1 if len(right_indices) else 0)
+    filled, n_filled = np.empty(row.shape[0], np.int32), 0
+    is_filled, n_hubs = np.zeros(row.shape[0], np.bool_), 0
+    place, weight = np.empty(middle_hubs.shape[1], np.int32), np.empty(middle_hubs.shape[1])
+    made = -1
     for i in range(u.shape[0]):
-        if i == 0 or u[i] != u[i - 1]:
-            for place in range(n_filled):
-                row[filled[place]], is_filled[filled[place]] = 0.0, False
-            n_filled = 0
-            for a in range(left_indptr[u[i]], left_indptr[u[i] + 1]):
-                through = left_indices[a]
+        a, a_end = left_indptr[u[i]], left_indptr[u[i] + 1]
+        if hub_of[v[i]] >= 0:
+            products[i] = _spread_product(left_indices, left_values, a, a_end, hubs[hub_of[v[i]]])
+            continue
+        if u[i] != made:
+            made = u[i]
+            for k in range(n_filled):
+                row[filled[k]], is_filled[filled[k]] = 0.0, False
+            n_filled = n_hubs = 0
+            for k in range(a, a_end):
+                through = left_indices[k]
+                if middle_hub_of[through] >= 0:
+                    place[n_hubs], weight[n_hubs] = middle_hub_of[through], left_values[k]
+                    n_hubs += 1
+                    continue
                 for b in range(middle_indptr[through], middle_indptr[through + 1]):
                     column = middle_indices[b]
+                    if column >= row.shape[0]:  # not in `right`
+                        continue
                     if not is_filled[column]:
                         is_filled[column] = True
                         filled[n_filled] = column
                         n_filled += 1
-                    row[column] += left_values[a] * middle_values[b]
-        total = 0.0
-        for b in range(right_indptr[v[i]], right_indptr[v[i] + 1]):
-            total += row[right_indices[b]] * right_values[b]
+                    row[column] += left_values[k] * middle_values[b]
+        total = _spread_product(right_indices, right_values, right_indptr[v[i]], right_indptr[v[i] + 1], row)
+        for k in range(n_hubs):
+            total += weight[k] * middle_hubs[v[i], place[k]]
         products[i] = total
     return products

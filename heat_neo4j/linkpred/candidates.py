@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -86,6 +86,17 @@ class CandidatePairs:
     def are_joined(self, pairs: Rows) -> NDArray[np.bool_]:
         """Return which of `pairs`, shape (m, 2), are joined already."""
         return np.asarray(entries(self.joined, pairs) != 0.0)
+
+    def without(self, sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> CandidatePairs:
+        """Return the candidates without some sources and some targets, masks of shape (N,)."""
+        is_source, is_target = self.is_source & ~sources, self.is_target & ~targets
+        return replace(
+            self,
+            sources=np.flatnonzero(is_source),
+            targets=np.flatnonzero(is_target),
+            is_source=is_source,
+            is_target=is_target,
+        )
 
     def other_pairs(self, codes: NDArray[np.int64], wanted: int, generator: np.random.Generator) -> Rows:
         """Draw so many pairs, none of them a node with itself or of `codes`, u N + v; they may come twice.

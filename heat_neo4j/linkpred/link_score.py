@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit
 
+from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder
@@ -305,7 +306,9 @@ class LinkScorer(DirectedScorer):
                 value = log_expit(self.direction.log_odds(values))
             else:
                 continue
-            yield name, value, np.interp(value, knots, heights)
+            shape = np.shape(value)
+            term = interpolated(np.ravel(value), np.array(knots), np.array(heights))
+            yield name, value, term.reshape(shape)
 
     def _total(self, values: Callable[[Feature], Array]) -> Array:
         total: Array | None = None

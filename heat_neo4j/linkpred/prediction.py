@@ -1,8 +1,7 @@
 """Links that are missing: the likeliest pairs of each pattern that no relationship of its type joins.
 
-By distance the search is exact, in O(N k) memory. By a score all pairs of a pattern are looked at, up to
-`SCORED_PAIRS`; of more only those that are near each other, that have much in common, or one of which is
-joined to many. The bits are the same for any number of threads, or of workers of a cluster.
+By distance the search is exact, in O(N k) memory. By a score the targets of a source are those on its short
+lists, see `shortlists`. The bits are the same for any number of threads, or of workers of a cluster.
 """
 
 from __future__ import annotations
@@ -10,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
@@ -29,27 +28,20 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.baselines import adamic_adar
-from heat_neo4j.linkpred.best_scored import Codes, best_of_all, best_of_shortlist
+from heat_neo4j.linkpred.best_scored import best_of_row, best_of_shortlists
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
-from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
+from heat_neo4j.linkpred.scorers import DirectedScorer
+from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.patterns import Pattern, link_limits
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["SCORED_PAIRS", "PredictedLinks", "predict_links"]
+__all__ = ["PredictedLinks", "predict_links"]
 
-SCORED_PAIRS = 4_000_000
-"""Up to so many pairs of a pattern all are scored."""
-# A common neighbour that has more shortlists no pair: all pairs of a hub's neighbours are too many.
-_COMMON_NEIGHBOURS = 1_000
-_SHORTLISTED = (
-    "too many pairs to score them all: only near ones, and those with many common neighbours, were scored"
-)
 _UNDIRECTED = (
     "{:,} of {:,} predicted links have no direction: the relationships of their ends show none, and no score "
     "was fitted"
@@ -82,8 +74,6 @@ class PredictedLinks:
         What was predicted; empty of a graph without directions.
     pattern : int64 array of shape (L,), optional
         Place of each link's pattern in `patterns`; None of a graph without directions.
-    shortlisted : bool
-        Whether of some pattern only a shortlist of pairs was scored, see `predict_links`.
     names : sequence, optional
         What the graph calls its nodes, by row.
     search : mapping, optional
@@ -116,7 +106,6 @@ class PredictedLinks:
     probability: Array | None = None
     patterns: tuple[Pattern, ...] = ()
     pattern: Rows | None = None
-    shortlisted: bool = False
     names: Sequence[Any] = ()
     search: Mapping[str, Any] = field(default_factory=dict)
     score: LinkScore | None = None
@@ -264,8 +253,8 @@ def predict_links(
         joins are one pattern.
     k : int, optional
         Links per node, which patterns of one label share evenly, see `patterns.link_limits`: a link is kept
-        if it is among the best of its source, or of its target. None sets no limit per node; `top` must then
-        be given.
+        if it is among the best of its source; without a fitted score, or directions, of either end. None sets
+        no limit per node; `top` must then be given.
     top : int, optional
         Keep so many of each pattern; as many as it has relationships if not given.
     patterns : sequence of str or of (source label, type, target label), optional
@@ -280,10 +269,10 @@ def predict_links(
         Whether `learn_schema_rules` learns what the relationships rule out, such as a second director of a
         film, and drops such links. Without it only the number of links is limited.
     score : LinkScore, optional
-        From `fit_link_score`; ranks the links and gives their probabilities. Without it the nearest pairs are
-        the first. Of more than `SCORED_PAIRS` pairs of a pattern only the 100 nearest
-        partners of a node are scored, the 100 with most neighbours in common, of those that have 1,000
-        neighbours at most, and, where sources are no targets, the 100 that the type joins most often.
+        From `fit_link_score`; ranks the links and gives their probabilities. Of each source it scores the 64
+        targets that stand highest in short lists of near, reached, similar and popular ones; sources and
+        targets that may have no further link by the rules are left out. Without a score the nearest pairs
+        are the first.
     n_threads : int, optional
         Threads to use; all cores when None. The result is the same to the bit.
     client : distributed.Client, optional
@@ -321,8 +310,9 @@ def predict_links(
     notes: tuple[str, ...] = () if rare is None else (rare,)
     wanted: tuple[Pattern | None, ...] = tuple(known) if graph.relationships is not None else (None,)
     limits = [(k, top or graph.n_edges)] if graph.relationships is None else _limits(k, top, known)
+    learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
     with _workers(client, scratch, threads) as workers:
-        search = _Search(model, graph, score, (min_degree, max_degree), workers)
+        search = _Search(model, graph, score, learned, (min_degree, max_degree), workers)
         found = [
             search.links(pattern, *limit, on_progress) for pattern, limit in zip(wanted, limits, strict=True)
         ]
@@ -332,11 +322,10 @@ def predict_links(
         unlikely = _UNLIKELY.format(plural(n_unlikely, "proposal"), min_probability)
         notes += (_NO_PROBABILITY.format(min_probability) if score is None else unlikely,)
         found = likely
-    learned = learn_schema_rules(graph, wanted) if rules else _no_rules(graph, known)
     if top is not None:
         learned = SchemaRules(tuple(replace(each, max_links=top) for each in learned.rules))
-    links, dropped = _joined(found, wanted, graph, learned, shortlisted=search.shortlisted)
-    notes += tuple(learned.sentences(dropped))
+    links, dropped = _joined(found, wanted, graph, learned)
+    notes += tuple(learned.sentences(dropped, search.left_out))
     specs = tuple(each if isinstance(each, str) else str(Pattern(*each)) for each in patterns)
     settings = {
         "k": k,
@@ -347,8 +336,6 @@ def predict_links(
         "min_probability": min_probability,
         "rules": rules,
     }
-    if links.shortlisted:
-        notes += (_SHORTLISTED,)
     if links.directed is not None and not links.directed.all():
         notes += (_UNDIRECTED.format(np.count_nonzero(~links.directed), len(links.source)),)
     return replace(links, names=graph.names, search=settings, score=score, notes=notes)
@@ -362,19 +349,17 @@ class _Search:
         embedding: Array,
         graph: Graph,
         score: LinkScore | None,
+        rules: SchemaRules,
         degrees: tuple[int, int | None],
         workers: BlockWorkers,
     ) -> None:
         self._embedding, self._graph, self._workers = embedding, graph, workers
-        self._min_degree, self._max_degree = degrees
+        self._rules, (self._min_degree, self._max_degree) = rules, degrees
         self._by_distance = score is not None and score.by_distance
         self._scorers = None if score is None else score.scorers(embedding, graph)
-        self.shortlisted = False
-        """Whether some pattern had too many pairs to score them all."""
-
-    @cached_property
-    def _common(self) -> SparseProductScorer:
-        return adamic_adar(self._graph, most_neighbours=_COMMON_NEIGHBOURS)
+        self._surroundings = Surroundings(embedding, graph)
+        self.left_out: dict[Pattern | None, dict[Rule, int]] = {}
+        """Sources and targets of each pattern that a rule gives no further link."""
 
     def links(
         self, pattern: Pattern | None, most: int | None, total: int | None, on_progress: Progress
@@ -391,15 +376,25 @@ class _Search:
         scorer = self._scorers(pattern)
         if self._by_distance:
             pairs, distance = _nearest(embedding, candidates, most, total, workers, progress)
-            return _scored(pairs, distance, _turned(scorer, candidates, pairs), scorer)
-        width = most or total or 0
-        if candidates.size > SCORED_PAIRS:
-            self.shortlisted = True
-            codes = best_of_shortlist(scorer, self._common, embedding, candidates, width, workers, progress)
-        else:
-            codes = best_of_all(scorer, candidates, width, workers, progress)
-        pairs, scores = _ranked(scorer, candidates, codes)
+            scores = scorer.pairs(pairs)
+            _turned(scorer, candidates, pairs, scores)
+            return _scored(pairs, distance, scores, scorer)
+        asked = self._open(candidates)
+        if not asked.size:
+            return _scored(np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0), scorer)
+        lists = self._surroundings.of(candidates, asked, workers, progress)
+        pairs, scores = best_of_shortlists(scorer, lists, most or total or 0, workers, progress)
+        pairs, scores = _ranked(scorer, asked, pairs, scores, most)
         return _scored(pairs, pair_distances(embedding, pairs), scores, scorer)
+
+    def _open(self, candidates: CandidatePairs) -> CandidatePairs:
+        """Return the candidates that rules leave: without full ends, and without excluded pairs."""
+        full = self._rules.full(self._graph, candidates.pattern)
+        ends = (candidates.is_source, candidates.is_target)
+        left_out = {rule: int((ends[end] & nodes).sum()) for end, (rule, nodes) in enumerate(full.items())}
+        self.left_out[candidates.pattern] = {rule: count for rule, count in left_out.items() if count}
+        joined = sparse.csr_array(candidates.joined + self._rules.excluded(self._graph, candidates.pattern))
+        return replace(candidates.without(*full.values()), joined=joined)
 
 
 def _limits(
@@ -453,8 +448,6 @@ def _joined(
     wanted: tuple[Pattern | None, ...],
     graph: Graph,
     rules: SchemaRules,
-    *,
-    shortlisted: bool,
 ) -> tuple[PredictedLinks, dict[Pattern | None, dict[Rule, int]]]:
     """Return what the rules leave of the links of all patterns, and how many each rule has dropped.
 
@@ -486,7 +479,6 @@ def _joined(
         probability=None if probability is None else probability[order],
         patterns=patterns,
         pattern=pattern[order] if patterns else None,
-        shortlisted=shortlisted,
         directed=has_one[order] if patterns else None,
     )
     return links, dict(zip(wanted, selection.dropped, strict=True))
@@ -534,16 +526,14 @@ def _scored(pairs: Rows, distance: Array, scores: Array, scorer: LinkScorer) -> 
     return _Found(pairs, distance, scorer.probability(scores), -scores, has_one, ~has_one)
 
 
-def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows) -> Array:
-    """Turn those pairs round whose other way is a candidate and likelier; return the scores of all."""
-    scores = scorer.pairs(pairs)
+def _turned(scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows, scores: Array) -> None:
+    """Turn those pairs round, with their scores, whose other way is a candidate and likelier."""
     either = np.flatnonzero(candidates.either_way(pairs))
     back = scorer.pairs(pairs[either, ::-1])
     is_less = pairs[either, 0] < pairs[either, 1]
     turned = (back > scores[either]) | ((back == scores[either]) & ~is_less)
     scores[either[turned]] = back[turned]
     pairs[either[turned]] = pairs[either[turned], ::-1]
-    return scores
 
 
 def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
@@ -554,16 +544,20 @@ def _directed(candidates: CandidatePairs, pairs: Rows) -> Rows:
     return pairs
 
 
-def _ranked(scorer: DirectedScorer, candidates: CandidatePairs, codes: Codes) -> tuple[Rows, Array]:
-    """Return the pairs with rising codes, the best first, and their scores: of two nodes one way only."""
-    n = max(len(candidates.is_source), 1)
-    pairs = np.column_stack(np.divmod(codes, n))
+def _ranked(
+    scorer: DirectedScorer, candidates: CandidatePairs, pairs: Rows, scores: Array, most: int | None
+) -> tuple[Rows, Array]:
+    """Return pairs with their scores, the best first: of two nodes one way only, of a source at most `most`.
+
+    A pair without direction is among the best of one end at least.
+    """
     if candidates.pattern is None:
         pairs = np.unique(np.sort(pairs, axis=1), axis=0)
         scores = scorer.pairs(pairs)
     else:
-        scores = _turned(scorer, candidates, pairs)
-        _, first = np.unique(pairs @ (n, 1), return_index=True)
-        pairs, scores = pairs[first], scores[first]
+        _turned(scorer, candidates, pairs, scores)
+        pairs, first = np.unique(pairs, axis=0, return_index=True)
+        best = best_of_row(pairs[:, 0], scores[first], len(pairs) if most is None else most)
+        pairs, scores = pairs[best], scores[first][best]
     order = np.argsort(-scores, kind="stable")
     return pairs[order], scores[order]

@@ -166,12 +166,9 @@ class SchemaRules:
 
         forbid(Rule.SELF, np.equal)
         forbid(Rule.LINKED, links.join)
-        if rules.per_source is not None:
-            full_source = _counts(graph, pattern, 0) >= rules.per_source.most
-            forbid(Rule.PER_SOURCE, lambda u, _: full_source[u])
-        if rules.per_target is not None:
-            full_target = _counts(graph, pattern, 1) >= rules.per_target.most
-            forbid(Rule.PER_TARGET, lambda _, v: full_target[v])
+        full = self.full(graph, pattern)
+        forbid(Rule.PER_SOURCE, lambda u, _: full[Rule.PER_SOURCE][u])
+        forbid(Rule.PER_TARGET, lambda _, v: full[Rule.PER_TARGET][v])
         if rules.one_way is not None:
             forbid(Rule.ONE_WAY, links.join_back)
         if rules.acyclic is not None:
@@ -182,6 +179,59 @@ class SchemaRules:
             other = _Links(graph, each.type)
             forbid(Rule.EXCLUDED, other.join if each.same_way else other.join_back)
         return found
+
+    def full(self, graph: Graph, pattern: Pattern | None) -> dict[Rule, NDArray[np.bool_]]:
+        """Return the nodes that may not get another relationship of a pattern, as source and as target.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph that has the relationships.
+        pattern : Pattern, optional
+            One of the patterns of the rules.
+
+        Returns
+        -------
+        dict of Rule to bool array of shape (N,)
+            Of `Rule.PER_SOURCE`, then of `Rule.PER_TARGET`.
+
+        Raises
+        ------
+        KeyError
+            If there are no rules of the pattern.
+        """
+        rules, found = self._of(pattern), {}
+        ends = {Rule.PER_SOURCE: rules.per_source, Rule.PER_TARGET: rules.per_target}
+        for end, (rule, bound) in enumerate(ends.items()):
+            nobody = np.zeros(graph.n_nodes, dtype=np.bool_)
+            found[rule] = nobody if bound is None else _counts(graph, pattern, end) >= bound.most
+        return found
+
+    def excluded(self, graph: Graph, pattern: Pattern | None) -> sparse.csr_array:
+        """Return a matrix, (N, N), that is not 0 at pairs joined by a type that excludes the pattern.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph that has the relationships.
+        pattern : Pattern, optional
+            One of the patterns of the rules.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+
+        Raises
+        ------
+        KeyError
+            If there are no rules of the pattern.
+        """
+        total = sparse.csr_array((graph.n_nodes, graph.n_nodes))
+        for each in self._of(pattern).exclusions:
+            assert graph.relationships is not None
+            links = graph.relationships.matrix(each.type, graph.n_nodes)
+            total = total + (links if each.same_way else links.T)
+        return sparse.csr_array(total)
 
     def apply(
         self, graph: Graph, patterns: Sequence[Pattern | None], pattern: Rows, pairs: Rows, scores: Array
@@ -255,20 +305,28 @@ class SchemaRules:
         dropped = tuple({each: int(row[each]) for each in Rule if each and row[each]} for row in counts)
         return Selection(rule == Rule.ALLOWED, rule, dropped)
 
-    def sentences(self, dropped: Mapping[Pattern | None, Mapping[Rule, int]] | None = None) -> list[str]:
+    def sentences(
+        self,
+        dropped: Mapping[Pattern | None, Mapping[Rule, int]] | None = None,
+        left_out: Mapping[Pattern | None, Mapping[Rule, int]] | None = None,
+    ) -> list[str]:
         """Return a line for each rule, with its counts, and how many proposals it has dropped.
 
         Parameters
         ----------
         dropped : mapping of Pattern to mapping of Rule to int, optional
             As ``dict(zip(patterns, selection.dropped))`` of what `apply` returned.
+        left_out : mapping of Pattern to mapping of Rule to int, optional
+            Nodes for which nothing was proposed, as they are `full`.
         """
         lines = []
         for rules in self.rules:
-            own = (dropped or {}).get(rules.pattern, {})
             for rule, text in _in_words(rules):
-                count = own.get(rule, 0)
-                lines.append(f"{text}; {plural(count, 'proposal')} dropped" if count else text)
+                line = text
+                for counts, what, end in ((left_out, "node", "left out"), (dropped, "proposal", "dropped")):
+                    count = (counts or {}).get(rules.pattern, {}).get(rule, 0)
+                    line += f"; {plural(count, what)} {end}" if count else ""
+                lines.append(line)
         return lines
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,18 +7,19 @@ order of a pair in its last digits at most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from heat_neo4j._kernels.dense import all_products, pair_products
-from heat_neo4j._kernels.sparse import path_products, sparse_products
-from heat_neo4j._kernels.sweeps import paired_excess
-from heat_neo4j.geometry.search import columns_of
+from heat_neo4j._kernels.dense import all_products, pair_products, vector_products
+from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
+from heat_neo4j._kernels.sweeps import excess_of_rows
 
 __all__ = [
+    "HUB_ENTRIES",
     "DenseProductScorer",
     "DirectedScorer",
     "DistanceScorer",
@@ -33,6 +34,11 @@ __all__ = [
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rows = NDArray[np.int64]
+_Parts = tuple[NDArray[np.int64], NDArray[np.int32], Array]
+
+# Long rows are spread out, or multiplied, once for all pairs: those that cost most, up to so many numbers.
+HUB_ENTRIES = 1 << 20
+_LONG, _LONG_MIDDLE = 32, 512  # least lengths: a row of `middle` is added up once for all pairs of a source
 
 
 class PairScorer(Protocol):
@@ -67,14 +73,14 @@ class DistanceScorer(DirectedScorer):
         self.embedding = embedding  # the compiled sweep over all pairs takes it
         self._other = other
         both = embedding if other is None else np.concatenate((embedding, other))
-        self._columns = columns_of(both, len(both))
+        self._points = np.ascontiguousarray(both)
         self._offset = 0 if other is None else len(embedding)
         self.n_nodes = len(both) - self._offset
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
         u, v = np.ascontiguousarray(pairs[:, 0]), pairs[:, 1] + self._offset
-        z = paired_excess(*self._columns, u, v)
+        z = excess_of_rows(self._points, u, v)
         return np.asarray(-np.log1p(z + np.sqrt(z * (z + 2.0))))
 
     def rows(self, begin: int, end: int) -> Array:
@@ -132,20 +138,17 @@ class SparseProductScorer(DirectedScorer):
         self, left: sparse.csr_array, right: sparse.csr_array, middle: sparse.csr_array | None = None
     ) -> None:
         self._left, self._right, self._middle = _sorted(left), _sorted(right), middle
-        self._columns = sparse.csr_array(self._right.T)
         self.n_nodes = int(self._right.shape[0])
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        scores = np.empty(len(pairs))
-        order = np.argsort(pairs[:, 0], kind="stable")
-        u, v = (np.ascontiguousarray(ends) for ends in pairs[order].T)
-        left, right = _parts(self._left), _parts(self._right)
-        if self._middle is None:
-            scores[order] = sparse_products(*left, *right, u, v)
-        else:
-            scores[order] = path_products(*left, *_parts(self._middle), *right, self._right.shape[1], u, v)
-        return scores
+        u, v = (np.ascontiguousarray(ends) for ends in pairs.T)
+        if (u[1:] < u[:-1]).any():
+            order = np.argsort(u, kind="stable")
+            scores = np.empty(len(pairs))
+            scores[order] = self._products(u[order], v[order])
+            return scores
+        return self._products(u, v)
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""
@@ -164,9 +167,58 @@ class SparseProductScorer(DirectedScorer):
         """Return the scorer of some nodes only."""
         return type(self)(self._left[first], self._right[second], self._middle)
 
+    def _products(self, u: Rows, v: Rows) -> Array:
+        """Return the scores of pairs whose first nodes rise."""
+        left, right, *middle = self._matrices
+        if not middle:
+            return np.asarray(sparse_products(*left, *right, *self._hubs, u, v))
+        return np.asarray(path_products(*left, *middle[0], *right, *self._hubs, *self._middle_hubs, u, v))
+
+    @cached_property
+    def _matrices(self) -> list[_Parts]:
+        matrices = (self._left, self._right, self._middle)
+        return [_parts(each) for each in matrices if each is not None]
+
+    @cached_property
+    def _hubs(self) -> tuple[NDArray[np.int32], Array]:
+        """Return the place of each long row of `right`, or -1, and these as all first rows meet them."""
+        length, width = np.diff(self._right.indptr), int(self._left.shape[1])
+        place, hubs = _longest(length, length, width, _LONG)
+        columns = self._right[hubs].toarray().T.astype(np.float64)
+        if self._middle is not None:
+            columns = dense_products(*_parts(self._middle), np.ascontiguousarray(columns))
+        return place, np.ascontiguousarray(columns.T)
+
+    @cached_property
+    def _middle_hubs(self) -> tuple[NDArray[np.int32], Array]:
+        """Return the place of each long row of `middle`, or -1, and products of all of `right` with these."""
+        assert self._middle is not None
+        length = np.diff(self._middle.indptr).astype(np.int64)
+        uses = np.bincount(self._left.indices, minlength=len(length))
+        place, hubs = _longest(length, length * uses, self.n_nodes, _LONG_MIDDLE)
+        columns = np.ascontiguousarray(self._middle[hubs].toarray().T.astype(np.float64))
+        return place, np.asarray(dense_products(*_parts(self._right), columns))
+
+    @cached_property
+    def _columns(self) -> sparse.csr_array:
+        return sparse.csr_array(self._right.T)
+
     def _rows(self, nodes: Rows | slice) -> sparse.csr_array:
         left = self._left[nodes]
         return left if self._middle is None else _sorted(sparse.csr_array(left @ self._middle))
+
+
+def _longest(length: Rows, cost: Rows, width: int, least: int) -> tuple[NDArray[np.int32], Rows]:
+    """Return the place of each row among those that cost most, or -1, and these.
+
+    Their length is `least` or more, and each takes `width` numbers.
+    """
+    most = max(HUB_ENTRIES // max(width, 1), 1)
+    hubs = np.argsort(-cost, kind="stable")[:most]
+    hubs = hubs[length[hubs] >= least]
+    place = np.full(len(length), -1, dtype=np.int32)
+    place[hubs] = np.arange(len(hubs))
+    return place, hubs
 
 
 def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
@@ -174,7 +226,7 @@ def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
     return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
 
 
-def _parts(matrix: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+def _parts(matrix: sparse.csr_array) -> _Parts:
     """Return a CSR array as the kernel takes it."""
     return (
         matrix.indptr.astype(np.int64, copy=False),
@@ -259,7 +311,7 @@ class VectorScorer(DirectedScorer):
 
     def pairs(self, pairs: Pairs) -> Array:
         """Return the scores of pairs, shape (m,)."""
-        return np.asarray(np.einsum("ij,ij->i", self._first[pairs[:, 0]], self._second[pairs[:, 1]]))
+        return np.asarray(vector_products(self._first, self._second, pairs))
 
     def rows(self, begin: int, end: int) -> Array:
         """Return the scores of some nodes with every node, shape (end - begin, N)."""

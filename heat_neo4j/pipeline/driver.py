@@ -465,7 +465,6 @@ def _recorded(work: Work) -> tuple[dict[str, Any], dict[str, Any]]:
         )
         found = zip(map(str, work.links.patterns), counts.tolist(), strict=True)
         recorded = {
-            "shortlisted": work.links.shortlisted,
             "notes": list(work.links.notes),
             "predicted": dict(found),
         }

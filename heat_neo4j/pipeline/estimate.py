@@ -29,10 +29,11 @@ from heat_neo4j.errors import MemoryExceeded, ProjectionError
 from heat_neo4j.geometry.search import first_partners
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import DENSE_COLUMNS
-from heat_neo4j.linkpred.best_scored import BLOCK_ENTRIES, BLOCK_ROWS, EACH
+from heat_neo4j.linkpred.best_scored import BLOCK_SOURCES
 from heat_neo4j.linkpred.calibration import WALKS_HELD_OUT
 from heat_neo4j.linkpred.link_score import FITTED_LINKS
-from heat_neo4j.linkpred.prediction import SCORED_PAIRS
+from heat_neo4j.linkpred.scorers import HUB_ENTRIES
+from heat_neo4j.linkpred.shortlists import LISTED
 from heat_neo4j.patterns import chosen_patterns, common_patterns, link_limits, observed_patterns
 from heat_neo4j.pipeline.job import LinkOptions
 
@@ -69,6 +70,8 @@ _IN_BLOCK = 16 * PROJECTED + 64  # a node that may be linked to: its projection,
 _LINK = 80  # a found pair, while pairs are sorted and merged
 _FOUND = 40  # a link while those of other patterns are looked for
 _SCORED = 170  # a pair whose features are combined
+_LISTED_NODE = 128  # a node: the nearest ones of it
+_HUB = 30 * 8  # a number of a long row, of about thirty features, that is multiplied once for all pairs
 _SCORED_EDGE, _SCORED_VALUE = 170, 36  # an edge, and an attribute entry, in the matrices of the features
 _SCORED_DENSE = 40  # a value of a dense column there: seven matrices of float32, and one while it is scaled
 _TABLE_VALUE, _TABLE_DENSE = 36, 60  # an attribute entry while the table of similarities is made
@@ -82,7 +85,7 @@ _MACHINE_RATES = (
     "position", "candidate", "coordinate", "bucket_pair", "bucket_negative", "bucket_coordinate",
     "walk_step", "teleport", "teleport_value", "table_entry",
     "similarity_value", "near_compiling", "near_node", "link_node", "link_coordinate", "link_block",
-    "fitted_edge", "scored_pair", "dense_product", "shortlisted_node",
+    "fitted_edge", "dense_product", "listed_source",
 )  # fmt: skip
 _ADVICE = {
     "read": "a projection of fewer nodes, relationships or attributes",
@@ -127,9 +130,8 @@ class Rates:
     link_coordinate: float = 3e-6  # each of its coordinates
     link_block: float = 150e-9  # each block of nodes that it may be linked into
     fitted_edge: float = 1.5e-3  # a held-out edge that the combined score is fitted to
-    scored_pair: float = 0.6e-6  # a pair, where the combined score is taken of all
     dense_product: float = 0.1e-9  # each number of two dense rows in each product of them
-    shortlisted_node: float = 1e-3  # a node, where it is taken of a shortlist
+    listed_source: float = 200e-6  # a source of a pattern whose listed targets are scored
     write_nodes: float = 50_000.0  # nodes written to a local server in a second
     write_links: float = 40_000.0
     settle_node: float = 15e-6  # a node whose values move to their plain names
@@ -252,7 +254,7 @@ class RunSize:
                 pairs = sources * (sources - 1) // 2
             if len(self.ends) == 1:
                 pairs = max(0, pairs - self.relationships)
-            nodes = sources + targets if self.combined else min(sources + targets, self.nodes)
+            nodes = sources if self.combined else min(sources + targets, self.nodes)
             asked = nodes * min(most, self.links_per_node)
             total += min(each for each in (asked, pairs, self.top, own) if each is not None)
         return total
@@ -263,14 +265,9 @@ class RunSize:
         return sum(min(sources + targets, self.nodes) for sources, targets in self.ends)
 
     @property
-    def scored_pairs(self) -> int:
-        """Pairs whose score is taken, from either end, where it is taken of all."""
-        return sum(2 * a * b for a, b in self.ends if self.combined and a * b <= SCORED_PAIRS)
-
-    @property
-    def shortlisted_nodes(self) -> int:
-        """Nodes of which a combined score is taken of a shortlist only."""
-        return sum(a + b for a, b in self.ends if self.combined and a * b > SCORED_PAIRS)
+    def listed_sources(self) -> int:
+        """Sources whose listed targets are scored, those of several patterns counted for each."""
+        return sum(sources for sources, _ in self.ends if self.combined)
 
 
 @dataclass(frozen=True)
@@ -393,7 +390,7 @@ def _similarity_bytes(size: RunSize) -> float:
 
 
 def _scoring_bytes(size: RunSize) -> float:
-    """Return what the combined score takes: the features' matrices, and a block of pairs."""
+    """Return what the combined score takes: the features' matrices, lists, and pairs scored at a time."""
     if not size.combined:
         return 0.0
     around = 1.0 + 2.0 * size.relationships / max(size.nodes, 1)  # a node and its neighbours
@@ -401,9 +398,10 @@ def _scoring_bytes(size: RunSize) -> float:
     values = _SCORED_VALUE * (size.attribute_entries + smooth)
     if size.dense_columns:
         values = _SCORED_DENSE * size.nodes * size.dense_columns
-    largest = max((a * b for a, b in size.ends if a * b <= SCORED_PAIRS), default=0)
-    block = min(largest, BLOCK_ENTRIES) or 3 * EACH * BLOCK_ROWS
-    return 3.0 * _points(size) + _SCORED_EDGE * size.relationships + values + _SCORED * block
+    lists = (
+        _LISTED_NODE * size.nodes + _HUB * min(HUB_ENTRIES, size.nodes**2) + _SCORED * LISTED * BLOCK_SOURCES
+    )
+    return 3.0 * _points(size) + _SCORED_EDGE * size.relationships + values + lists
 
 
 def _seconds(size: RunSize, rates: Rates) -> dict[str, float]:
@@ -486,14 +484,14 @@ def _slower(nodes: int, rates: Rates) -> float:
 
 
 def _link_seconds(size: RunSize, rates: Rates) -> float:
-    """Return what the search for links takes, or the combined score of all pairs or a shortlist."""
+    """Return what the search for links takes, by distance or by the score of listed targets."""
     if not size.combined:
         blocks = rates.link_block * size.endpoints / max(1, len(size.ends)) / BLOCK
         node = rates.link_node + rates.link_coordinate * size.n_components + blocks
         return size.endpoints * node / size.threads
     dense = _DENSE_FEATURES * rates.dense_product * size.dense_columns
-    shortlisted = rates.shortlisted_node * _slower(max(size.shortlisted_nodes, 1), rates) + 6 * EACH * dense
-    return size.scored_pairs * (rates.scored_pair + dense) + size.shortlisted_nodes * shortlisted
+    source = rates.listed_source * _slower(size.nodes, rates) + LISTED * dense
+    return size.listed_sources * source / size.threads
 
 
 def _similarity_seconds(size: RunSize, rates: Rates) -> float:

@@ -23,8 +23,7 @@ from tests.support.dask_processes import connected, scheduler, worker
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many blocks of small graphs; how they are cut is decided in this process."""
     monkeypatch.setattr("heat_neo4j.geometry.search._ROWS_PER_REPORT", 20)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 25)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ENTRIES", 500)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 25)
 
 
 def searches() -> Iterator[tuple[Any, ...]]:
@@ -40,7 +39,7 @@ def searches() -> Iterator[tuple[Any, ...]]:
 
 def assert_same(links: PredictedLinks, others: PredictedLinks) -> None:
     assert len(links) > 50
-    assert (links.patterns, links.shortlisted) == (others.patterns, others.shortlisted)
+    assert links.patterns == others.patterns
     for name in ("source", "target", "distance", "probability", "pattern"):
         ours, theirs = getattr(links, name), getattr(others, name)
         assert (ours is None) == (theirs is None)
@@ -49,7 +48,7 @@ def assert_same(links: PredictedLinks, others: PredictedLinks) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
-def test_two_workers_find_the_same_though_one_is_killed(tmp_path, monkeypatch) -> None:
+def test_two_workers_find_the_same_though_one_is_killed(tmp_path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     with scheduler(tmp_path) as (_, file), worker(file), worker(file) as doomed, connected(file, 2) as client:
@@ -57,15 +56,11 @@ def test_two_workers_find_the_same_though_one_is_killed(tmp_path, monkeypatch) -
         def kill(stage: str, done: int, total: int) -> None:
             doomed.kill()
 
-        for scored_pairs in (10**6, 0):  # all pairs, then a shortlist
-            monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", scored_pairs)
-            for points, graph, options in searches():
-                if scored_pairs or "score" in options:
-                    expected = predict_links(points, graph, **options, n_threads=1)
-                    found = predict_links(points, graph, **options, client=client, scratch=scratch)
-                    assert_same(found, expected)
-                    assert list(scratch.iterdir()) == []
-        assert expected.shortlisted
+        for points, graph, options in searches():
+            expected = predict_links(points, graph, **options, n_threads=1)
+            found = predict_links(points, graph, **options, client=client, scratch=scratch)
+            assert_same(found, expected)
+            assert list(scratch.iterdir()) == []
         found = predict_links(points, graph, **options, client=client, scratch=scratch, on_progress=kill)
         assert_same(found, expected)
         assert doomed.wait(10) < 0

@@ -17,7 +17,6 @@ from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
-from heat_neo4j.linkpred.baselines import adamic_adar
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
@@ -488,13 +487,11 @@ def best_by_hand(score: LinkScore, points: np.ndarray, graph: Graph, k: int | No
 
 
 @pytest.mark.parametrize(("k", "top"), [(3, None), (None, 25), (2, 10)])
-@pytest.mark.parametrize("shortlisted", [False, True])
 def test_the_best_scored_pairs_are_found(
-    k: int | None, top: int | None, shortlisted: bool, monkeypatch: pytest.MonkeyPatch
+    k: int | None, top: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a shortlist too, since each node's 200 nearest are all there are."""
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0 if shortlisted else 30**2)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 7)
+    """Of 30 nodes all are on the lists of each."""
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 7)
     graph, points = clustered(30), some_points(30)
     score = weighted(distance=1.0, target_in=0.4, paths_of_three=0.7)
     found = predict_links(points, graph, k, top=top, score=score)
@@ -502,30 +499,13 @@ def test_the_best_scored_pairs_are_found(
     assert list(zip(found.source.tolist(), found.target.tolist(), strict=True)) == expected
     np.testing.assert_array_equal(found.distance, distance(points[found.source], points[found.target]))
     assert (np.diff(found.probability) <= 0).all()
-    assert found.shortlisted == shortlisted
 
 
-def test_a_shortlist_holds_the_nearest_and_those_with_most_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph, points = clustered(60), some_points(60)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.EACH", 2)
-    found = predict_links(points, graph, 60, top=60 * 60, score=weighted(target_in=1.0))
-    nearest = predict_links(points, graph, 2, top=60 * 60)
-    common = adamic_adar(graph).rows(0, 60)
-    common[graph.adjacency.toarray() > 0] = 0.0
-    np.fill_diagonal(common, 0.0)
-    pairs = set(zip(nearest.source.tolist(), nearest.target.tolist(), strict=True))
-    for u, row in enumerate(common):
-        most = np.argsort(-row, kind="stable")[:2]
-        pairs |= {(min(u, v), max(u, v)) for v in most.tolist() if row[v] > 0}
-    assert set(zip(found.source.tolist(), found.target.tolist(), strict=True)) == pairs
-
-
-def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progress(
+def test_the_search_gives_the_same_on_any_number_of_threads_and_tells_its_progress(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 25)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 25)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored._PART", 10)
     graph, points, told = clustered(60), some_points(60), []
     one, three = (
         predict_links(
@@ -540,14 +520,15 @@ def test_a_shortlist_gives_the_same_on_any_number_of_threads_and_tells_its_progr
     )
     np.testing.assert_array_equal(one.source, three.source)
     np.testing.assert_array_equal(one.probability, three.probability)
-    assert told == 2 * [("links", done, 60) for done in (0, 25, 50, 60)]
+    nearest = [("nearest", done, 60) for done in (0, 60)]
+    assert told == 2 * [*nearest, *(("links", done, 60) for done in (0, 25, 50, 60))]
 
 
 def test_small_blocks_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, points = clustered(60), some_points(60)
     score = weighted(distance=1.0, common_neighbours=0.5)
     whole = predict_links(points, graph, None, top=40, min_degree=5, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ENTRIES", 130)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored._PART", 7)
     parts = predict_links(points, graph, None, top=40, min_degree=5, score=score)
     np.testing.assert_array_equal(whole.source, parts.source)
     np.testing.assert_array_equal(whole.target, parts.target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from scipy import sparse
 
 from heat_neo4j.geometry.hyperboloid import distance, lift
 from heat_neo4j.graph import Graph, Relationships
-from heat_neo4j.linkpred.candidates import candidate_pairs, patterns_of, relationships_of
+from heat_neo4j.linkpred.candidates import patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES
 from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
@@ -147,11 +146,13 @@ def test_links_are_of_patterns_new_one_way_and_the_best_of_each_end(
         of_source = sum(other.source == pattern.source for other in patterns)
         of_target = sum(other.target == pattern.target for other in patterns)
         most = math.ceil(k / min(of_source, of_target))
-        leading = log_odds if kind == "everything" else nearness
-        sure, _ = naive_links.best_of_each_end(leading, most)
+        by_score = kind == "everything"
+        leading = log_odds if by_score else nearness
+        sure, _ = naive_links.best_of_each_end(leading, most, of_sources=by_score)
         if min(of_source, of_target) <= k:  # of more patterns each has as many links as relationships at most
             assert {(ends, pattern.type) for ends in sure} <= found
-        possible_links[pattern] = naive_links.best_of_each_end(leading, k)[1]  # where it shares with no other
+        # Where it shares with no other.
+        possible_links[pattern] = naive_links.best_of_each_end(leading, k, of_sources=by_score)[1]
         odds_of[pattern] = log_odds
     if not patterns:
         return
@@ -215,61 +216,12 @@ def directed(n: int = 90, seed: int = 0) -> tuple[np.ndarray, Graph]:
     return points, made_of(n, [{"A"} if each else {"B"} for each in user], found, seed)
 
 
-@pytest.mark.parametrize("limits", [{"k": 3}, {"k": None, "top": 40}, {"k": 4, "top": 25}])
-def test_a_shortlist_that_holds_all_pairs_finds_the_same(
-    limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    points, graph = directed()
-    score = a_score(patterns_of(graph), 2, KINDS["everything"])
-    whole = predict_links(points, graph, **limits, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ROWS", 25)
-    short = predict_links(points, graph, **limits, score=score)
-    assert (whole.shortlisted, short.shortlisted) == (False, True)
-    assert triples(short) == triples(whole)
-    np.testing.assert_array_equal(short.probability, whole.probability)
-
-
-def test_a_short_shortlist_is_lawful_and_finds_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    points, graph = directed()
-    turns = {"A-R->A": np.random.default_rng(2).normal(size=len(DIRECTION))}
-    score = linear_score(
-        ("distance", "common_neighbours", "direction"), (0.0, 2.0, 1.0, 0.2), directions=turns
-    )
-    whole = predict_links(points, graph, 3, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.EACH", 10)
-    short = predict_links(points, graph, 3, score=score)
-    assert_lawful(points, graph, short)
-    assert len(set(triples(short)) & set(triples(whole))) > 0.9 * len(whole)
-    two = predict_links(points, graph, 3, score=score, n_threads=2)
-    assert triples(two) == triples(short)
-
-
-def test_where_sources_are_no_targets_the_most_joined_are_on_the_shortlist(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    points, graph = directed()
-    pattern = next(each for each in patterns_of(graph) if each.source != each.target)
-    score = linear_score(("target_in", "distance"), (0.0, 1.0, 0.0))
-    candidates = candidate_pairs(graph, pattern)
-    joined = candidates.joined.toarray()[candidates.sources][:, candidates.targets]
-    popular = candidates.targets[np.argsort(-joined.sum(axis=0), kind="stable")[:2]]
-    monkeypatch.setattr("heat_neo4j.linkpred.prediction.SCORED_PAIRS", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.EACH", 2)
-    found = predict_links(points, graph, len(candidates.targets), patterns=[str(pattern)], score=score)
-    pairs = set(zip(found.source.tolist(), found.target.tolist(), strict=True))
-    expected = {(u, v) for u in candidates.sources.tolist() for v in popular.tolist()}
-    expected -= set(zip(*(ends.tolist() for ends in relationships_of(graph, pattern)), strict=True))
-    assert expected <= pairs
-    assert len(pairs) < 0.7 * candidates.size
-
-
 def test_small_blocks_find_the_same_by_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
     points, graph = directed()
     score = a_score(patterns_of(graph), 5, KINDS["everything"])
     whole = predict_links(points, graph, 3, score=score)
-    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_ENTRIES", 130)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored.BLOCK_SOURCES", 25)
+    monkeypatch.setattr("heat_neo4j.linkpred.best_scored._PART", 10)
     parts = predict_links(points, graph, 3, score=score)
     assert triples(parts) == triples(whole)
     np.testing.assert_array_equal(parts.probability, whole.probability)

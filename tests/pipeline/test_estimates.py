@@ -17,7 +17,7 @@ from heat_neo4j.embedding.pairs import EXACT_BYTES, collect_pairs
 from heat_neo4j.embedding.schedule import Schedule
 from heat_neo4j.embedding.similarity import TABLE_LIMIT
 from heat_neo4j.embedding.walks import make_walks
-from heat_neo4j.linkpred.prediction import SCORED_PAIRS
+from heat_neo4j.linkpred.shortlists import LISTED
 from heat_neo4j.pipeline.estimate import PROGRAM, RATES, RunSize, _memory, _training_bytes, estimate
 from tests.benchmarks.cost_by_shape import make_types, size_of
 from tests.support.shapes import make_shape
@@ -124,14 +124,14 @@ def test_links_are_never_more_than_the_absent_pairs():
     assert RunSize(nodes=5, relationships=4, links_per_node=10).links == 6
     assert RunSize(nodes=5, relationships=10).links == 0
     assert RunSize(nodes=5, relationships=40).links == 0
-    assert RunSize(nodes=1000, relationships=10, links_per_node=3).links == 6000
-    assert RunSize(nodes=1000, relationships=10, links_per_node=3, combined=False).links == 3000
+    assert RunSize(nodes=1000, relationships=10, links_per_node=3).links == 3000
 
 
 def test_links_between_few_nodes_or_a_few_of_all_cost_less():
     size = replace(SMALL, nodes=1_000_000, relationships=5_000_000)
     few = replace(size, pattern_ends=((15_000, 5_000),))
-    assert few.links == 200_000
+    assert few.links == 150_000
+    assert replace(few, combined=False).links == 200_000
     assert replace(size, top=500).links == 500
     assert estimate(few).seconds["links"] < 0.1 * estimate(size).seconds["links"]
     assert estimate(few).seconds["write"] < 0.2 * estimate(size).seconds["write"]
@@ -182,15 +182,11 @@ def test_threads_share_the_training(n_parts, second):
     assert one.seconds["write"] == two.seconds["write"]
 
 
-def test_a_combined_score_takes_more_and_a_shortlist_less_than_all_pairs():
+def test_a_combined_score_takes_more_time_and_memory_than_distances():
     plain, combined = estimate(replace(SMALL, combined=False)), estimate(SMALL)
     assert combined.seconds["calibrate"] > plain.seconds["calibrate"]
     assert combined.seconds["links"] > plain.seconds["links"]
     assert combined.memory["links"] > plain.memory["links"]
-    side = round(SCORED_PAIRS**0.5)
-    whole, listed = (estimate(replace(SMALL, nodes=n)) for n in (side, side + 1))
-    assert whole.seconds["links"] > listed.seconds["links"]
-    assert whole.memory["links"] > listed.memory["links"]
 
 
 def test_teleports_among_near_nodes_need_lists_and_no_table():
@@ -238,13 +234,12 @@ def test_relationships_of_a_dense_graph_are_far_away_in_memory():
 
 def test_links_and_scores_are_counted_for_each_pattern():
     size = replace(SMALL, nodes=50_000, pattern_ends=((100, 20), (40_000, 3), (30_000, 30_000)))
-    assert size.links == 1200 + min(400_030, 120_000) + 600_000
+    assert size.links == 1000 + min(400_000, 120_000) + 300_000
     assert size.endpoints == 120 + 40_003 + 50_000
-    assert size.scored_pairs == 2 * (2000 + 120_000)
-    assert size.shortlisted_nodes == 60_000
+    assert size.listed_sources == 100 + 40_000 + 30_000
     assert replace(size, top=50).links == 150
     plain = replace(size, combined=False)
-    assert (plain.scored_pairs, plain.shortlisted_nodes) == (0, 0)
+    assert plain.listed_sources == 0
     assert replace(size, links_per_node=0).links == 0
 
 
@@ -278,8 +273,8 @@ def test_dense_vectors_cost_what_float32_rows_and_their_products_do():
     values = 1500 * 1536
     wide, narrow = (estimate(replace(size, attribute_columns=columns)) for columns in (1536, 384))
     assert wide.memory["links"] - PROGRAM < 60 * values + 170 * 1500**2
-    # Each number is multiplied in seven products of each pair, from either end.
-    products = 7 * 2 * 1500**2 * (1536 - 384)
+    # Each number is multiplied in seven products of each pair.
+    products = 7 * LISTED * 1500 * (1536 - 384) / size.threads
     more = wide.seconds["links"] - narrow.seconds["links"]
     assert more == pytest.approx(products * RATES.dense_product, rel=0.01)
     assert estimate(replace(size, attribute_share=0.2)).seconds["links"] < narrow.seconds["links"]

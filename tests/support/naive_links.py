@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from itertools import combinations
@@ -86,14 +87,18 @@ def candidate_pairs(graph: Graph, pattern: Pattern) -> set[Pair]:
 
 
 def best_of_each_end(
-    scores: Mapping[Pair, float], k: int, tolerance: float = 1e-9
+    scores: Mapping[Pair, float], k: int, tolerance: float = 1e-9, *, of_sources: bool = False
 ) -> tuple[set[frozenset[int]], set[frozenset[int]]]:
-    """Which two nodes are surely, and which may be, among the k best of a source or of a target."""
+    """Which two nodes are surely, and which may be, among the k best of a source or of a target.
+
+    If `of_sources`, of a source only, and surely only the likelier way.
+    """
     sure, possible = set(), set()
-    for end in (0, 1):
+    for end in (0,) if of_sources else (0, 1):
         for pair, score in scores.items():
             own = [other for at, other in scores.items() if at[end] == pair[end]]
-            if sum(other >= score - tolerance for other in own) <= k:
+            wins = not of_sources or score > scores.get(pair[::-1], -math.inf) + tolerance
+            if wins and sum(other >= score - tolerance for other in own) <= k:
                 sure.add(frozenset(pair))
             if sum(other > score + tolerance for other in own) < k:
                 possible.add(frozenset(pair))

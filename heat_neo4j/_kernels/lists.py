@@ -1,0 +1,111 @@
+"""Short lists: the columns in which rows of a product of sparse matrices are largest, and lists put together.
+
+A row is added up in a dense scratch row, so that no product of whole matrices is held. A row's result depends
+on nothing but the row.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.jit import njit
+
+__all__ = ["NOBODY", "best_products", "fused"]
+
+NOBODY = -1
+
+Places = NDArray[np.int64]
+Columns = NDArray[np.int32]
+Values = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def best_products(
+    rows: Places, indptr: Places, indices: Columns, weights: Values, right_indptr: Places,
+    right_indices: Columns, right_values: Values, suits: NDArray[np.bool_], own: Places,
+    closed_indptr: Places, closed_indices: Columns, most: int, k: int,
+) -> tuple[Columns, Values]:  # fmt: skip
+    """Return the columns in which rows of left @ right are largest, largest first, and their values, (m, k).
+
+    Ties go to the lower column; `NOBODY` fills up. Columns that do not suit are left out, and for row i also
+    `own[i]` and the columns of that row of the closed matrix. The entries of a row of `left` are taken by
+    falling size as long as their rows of `right` have at most `most` entries together; a row that is too long
+    is skipped. So words of many nodes, and hubs, cost no more than others.
+    """
+    m, n = rows.shape[0], suits.shape[0]
+    found, values = np.full((m, k), NOBODY, dtype=np.int32), np.zeros((m, k))
+    total, is_touched, touched = np.zeros(n), np.zeros(n, np.bool_), np.empty(n, np.int32)
+    for i in range(m):
+        begin, end = indptr[rows[i]], indptr[rows[i] + 1]
+        order = np.argsort(-np.abs(weights[begin:end]), kind="mergesort")
+        left, n_touched = most, 0
+        for place in order:
+            through, weight = indices[begin + place], weights[begin + place]
+            first, last = right_indptr[through], right_indptr[through + 1]
+            if last - first > left:
+                continue
+            left -= last - first
+            for j in range(first, last):
+                column = right_indices[j]
+                if not is_touched[column]:
+                    is_touched[column] = True
+                    touched[n_touched] = column
+                    n_touched += 1
+                total[column] += weight * right_values[j]
+        if own[i] >= 0:
+            total[own[i]] = 0.0
+            for j in range(closed_indptr[own[i]], closed_indptr[own[i] + 1]):
+                total[closed_indices[j]] = 0.0
+        _take_best(total, is_touched, touched, n_touched, suits, found[i], values[i])
+    return found, values
+
+
+@njit(cache=True, nogil=True)
+def fused(lists: Any, suits: NDArray[np.bool_], rank: float, k: int) -> Columns:
+    """Return the k that stand highest in several lists of each row, shape (L, m, w), highest first; (m, k).
+
+    Each list adds 1 / (`rank` + place) for what it has; entries that do not suit are left out. Ties and gaps
+    as in `best_products`. G. Cormack, C. Clarke and S. Buettcher, "Reciprocal rank fusion", SIGIR (2009).
+    """
+    n_lists, m, width = lists.shape
+    n = suits.shape[0]
+    found, values = np.full((m, k), NOBODY, dtype=np.int32), np.zeros((m, k))
+    total, is_touched, touched = np.zeros(n), np.zeros(n, np.bool_), np.empty(n, np.int32)
+    for i in range(m):
+        n_touched = 0
+        for each in range(n_lists):
+            for place in range(width):
+                column = lists[each, i, place]
+                if column == NOBODY:
+                    continue
+                if not is_touched[column]:
+                    is_touched[column] = True
+                    touched[n_touched] = column
+                    n_touched += 1
+                total[column] += 1.0 / (rank + place)
+        _take_best(total, is_touched, touched, n_touched, suits, found[i], values[i])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _take_best(
+    total: Values, is_touched: NDArray[np.bool_], touched: Columns, n_touched: int,
+    suits: NDArray[np.bool_], found: Columns, values: Values,
+) -> None:  # fmt: skip
+    """Fill `found` and `values` with the largest positive totals, and clear the scratch rows."""
+    k, count = found.shape[0], 0
+    for place in range(n_touched):
+        column = touched[place]
+        value = total[column]
+        total[column], is_touched[column] = 0.0, False
+        if value <= 0.0 or not suits[column]:
+            continue
+        if count == k and (value < values[k - 1] or (value == values[k - 1] and column > found[k - 1])):
+            continue
+        at = count if count < k else k - 1
+        while at > 0 and (values[at - 1] < value or (values[at - 1] == value and found[at - 1] > column)):
+            values[at], found[at] = values[at - 1], found[at - 1]
+            at -= 1
+        values[at], found[at] = value, column
+        count = min(count + 1, k)

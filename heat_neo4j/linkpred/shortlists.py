@@ -1,0 +1,204 @@
+"""Candidates of a source within a pattern: what stands highest in several short lists that are cheap to make.
+
+No list looks at all nodes: each follows relationships, or words, from the source, rare ones first, up to a
+number of entries. So hubs and words of many nodes cost no more than others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from heat_neo4j._kernels.lists import NOBODY, best_products, fused
+from heat_neo4j._kernels.sweeps import NO_PARTNER
+from heat_neo4j._utils.blockwise import BlockWorkers
+from heat_neo4j._utils.progress import Progress
+from heat_neo4j.geometry.search import PartnerSearch
+from heat_neo4j.graph import Graph
+from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows
+from heat_neo4j.linkpred.baselines import steps
+from heat_neo4j.linkpred.candidates import CandidatePairs
+
+__all__ = ["LISTED", "Shortlists", "Surroundings"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Lists = NDArray[np.int32]
+
+LISTED = 64
+"""Targets of each source."""
+_NEAR = 32  # of them that are nearest: the dearest of all lists
+_EACH = 64  # of each other list
+_SIMILAR = 32  # sources whose targets are listed
+_POPULAR = 256  # targets among which each source finds some that it is not joined to
+_ENTRIES = 4_096
+_WORDS = 2_048
+_RANK = 60.0  # of rank fusion, as its authors have it
+
+
+class _Matrix(NamedTuple):
+    """A CSR array as the kernel takes it."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Array
+
+    @classmethod
+    def of(cls, matrix: Any) -> _Matrix:
+        """Return a sparse matrix of any kind."""
+        rows = sparse.csr_array(matrix)
+        return cls(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data.astype(np.float64))
+
+    @classmethod
+    def of_lists(cls, found: Lists, values: Array) -> _Matrix:
+        """Return lists with their values as the rows of a matrix."""
+        there = found != NOBODY
+        return cls(np.concatenate(([0], np.cumsum(there.sum(axis=1)))), found[there], values[there])
+
+
+class _Steps(NamedTuple):
+    """Two steps that a list takes from a source, by falling size of the first."""
+
+    first: _Matrix
+    second: _Matrix
+    entries: int = _ENTRIES
+
+
+class Surroundings:
+    """What the lists of several patterns share: a graph, and its points on the hyperboloid, (N, d + 1)."""
+
+    def __init__(self, embedding: Array, graph: Graph) -> None:
+        self._embedding, self._graph = embedding, graph
+        links = sparse.csr_array(graph.adjacency.astype(np.bool_).astype(np.float64))
+        rare_first = _Matrix.of(links @ sparse.diags_array(1.0 / np.maximum(graph.degrees, 1)))
+        self._two_steps = _Steps(rare_first, _Matrix.of(links))
+        self._one_step = _Steps(_Matrix.of(sparse.eye_array(graph.n_nodes)), rare_first)
+        self._near: dict[bytes, Lists] = {}
+        self._rows: dict[bytes, AttributeRows] = {}
+
+    def of(
+        self,
+        candidates: CandidatePairs,
+        asked: CandidatePairs,
+        workers: BlockWorkers,
+        on_progress: Progress,
+    ) -> Shortlists:
+        """Return the lists of those sources and targets of a pattern that are asked for.
+
+        Progress is called with ("nearest", sources done, sources).
+        """
+        graph, ends = self._graph, (candidates.sources, candidates.targets)
+        out, back = steps(graph, candidates.pattern)
+        n_out, n_in = (np.diff(way.indptr) for way in (out, back))
+        rare_first = _Matrix.of(out @ sparse.diags_array(1.0 / np.maximum(n_in, 1)))
+        by_source = _Matrix.of(back @ sparse.diags_array(1.0 / np.sqrt(np.maximum(n_out, 1))))
+        direct = {"two steps": self._two_steps, "popular": _popular(asked.targets, n_in)}
+        similar = {"paths of three": _Steps(rare_first, by_source)}
+        if candidates.pattern is not None:
+            direct["joined otherwise"] = self._one_step
+        if graph.attributes is not None and graph.n_attributes:
+            of_sources, of_targets = (self._attributes(candidates, nodes) for nodes in ends)
+            own, words = _Matrix.of(of_sources.thin), _Matrix.of(of_targets.thin.T)
+            direct["alike targets"] = _Steps(_Matrix.of(of_targets.summed(out).unit().thin), words, _WORDS)
+            similar["targets of alike"] = _Steps(own, _Matrix.of(of_sources.thin.T), _WORDS)
+            if of_sources is of_targets:
+                direct["alike"] = _Steps(own, words, _WORDS)
+        return Shortlists(
+            sources=asked.sources,
+            near=self._nearest(candidates, asked.sources, workers, on_progress),
+            is_target=asked.is_target,
+            has_targets=candidates.is_source & (n_out > 0),
+            joined=_Matrix.of(asked.joined),
+            out=_Matrix.of(out),
+            direct=direct,
+            similar=similar,
+        )
+
+    def _nearest(
+        self, candidates: CandidatePairs, sources: Rows, workers: BlockWorkers, on_progress: Progress
+    ) -> Lists:
+        """Return the nearest nodes that no edge joins to the sources; patterns of the same ends share it."""
+        nodes = candidates.nodes
+        key = b"/".join(each.tobytes() for each in (candidates.is_source, candidates.is_target, sources))
+        if key not in self._near:
+            found = np.full((len(sources), _NEAR), NOBODY, dtype=np.int32)
+            k = min(_NEAR, len(nodes) - 1)
+            if len(sources) and k > 0:
+                apart = replace(candidates, joined=self._graph.adjacency)
+                search, places = (
+                    PartnerSearch(apart.in_space(self._embedding)),
+                    np.searchsorted(nodes, sources),
+                )
+                _, partner = search.nearest(places, k, np.inf, workers, on_progress, "nearest")
+                found[:, :k] = np.where(partner == NO_PARTNER, NOBODY, nodes[partner])
+            self._near[key] = found
+        return self._near[key]
+
+    def _attributes(self, candidates: CandidatePairs, nodes: Rows) -> AttributeRows:
+        assert self._graph.attributes is not None
+        key = b"/".join(each.tobytes() for each in (candidates.nodes, nodes))
+        if key not in self._rows:
+            self._rows[key] = centred_rows(self._graph.attributes, nodes, candidates.nodes)
+        return self._rows[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlists:
+    """The lists of some sources of a pattern."""
+
+    sources: Rows  # rising
+    near: Lists  # of each source
+    is_target: NDArray[np.bool_]  # (N,)
+    has_targets: NDArray[np.bool_]  # (N,): sources that have some already
+    joined: _Matrix
+    out: _Matrix
+    direct: Mapping[str, _Steps]  # two steps to targets
+    similar: Mapping[str, _Steps]  # two steps to other sources, whose targets are listed
+
+    def pairs(self, begin: int, end: int) -> Rows:
+        """Return sources `begin` to `end` - 1 with the targets of each, both rising; shape (m, 2).
+
+        Each pair comes once, and none is joined already.
+        """
+        lists = np.stack(list(self.lists(begin, end).values()))
+        found = np.sort(fused(lists, self.is_target, _RANK, LISTED), axis=1)
+        row, place = np.nonzero(found != NOBODY)
+        return np.column_stack((self.sources[begin + row], found[row, place]))
+
+    def lists(self, begin: int, end: int) -> dict[str, Lists]:
+        """Return the lists of sources `begin` to `end` - 1 by their names, each of shape (m, 64)."""
+        sources, own = self.sources[begin:end], np.arange(end - begin)
+        near = np.full((len(sources), _EACH), NOBODY, dtype=np.int32)
+        near[:, :_NEAR] = self.near[begin:end]
+        found = {"near": near}
+        for name, two in self.direct.items():
+            found[name], _ = self._best(sources, two, sources, self.is_target, _EACH)
+        for name, two in self.similar.items():
+            alike = _Matrix.of_lists(*self._best(sources, two, sources, self.has_targets, _SIMILAR))
+            targets = _Steps(alike, self.out)
+            found[name], _ = self._best(own, targets, sources, self.is_target, _EACH)
+        return found
+
+    def _best(
+        self, rows: Rows, two: _Steps, sources: Rows, suits: NDArray[np.bool_], k: int
+    ) -> tuple[Lists, Array]:
+        """Return the k nodes that two steps from some rows reach most, and how much they do."""
+        (left, right, most), (links, linked, _) = two, self.joined
+        if suits is not self.is_target:  # sources may be joined to each other
+            links = np.zeros_like(links)
+        best: tuple[Lists, Array] = best_products(rows, *left, *right, suits, sources, links, linked, most, k)
+        return best
+
+
+def _popular(targets: Rows, n_in: Rows) -> _Steps:
+    """Return steps from each node to the targets that most relationships of the type lead to."""
+    n = len(n_in)
+    most = np.sort(targets[np.argsort(-n_in[targets], kind="stable")[:_POPULAR]])
+    from_all = _Matrix(np.arange(n + 1), np.zeros(n, dtype=np.int32), np.ones(n))
+    weights = n_in[most].astype(np.float64)
+    return _Steps(from_all, _Matrix(np.array([0, len(most)]), most.astype(np.int32), weights))

@@ -270,10 +270,11 @@ class _Cosines:
         squares = np.asarray(d.multiply(d).sum(axis=1)).ravel() + 2.0 * self._base
         self._norm = np.sqrt(np.maximum(squares, np.finfo(np.float64).tiny))
         self.n_nodes = len(self._norm)
+        self._no_hubs = np.full(self.n_nodes, -1, dtype=np.int32), np.empty((0, d.shape[1]))
 
     def of(self, u: NDArray[np.int64], v: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return cos(z_u, z_v), pair by pair."""
-        dots = sparse_products(*self._rows, *self._rows, u, v)
+        dots = sparse_products(*self._rows, *self._rows, *self._no_hubs, u, v)
         return np.asarray((dots + self._base[u] + self._base[v]) / (self._norm[u] * self._norm[v]))
 
     def of_node(self, u: int) -> NDArray[np.float64]:

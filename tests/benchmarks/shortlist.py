@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -40,10 +41,10 @@ def show(name: str) -> None:
     held_out = embed_without(HEAT(random_state=0, n_threads=1), graph)
     surroundings = Surroundings(held_out.embedding, held_out.split.train)
     for pattern in (None,) if graph.relationships is None else patterns_of(graph):
-        edges = np.column_stack(
+        edges: np.ndarray[Any, Any] = np.column_stack(
             graph.adjacency.nonzero() if pattern is None else relationships_of(graph, pattern)
         )
-        links = edges[joins_held_out(held_out.split, edges)].astype(np.int64)
+        links = edges[joins_held_out(held_out.split, edges)]
         if len(links):
             show_pattern(name, held_out, surroundings, pattern, links)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -83,6 +83,9 @@ class Reliability:
         Ends of the 95 % interval of each share (Jeffreys).
     n_links, n_pairs : tuple of float
         Held-out links and pairs of each bin; pairs of sampled sources count for those that were not drawn.
+    expected : tuple of float
+        Mean probability of the pairs of each bin by the shares of other sources: what a reliability diagram
+        compares with the share of links.
     """
 
     log_odds: tuple[float, ...]
@@ -91,6 +94,13 @@ class Reliability:
     high: tuple[float, ...]
     n_links: tuple[float, ...]
     n_pairs: tuple[float, ...]
+    expected: tuple[float, ...]
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: how far share and expected probability lie apart, over all pairs."""
+        found, pairs = np.array(self.n_links), np.array(self.n_pairs)
+        return float(np.abs(found - pairs * np.array(self.expected)).sum() / max(pairs.sum(), 1e-300))
 
     def at(self, log_odds: ArrayLike) -> Array:
         """Return the probability at scores: between bins by interpolation, below the lowest by their odds."""
@@ -106,20 +116,44 @@ class Reliability:
         return np.asarray(below * np.interp(scores, self.log_odds, shares))
 
 
-def reliability(log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> Reliability:
+def reliability(
+    log_odds: Array, is_link: NDArray[np.bool_], weight: Array, part: NDArray[np.int64]
+) -> Reliability:
     """Measure how often pairs of a score are links; arrays of shape (m,), `weight` how many each stands for.
 
-    Bins hold equal numbers of links; their shares are made to rise by isotonic regression.
+    Bins hold equal numbers of links; their shares are made to rise by isotonic regression. `part` is 0 or 1:
+    what is expected of one part is measured on the other.
 
     B. Zadrozny and C. Elkan, "Transforming classifier scores into accurate multiclass probability estimates",
     KDD (2002); intervals: H. Jeffreys, Theory of Probability (1961).
     """
+    order, starts = _bins(log_odds, is_link)
+    curve = _curve(log_odds[order], is_link[order], weight[order], starts)
+    expected = np.zeros(len(log_odds))
+    for own in (0, 1):
+        other = part != own
+        if not is_link[other].any():
+            expected[~other] = curve.at(log_odds[~other])
+            continue
+        inside, begins = _bins(log_odds[other], is_link[other])
+        rows = np.flatnonzero(other)[inside]
+        expected[~other] = _curve(log_odds[rows], is_link[rows], weight[rows], begins).at(log_odds[~other])
+    sums = np.add.reduceat((weight * expected)[order], starts)
+    return replace(curve, expected=tuple((sums[::-1] / np.array(curve.n_pairs)).tolist()))
+
+
+def _bins(log_odds: Array, is_link: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the order of falling scores, and where bins of equally many links begin in it."""
     order = np.argsort(-log_odds, kind="stable")
-    scores, links, weight = log_odds[order], is_link[order], weight[order]
+    links = is_link[order]
     n_links = int(links.sum())
     bins = min(max(n_links // _LINKS_OF_BIN, 1), _BINS)
     number = np.minimum((np.cumsum(links) - links) * bins // max(n_links, 1), bins - 1)
-    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    return order, np.flatnonzero(np.diff(number, prepend=-1))
+
+
+def _curve(scores: Array, links: NDArray[np.bool_], weight: Array, starts: NDArray[np.int64]) -> Reliability:
+    """Return the shares of links of bins of falling scores."""
     pairs, found = np.add.reduceat(weight, starts), np.add.reduceat(weight * links, starts)
     mean = np.add.reduceat(weight * scores, starts) / pairs
     raw = np.add.reduceat(links.astype(np.float64), starts)
@@ -128,5 +162,5 @@ def reliability(log_odds: Array, is_link: NDArray[np.bool_], weight: Array) -> R
     seen = np.where(found > 0, raw / np.maximum(found / pairs, 1e-12), pairs)
     low = np.where(raw > 0, betaincinv(raw + 0.5, seen - raw + 0.5, _TAIL), 0.0)
     high = betaincinv(raw + 0.5, seen - raw + 0.5, 1.0 - _TAIL)
-    columns = (mean, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs)
+    columns = (mean, shares, np.minimum(low, shares), np.maximum(high, shares), found, pairs, shares)
     return Reliability(*(tuple(each[::-1].tolist()) for each in columns))

@@ -87,6 +87,12 @@ class CandidatePairs:
         """Return which of `pairs`, shape (m, 2), are joined already."""
         return np.asarray(entries(self.joined, pairs) != 0.0)
 
+    def of_sources(self, sources: Rows) -> CandidatePairs:
+        """Return the candidates of some sources."""
+        is_source = np.zeros_like(self.is_source)
+        is_source[sources] = True
+        return replace(self, sources=sources, is_source=is_source)
+
     def without(self, sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> CandidatePairs:
         """Return the candidates without some sources and some targets, masks of shape (N,)."""
         is_source, is_target = self.is_source & ~sources, self.is_target & ~targets

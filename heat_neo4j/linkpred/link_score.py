@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from operator import methodcaller
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import expit, log_expit
 
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import one_blas_thread
+from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -30,12 +30,19 @@ from heat_neo4j.linkpred.calibration import (
     embed_without,
     reliability,
 )
-from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of, relationships_of
+from heat_neo4j.linkpred.candidates import (
+    CandidatePairs,
+    candidate_pairs,
+    entries,
+    patterns_of,
+    relationships_of,
+)
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures, PatternFeatures
 from heat_neo4j.linkpred.logistic import logistic
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.rankings import RankedSources, draw_sources
+from heat_neo4j.linkpred.rankings import draw_sources, rankings
 from heat_neo4j.linkpred.scorers import DirectedScorer
+from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
 from heat_neo4j.patterns import Pattern
 
@@ -57,15 +64,17 @@ Table = tuple[tuple[float, ...], ...]
 BY_DISTANCE = ("distance", "direction")
 """Features of a score by which the nearest pairs are the likeliest, but for their direction."""
 
-FITTED_LINKS = 2_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
-_SAME_SOURCE, _SAME_TARGET, _ANY = 30, 30, 30  # other pairs for each of them
+FITTED_LINKS = 4_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
+_SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # other pairs for each of them
 _QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
 _SLOPE, _BEND = 1.0, 3.0  # ridge on common slopes and bends
 _OWN = 10.0  # how much stronger on what a pattern has of its own
 _INTERCEPT = 1e-3
 _FOLDS = 2  # of sources: what is measured was not fitted to
 _FEWEST = 10
-_BLOCK = 1 << 20  # scores held at a time
+_MOST_LINKS = 8_000  # of the sources that are drawn
+_LEAST = 1e-9  # of rates
+_IMPLIED = 0.05  # of another type's pairs, from where on they tell something of the pattern's
 _BASELINES = {
     "popularity": "target_in",
     "common neighbours": "common_neighbours",
@@ -87,7 +96,7 @@ class Contribution(NamedTuple):
 class PatternFigures:
     """How well held-out links of a pattern are ranked, by scores that were not fitted to them.
 
-    Each link is ranked among all targets that its source is not linked to.
+    Each link is ranked among the candidates of its source; one that is none of them counts as not found.
     """
 
     n_links: int  # held out
@@ -353,17 +362,37 @@ def fit_link_score(
 
 
 class _Sample(NamedTuple):
-    """Held-out links of a pattern, and other pairs of their ends, with their features."""
+    """Pairs of a pattern with their features: candidates of drawn sources, held-out links, and any pairs."""
 
-    features: PatternFeatures  # of the graph without what was held out
-    candidates: CandidatePairs  # of the same
-    links: Rows  # (l, 2): all that were held out
+    n_links: int  # held out
+    links: Rows  # those of the sources whose candidates are there, (l, 2)
+    pairs: Rows  # (m, 2)
     values: Array  # (m, K); NaN where the pattern has no such feature
     is_link: NDArray[np.bool_]
-    fold: Rows
+    is_fitted: NDArray[np.bool_]
+    is_candidate: NDArray[np.bool_]  # of a drawn source; the sources of those rise
+    weight: Array  # how many pairs a candidate stands for
     offset: Array  # minus the logarithm of how often such a pair was drawn
     direction: Array | None  # (m, D) features of directions
     one_way: NDArray[np.bool_]  # held-out relationships that none answers
+
+    @property
+    def fold(self) -> Rows:
+        """Which pairs are fitted together."""
+        return self.pairs[:, 0] % _FOLDS
+
+    def log_odds(self, score: LinkScore, name: str) -> Array:
+        """Return the log odds that a score of the same features gives the pairs."""
+        table = score.tables[name]
+        columns = list(self.values.T)
+        if self.direction is not None and name in score.directions:
+            scaled = self.direction / np.array(score.direction_width)
+            columns.append(log_expit(scaled @ np.array(score.directions[name])))
+        total = np.full(len(self.pairs), table[0][0])
+        for column, knots, heights in zip(columns, score.knots, table[1:], strict=False):
+            if not np.isnan(column).all():
+                total += np.interp(column, knots, heights)
+        return total
 
 
 @one_blas_thread()
@@ -380,13 +409,13 @@ def link_score(
     """
     split, points = held_out
     patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
-    of_pairs = PairFeatures(points, split.train)
+    of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
     samples: dict[str, _Sample] = {}
     on_progress("patterns", 0, len(patterns))
     for pattern in patterns:
-        samples[_name(pattern)] = _sample(split, of_pairs.of(pattern), graph, pattern, features)
+        samples[_name(pattern)] = _sample(split, of_pairs.of(pattern), surroundings, graph, pattern, features)
         on_progress("patterns", len(samples), len(patterns))
-    if sum(len(each.links) for each in samples.values()) < _FEWEST:
+    if sum(each.n_links for each in samples.values()) < _FEWEST:
         raise CalibrationError(
             f"no link score: it takes {_FEWEST} relationships of patterns that can be held out"
         )
@@ -425,20 +454,16 @@ def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
 def _sample(
     split: EdgeSplit,
     of_pattern: PatternFeatures,
+    surroundings: Surroundings,
     graph: Graph,
     pattern: Pattern | None,
     names: Sequence[str],
 ) -> _Sample:
-    """Return held-out links of a pattern with their features, and other pairs of the same ends."""
-    own, n = _links_of(graph, pattern), graph.n_nodes
-    candidates = candidate_pairs(split.train, pattern)
-    codes = np.sort(own @ (n, 1))
-    links = own[joins_held_out(split, own)]
-    fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
-    others = _others(candidates, codes, fitted)
-    pairs = np.concatenate((fitted, others))
-    is_link = np.arange(len(pairs)) < len(fitted)
-    of_link = of_pattern.link
+    """Draw pairs of a pattern, and return them with their features."""
+    candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
+    own = _links_of(graph, pattern)
+    drawn = _draw(candidates, surroundings, graph, own, own[joins_held_out(split, own)])
+    pairs, of_link = drawn.pairs, of_pattern.link
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
     ]
@@ -449,18 +474,89 @@ def _sample(
         columns = [of_direction[each].pairs(pairs) if each in of_direction else nothing for each in DIRECTION]
         direction = np.column_stack(columns)
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
-        one_way = is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), codes) & may_turn
-    fold = pairs[:, 0] % _FOLDS
-    offset = -np.log(_rate(candidates, fitted, pairs)) + np.log(max(len(fitted), 1) / max(len(links), 1))
-    return _Sample(
-        of_pattern, candidates, links, np.column_stack(values), is_link, fold, offset, direction, one_way
+        one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
+    return _Sample(**drawn._asdict(), values=np.column_stack(values), direction=direction, one_way=one_way)
+
+
+class _Drawn(NamedTuple):
+    """What a `_Sample` has without its features."""
+
+    n_links: int
+    links: Rows
+    pairs: Rows
+    is_link: NDArray[np.bool_]
+    is_fitted: NDArray[np.bool_]
+    is_candidate: NDArray[np.bool_]
+    weight: Array
+    offset: Array
+
+
+def _draw(
+    candidates: CandidatePairs, surroundings: Surroundings, graph: Graph, own: Rows, held: Rows
+) -> _Drawn:
+    """Draw sources with all their candidates, which are what is predicted from, and other pairs.
+
+    A score of candidates alone would not tell these from the rest.
+    """
+    n, pattern = graph.n_nodes, candidates.pattern
+    seed = [len(held), len(candidates.sources), len(candidates.targets)]
+    drawn = draw_sources(candidates, held, _MOST_LINKS, seed)
+    asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
+    with WorkerThreads(1) as workers:
+        listed = surroundings.of(candidates, asked, workers, no_progress).pairs(0, len(asked.sources))
+    links = held[np.isin(held[:, 0], drawn.linked)]
+    fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
+    measured = listed[np.isin(listed[:, 0], drawn.sources)]
+    others = _others(candidates, np.sort(own @ (n, 1)), fitted)
+    measured, others = (
+        each[np.isin(each @ (n, 1), links @ (n, 1)) | ~_hardly_implied(graph, pattern, each)]
+        for each in (measured, others)
     )
+    more = fitted[~np.isin(fitted @ (n, 1), measured @ (n, 1))]
+    pairs = np.concatenate((measured, more, others))
+    codes = pairs @ (n, 1)
+    is_link, is_candidate = np.isin(codes, links @ (n, 1)), np.arange(len(pairs)) < len(measured)
+    weight = np.ones(len(pairs))
+    weight[is_candidate] = drawn.weight[np.searchsorted(drawn.sources, measured[:, 0])]
+    # Candidates are drawn with their source; a link that no measured source has, as others of its kind are.
+    as_candidate = np.where(is_candidate, 1.0 / weight, 0.0)
+    unmeasured = is_link & ~is_candidate & np.isin(codes, listed @ (n, 1))
+    as_candidate[unmeasured] = drawn.share_of_linked
+    rate = _rate(candidates, fitted, pairs) + as_candidate
+    share = max(len(fitted), 1) / max(len(held), 1)
+    return _Drawn(
+        n_links=len(held),
+        links=links[np.isin(links[:, 0], drawn.sources)],
+        pairs=pairs,
+        is_link=is_link,
+        is_fitted=~is_link | np.isin(codes, fitted @ (n, 1)),
+        is_candidate=is_candidate,
+        weight=weight,
+        offset=np.log(share) - np.log(np.maximum(rate, _LEAST)),
+    )
+
+
+def _hardly_implied(graph: Graph, pattern: Pattern | None, pairs: Rows) -> NDArray[np.bool_]:
+    """Return which pairs are joined by another type that hardly ever joins what the pattern's type joins.
+
+    Held-out links are hardly ever joined so. Whether such pairs may be linked is what schema rules tell.
+    """
+    joined = np.zeros(len(pairs), dtype=np.bool_)
+    if pattern is None or graph.relationships is None:
+        return joined
+    own = graph.relationships.matrix(pattern.type, graph.n_nodes)
+    for kind in graph.relationships.types:
+        other = graph.relationships.matrix(kind, graph.n_nodes)
+        for way, turned in ((other, pairs), (sparse.csr_array(other.T), pairs[:, ::-1])):
+            if kind != pattern.type and way.multiply(own).nnz < _IMPLIED * way.nnz:
+                joined |= entries(other, turned) != 0.0
+    return joined
 
 
 def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> Rows:
     """Draw pairs that are no links: with the source or the target of a link, or any."""
     n, m = len(candidates.is_source), len(links)
-    generator = np.random.default_rng([m, len(candidates.sources), len(candidates.targets)])
+    generator = np.random.default_rng([m, len(candidates.sources), len(candidates.targets), 1])
     pairs = np.repeat(links, _SAME_SOURCE + _SAME_TARGET + _ANY, axis=0)
     place = np.tile(np.arange(_SAME_SOURCE + _SAME_TARGET + _ANY), m)
     keeps_source = place < _SAME_SOURCE
@@ -497,7 +593,7 @@ class _Fit(NamedTuple):
     def of(cls, samples: Mapping[str, _Sample], fold: int | None = None, like: _Fit | None = None) -> _Fit:
         """Fit to what is not of `fold`, with the knots of another fit, from whose weights on."""
         rows = {
-            name: np.ones(len(each.fold), bool) if fold is None else each.fold != fold
+            name: each.is_fitted if fold is None else each.is_fitted & (each.fold != fold)
             for name, each in samples.items()
         }
         width, directions = _fit_directions(samples, rows)
@@ -517,7 +613,7 @@ class _Fit(NamedTuple):
             else like.functions
         )
         designs = {name: functions.design(each) for name, each in values.items()}
-        whole = np.concatenate(list(designs.values()))
+        whole = sparse.csr_array(sparse.vstack(list(designs.values())))
         nothing = np.zeros(whole.shape[1])
         offset = np.concatenate(list(offsets.values()))
         common = logistic(
@@ -568,21 +664,25 @@ class _Functions(NamedTuple):
         heights = sum(len(each) for each in self.knots)
         return np.concatenate(([_INTERCEPT], np.full(len(self.knots), _SLOPE), np.full(heights, _BEND)))
 
-    def design(self, values: Array) -> Array:
+    def design(self, values: Array) -> sparse.csr_array:
         """Return the columns: one, slopes, and for each knot how near a value is to it."""
-        columns = [np.ones(len(values))]
-        clipped = [
-            np.clip(column, each[0], each[-1]) for column, each in zip(values.T, self.knots, strict=True)
-        ]
-        standard = (np.column_stack(clipped) - self.centre) / self.width
-        hats = []
-        for column, each in zip(values.T, self.knots, strict=True):
-            for place in range(len(each)):
-                height = np.zeros(len(each))
-                height[place] = 1.0
-                # With one knot, np.interp returns its height for NaN too.
-                hats.append(np.where(np.isnan(column), 0.0, np.interp(column, each, height)))
-        return np.asarray(np.nan_to_num(np.column_stack((*columns, standard, *hats))))
+        m, n = values.shape
+        entries, places = np.zeros((m, 1 + 3 * n)), np.zeros((m, 1 + 3 * n), dtype=np.int32)
+        entries[:, 0], start = 1.0, 1 + n
+        for feature, knots in enumerate(self.knots):
+            known, at = ~np.isnan(values[:, feature]), np.array(knots)
+            column, last = np.clip(values[known, feature], at[0], at[-1]), len(at) - 1
+            below = np.minimum(np.searchsorted(at, column, side="right") - 1, max(last - 1, 0))
+            above = np.minimum(below + 1, last)
+            share = (column - at[below]) / np.where(above > below, at[above] - at[below], 1.0)
+            slope = (column - self.centre[feature]) / self.width[feature]
+            first = 1 + 3 * feature
+            entries[known, first : first + 3] = np.column_stack((slope, 1.0 - share, share))
+            places[:, first] = 1 + feature
+            places[known, first + 1], places[known, first + 2] = start + below, start + above
+            start += len(knots)
+        starts = np.arange(0, entries.size + 1, entries.shape[1])
+        return sparse.csr_array((entries.ravel(), places.ravel(), starts), shape=(m, start))
 
     def table(self, weights: Array) -> Table:
         """Return the intercept, and each function at its knots."""
@@ -618,59 +718,48 @@ def _fit_directions(
 def _measured(
     sample: _Sample, folds: Sequence[LinkScore], name: str, n_written: int
 ) -> tuple[Reliability | None, PatternFigures]:
-    """Measure a pattern: the share of links at each score, and how held-out links rank."""
-    candidates, n_links = sample.candidates, len(sample.links)
+    """Measure a pattern on candidates: the share of links at each score, and how held-out links rank."""
     accuracy = _direction_accuracy(sample, folds, name)
-    if n_links < _FEWEST:
-        return None, PatternFigures(n_links, *(None,) * 7, accuracy)
-    drawn = draw_sources(candidates, sample.links, [n_links, len(candidates.sources)])
-    held = sample.links[np.argsort(sample.links[:, 0], kind="stable")]
-    ranked, baselines = RankedSources(), {} if folds[0].by_distance else _BASELINES
-    for fold, score in enumerate(folds):
-        mine = drawn.sources % _FOLDS == fold
-        sources, weight = drawn.sources[mine], drawn.weight[mine]
-        scorer = score.scorer_of(name, sample.features).between(sources, candidates.targets)
-        step = max(_BLOCK // max(len(candidates.targets), 1), 1)
-        for begin in range(0, len(sources), step):
-            end = min(begin + step, len(sources))
-            terms = {
-                each: (value, term) for each, value, term in scorer.terms(methodcaller("rows", begin, end))
-            }
-            total = np.asarray(scorer.table[0][0] + sum(term for _, term in terms.values()))
-            others = {each: terms[of][0] for each, of in baselines.items() if of in terms}
-            allowed = candidates.allowed(sources[begin:end], candidates.targets)
-            for row, source in enumerate(sources[begin:end].tolist()):
-                low, high = np.searchsorted(held[:, 0], (source, source + 1))
-                places = np.searchsorted(candidates.targets, held[low:high, 1])
-                scores = {"": total[row], **{each: values[row] for each, values in others.items()}}
-                ranked.add(scores, allowed[row], places, float(weight[begin + row]))
-    return _summary(ranked, n_links, n_written, accuracy)
-
-
-def _summary(
-    ranked: RankedSources, n_links: int, n_written: int, accuracy: float | None
-) -> tuple[Reliability, PatternFigures]:
-    others = ranked.rankings()
-    own = others.pop("")
-    log_odds, is_link, weight = ranked.best_pairs()
-    order = np.argsort(-log_odds, kind="stable")
-    first = np.cumsum(weight[order]) <= max(n_written, weight.max())
-    at_written = (
-        float(np.average(is_link[order][first], weights=weight[order][first])) if first.any() else None
+    if sample.n_links < _FEWEST:
+        return None, PatternFigures(sample.n_links, *(None,) * 7, accuracy)
+    each_fold = [sample.log_odds(score, name) for score in folds]
+    log_odds = np.choose(sample.fold, each_fold)[sample.is_candidate]
+    is_link, weight = sample.is_link[sample.is_candidate], sample.weight[sample.is_candidate]
+    columns = {} if folds[0].by_distance else dict(zip(folds[0].features, sample.values.T, strict=False))
+    others = {each: columns[of] for each, of in _BASELINES.items() if of in columns}
+    scores = {each: column[sample.is_candidate] for each, column in others.items() if not np.isnan(column[0])}
+    ranked = rankings(
+        sample.pairs[sample.is_candidate, 0],
+        is_link,
+        {"": log_odds, **scores},
+        len(sample.links),
+        len(np.unique(sample.links[:, 0])),
     )
-    best = max(others, key=lambda each: others[each].mrr, default=None)
+    own = ranked.pop("")
+    best = max(ranked, key=lambda each: ranked[each].mrr, default=None)
     figures = PatternFigures(
-        n_links=n_links,
+        n_links=sample.n_links,
         mrr=own.mrr,
         hits_at_10=own.hits_at_10,
         precision_at_10=own.precision_at_10,
-        precision_at_written=at_written,
-        popularity_mrr=others["popularity"].mrr if "popularity" in others else None,
+        precision_at_written=_precision(log_odds, is_link, weight, n_written),
+        popularity_mrr=ranked["popularity"].mrr if "popularity" in ranked else None,
         baseline=best,
-        baseline_mrr=None if best is None else others[best].mrr,
+        baseline_mrr=None if best is None else ranked[best].mrr,
         direction_accuracy=accuracy,
+        recall=float(is_link.sum() / max(len(sample.links), 1)),
     )
-    return reliability(log_odds, is_link, weight), figures
+    half = (sample.pairs[sample.is_candidate, 0] // _FOLDS) % 2
+    return reliability(log_odds, is_link, weight, half), figures
+
+
+def _precision(log_odds: Array, is_link: NDArray[np.bool_], weight: Array, n: int) -> float | None:
+    """Return the share of links among the `n` best pairs, each standing for so many; None of no pair."""
+    order = np.argsort(-log_odds, kind="stable")
+    first = np.cumsum(weight[order]) <= max(n, weight.max(initial=0.0))
+    if not first.any():
+        return None
+    return float(np.average(is_link[order][first], weights=weight[order][first]))
 
 
 def _direction_accuracy(sample: _Sample, folds: Sequence[LinkScore], name: str) -> float | None:

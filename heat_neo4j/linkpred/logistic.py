@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -13,12 +14,12 @@ __all__ = ["logistic"]
 Array = NDArray[np.float64]
 
 _ROUNDS = 100
-_SMALLEST_GAIN = 1e-7  # of the loss, in one step
+_SMALLEST_GAIN = 1e-6  # of the loss, in one step
 _CURVED = 20_000  # rows that the curvature is measured on
 
 
 def logistic(
-    values: Array,
+    values: sparse.csr_array | Array,
     is_one: ArrayLike,
     ridge: Array,
     around: Array,
@@ -31,17 +32,19 @@ def logistic(
     (m,), is part of the log odds. By L-BFGS from `start`, or else from `around`, in coordinates in which the
     curvature there, of every so manieth row, is one.
     """
+    values = sparse.csr_array(values)
     truth = np.asarray(is_one, dtype=np.float64)
+    known = np.broadcast_to(np.asarray(offset, dtype=np.float64), truth.shape)
     weights = around if start is None else start
-    step = max(-(-len(values) // _CURVED), 1)
-    some = values[::step]
-    chance = expit(some @ weights + np.broadcast_to(offset, truth.shape)[::step])
+    step = max(-(-values.shape[0] // _CURVED), 1)
+    some = values[::step].toarray()
+    chance = expit(some @ weights + known[::step])
     bend = step * (some * (chance * (1.0 - chance))[:, None]).T @ some + np.diag(ridge)
     factor = cholesky(bend)
 
     def loss(place: Array) -> tuple[float, Array]:
         own = weights + solve_triangular(factor, place)
-        score = values @ own + offset
+        score = values @ own + known
         away = own - around
         slope = values.T @ (expit(score) - truth) + ridge * away
         value = np.sum(np.logaddexp(0.0, score) - truth * score) + 0.5 * ridge @ away**2

@@ -1,4 +1,4 @@
-"""How well a score ranks held-out links among all targets of their sources, on a sample of sources."""
+"""How well scores rank held-out links among the candidates of their sources, on a sample of sources."""
 
 from __future__ import annotations
 
@@ -10,88 +10,89 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_neo4j.linkpred.candidates import CandidatePairs
-from heat_neo4j.linkpred.metrics import node_ranking
 
-__all__ = ["RankedSources", "Rankings", "Sample", "draw_sources"]
+__all__ = ["Rankings", "Sample", "draw_sources", "rankings"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_SCORED = 1_500_000  # pairs of sampled sources and all targets
-_FEWEST = 8  # sources of each kind, whatever the number of targets
-_SHOWN = 20  # best pairs of a source that its probabilities are measured on
+_LINKED, _OTHERS = 400, 200  # sources with a held-out link, and others
+_FEWEST = 8  # sources with one, however many links these have
 
 
 class Sample(NamedTuple):
-    """Some sources, rising, and how many each stands for."""
+    """Some sources, rising, and how many each stands for; and more of those that have a held-out link."""
 
     sources: Rows
     weight: Array
+    linked: Rows
+    share_of_linked: float  # of all sources with a held-out link, how many `sources` has
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """How held-out links rank among all targets that their source is not linked to."""
+    """How held-out links rank among the candidates of their sources; a link that is none is not found."""
 
-    mrr: float  # mean reciprocal rank
+    mrr: float  # mean reciprocal rank, 0 for what is not found
     hits_at_10: float  # share of links among the ten best of their source
     precision_at_10: float  # share of the ten best, of sources with a held-out link, that are held-out links
 
 
-def draw_sources(candidates: CandidatePairs, links: Rows, seed: list[int]) -> Sample:
-    """Draw sources with a held-out link, and others, so that few pairs are scored; each kind is weighted."""
+def draw_sources(candidates: CandidatePairs, links: Rows, most_links: int, seed: list[int]) -> Sample:
+    """Draw sources with a held-out link and others, and more of the former: up to `most_links` in all."""
     generator = np.random.default_rng(seed)
-    most = max(_SCORED // max(2 * len(candidates.targets), 1), _FEWEST)
-    linked = np.unique(links[:, 0])
-    kinds = linked, np.setdiff1d(candidates.sources, linked)
-    drawn = [np.sort(generator.choice(each, min(most, len(each)), replace=False)) for each in kinds]
+    linked, n_links = np.unique(links[:, 0], return_counts=True)
+    order = generator.permutation(len(linked))
+    enough = max(int(np.searchsorted(np.cumsum(n_links[order]), most_links)) + 1, _FEWEST)
+    others = np.setdiff1d(candidates.sources, linked)
+    drawn = [
+        linked[order[: min(enough, _LINKED)]],
+        generator.choice(others, min(_OTHERS, len(others)), replace=False),
+    ]
     weights = [
-        np.full(len(some), len(each) / max(len(some), 1)) for each, some in zip(kinds, drawn, strict=True)
+        np.full(len(some), len(each) / max(len(some), 1))
+        for each, some in zip((linked, others), drawn, strict=True)
     ]
     sources, weight = np.concatenate(drawn), np.concatenate(weights)
-    order = np.argsort(sources)
-    return Sample(sources[order], weight[order])
+    rising = np.argsort(sources)
+    return Sample(
+        sources[rising], weight[rising], linked[np.sort(order[:enough])], len(drawn[0]) / max(len(linked), 1)
+    )
 
 
-class RankedSources:
-    """Ranks that grow source by source, of several scores, and the best pairs of the first of them."""
+def rankings(
+    source: Rows, is_link: NDArray[np.bool_], scores: Mapping[str, Array], n_links: int, n_sources: int
+) -> dict[str, Rankings]:
+    """Return the figures of each score of some candidates, whose sources rise; ties count half.
 
-    def __init__(self) -> None:
-        self._ranks: dict[str, list[float]] = {}
-        self._hits: dict[str, list[float]] = {}
-        self._scores: list[Array] = []
-        self._links: list[NDArray[np.bool_]] = []
-        self._weights: list[Array] = []
+    `n_links` and `n_sources` are the held-out links of these sources, candidates or not, and the sources
+    that have one.
 
-    def add(self, scores: Mapping[str, Array], allowed: NDArray[np.bool_], held: Rows, weight: float) -> None:
-        """Add a source: its scores of all targets, which it may get, and places of its held-out links."""
-        is_link = np.zeros(len(allowed), dtype=np.bool_)
-        is_link[held] = True
-        open_ = np.flatnonzero(allowed)
-        others = allowed & ~is_link
-        for name, row in scores.items():
-            if len(held):
-                ranks = node_ranking(row[others], row[held]).ranks
-                self._ranks.setdefault(name, []).extend(ranks.tolist())
-                best = open_[np.argsort(-row[open_], kind="stable")[:10]]
-                self._hits.setdefault(name, []).append(float(is_link[best].mean()))
-        first = next(iter(scores.values()))
-        best = open_[np.argsort(-first[open_], kind="stable")[:_SHOWN]]
-        self._scores.append(first[best])
-        self._links.append(is_link[best])
-        self._weights.append(np.full(len(best), weight))
+    A. Bordes et al., "Translating Embeddings for Modeling Multi-relational Data" (NIPS 2013).
+    """
+    return {name: _rankings(source, is_link, each, n_links, n_sources) for name, each in scores.items()}
 
-    def rankings(self) -> dict[str, Rankings]:
-        """Return the figures of each score; none if no source had a held-out link."""
-        found = {}
-        for name, each in self._ranks.items():
-            ranks = np.array(each)
-            figures = (1.0 / ranks).mean(), (ranks <= 10).mean(), np.mean(self._hits[name])
-            found[name] = Rankings(*map(float, figures))
-        return found
 
-    def best_pairs(self) -> tuple[Array, NDArray[np.bool_], Array]:
-        """Return score, whether it is a link, and weight of the best pairs of each source."""
-        if not self._scores:
-            return np.empty(0), np.empty(0, dtype=np.bool_), np.empty(0)
-        return np.concatenate(self._scores), np.concatenate(self._links), np.concatenate(self._weights)
+def _rankings(
+    source: Rows, is_link: NDArray[np.bool_], scores: Array, n_links: int, n_sources: int
+) -> Rankings:
+    order = np.lexsort((-scores, source))
+    row, score, link = source[order], scores[order], is_link[order]
+    is_first = np.diff(row, prepend=-1) != 0
+    starts = np.flatnonzero(is_first)
+    place = np.arange(len(row)) - np.repeat(starts, np.diff(np.append(starts, len(row))))
+    others = np.concatenate(([0], np.cumsum(~link)))  # of all sources, before each place
+    ties = np.flatnonzero(is_first | (np.diff(score, prepend=np.inf) != 0))
+    tie = np.searchsorted(ties, np.flatnonzero(link), side="right") - 1
+    above = others[ties[tie]] - others[np.flatnonzero(link) - place[link]]
+    tied = others[np.append(ties, len(row))[tie + 1]] - others[ties[tie]]
+    ranks = 1.0 + above + 0.5 * tied
+    is_of_linked = np.isin(row, row[link])
+    best = place < 10
+    shown = np.minimum(np.bincount(row[best & is_of_linked]), 10)
+    found = np.bincount(row[best & link], minlength=len(shown))
+    return Rankings(
+        mrr=float(np.sum(1.0 / ranks) / max(n_links, 1)),
+        hits_at_10=float(np.count_nonzero(ranks <= 10) / max(n_links, 1)),
+        precision_at_10=float(np.sum(found / np.maximum(shown, 1)) / max(n_sources, 1)),
+    )

@@ -205,9 +205,9 @@ def plot_distances(edges: ArrayLike, non_edges: ArrayLike, *, ax: Axes | None = 
 def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = None) -> Axes:
     """Draw a reliability diagram: of the pairs given some probability, the share that were links.
 
-    One line for each pattern with its bins as points. Probabilities were fitted to these shares, so points
-    lie near the diagonal; whiskers are the 95 % interval of the share. Both axes are logarithmic: most
-    probabilities are small.
+    One line for each pattern with its bins as points. The probabilities of some sources come from the links
+    of others; whiskers are the 95 % interval of the share. Both axes are logarithmic: most probabilities are
+    small.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = Non
     if not curves:
         raise ValueError("there is no reliability to draw: the score was fitted to too few held-out links")
     axes = diagram(ax, 6.8, 6.4, x="predicted probability of a link", y="share of held-out links")
-    least = min(min(curve.probability) for curve in curves.values())
+    least = min(min(curve.expected) for curve in curves.values())
     lowest = max(least / 3.0, _LEAST_SHARE)
     axes.set(xscale="log", yscale="log", xlim=(lowest, 1.0), ylim=(lowest, 1.0), aspect="equal")
     entries: dict[str, Any] = {}
@@ -232,7 +232,7 @@ def plot_reliability(curves: Mapping[str, Reliability], *, ax: Axes | None = Non
     )
     shown = sorted(curves.items(), key=lambda each: -sum(each[1].n_links))[: len(COLOURS)]
     for (name, curve), colour in zip(shown, COLOURS, strict=False):
-        mean, low, high = (np.array(each) for each in (curve.probability, curve.low, curve.high))
+        mean, low, high = (np.array(each) for each in (curve.expected, curve.low, curve.high))
         share = np.array(curve.n_links) / np.array(curve.n_pairs)
         spread = np.maximum(np.stack((share - low, high - share)), 0.0)
         entries[display_text(name, 60) or "all pairs"] = axes.errorbar(

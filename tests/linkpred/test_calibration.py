@@ -144,11 +144,31 @@ def scored_pairs(seed: int, n: int = 40_000) -> tuple[np.ndarray, np.ndarray, np
     return odds, rng.random(n) < expit(odds), np.ones(n)
 
 
+PARTS = np.random.default_rng(9).integers(0, 2, size=40_000)
+
+
+def test_what_is_expected_comes_from_the_other_part() -> None:
+    odds, links, weight = scored_pairs(1)
+    links &= (PARTS == 0) | (np.arange(len(links)) % 3 > 0)
+    found = reliability(odds, links, weight, PARTS)
+    expected = np.empty(len(odds))
+    for part in (0, 1):
+        other = part != PARTS
+        curve = reliability(odds[other], links[other], weight[other], PARTS[other])
+        expected[~other] = curve.at(odds[~other])
+    bins = np.cumsum([0, *map(round, found.n_pairs)])
+    rising = expected[np.argsort(odds)]
+    np.testing.assert_allclose(found.expected, [rising[a:b].mean() for a, b in pairwise(bins)])
+    differences = np.abs(np.array(found.n_links) - np.array(found.n_pairs) * found.expected)
+    assert found.error == pytest.approx(differences.sum() / len(odds))
+    assert found.error < 0.01
+
+
 def test_known_rates_lie_in_the_intervals() -> None:
     inside, errors = [], []
     for seed in range(8):
         odds, links, weight = scored_pairs(seed)
-        found = reliability(odds, links, weight)
+        found = reliability(odds, links, weight, PARTS[: len(odds)])
         at = np.array(found.log_odds)
         low, high = found.interval(at)
         bins = np.cumsum([0, *map(round, found.n_pairs)])
@@ -163,7 +183,7 @@ def test_known_rates_lie_in_the_intervals() -> None:
 def test_shares_rise_lie_in_their_intervals_and_counts_add_up() -> None:
     odds, links, _ = scored_pairs(1, 5000)
     weight = np.random.default_rng(2).integers(1, 5, size=5000).astype(float)
-    found = reliability(odds, links, weight)
+    found = reliability(odds, links, weight, PARTS[: len(odds)])
     assert len(found.log_odds) == 12
     assert (np.diff(found.log_odds) > 0).all()
     assert (np.diff(found.probability) >= 0).all()
@@ -176,7 +196,7 @@ def test_shares_rise_lie_in_their_intervals_and_counts_add_up() -> None:
 def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
     """Links among sampled sources count as often as their source; intervals are not narrower for it."""
     odds, links, weight = scored_pairs(3, 5000)
-    once, thrice = (reliability(odds, links, each) for each in (weight, 3 * weight))
+    once, thrice = (reliability(odds, links, each, PARTS[:5000]) for each in (weight, 3 * weight))
     np.testing.assert_allclose(thrice.probability, once.probability)
     np.testing.assert_allclose(thrice.n_pairs, 3 * np.array(once.n_pairs))
     np.testing.assert_allclose(thrice.low, once.low)
@@ -184,7 +204,7 @@ def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
 
 
 def test_between_bins_probabilities_are_interpolated_and_below_them_fall_as_their_odds() -> None:
-    known = Reliability((-2.0, 0.0, 1.0), (0.1, 0.3, 0.7), (0.05, 0.2, 0.5), (0.2, 0.4, 0.9), (), ())
+    known = Reliability((-2.0, 0.0, 1.0), (0.1, 0.3, 0.7), (0.05, 0.2, 0.5), (0.2, 0.4, 0.9), (), (), ())
     below = 0.1 * np.exp(-7.0)
     np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), [below, 0.1, 0.2, 0.5, 0.7, 0.7])
     low, high = known.interval([-1.0, 9.0])
@@ -197,7 +217,7 @@ def test_between_bins_probabilities_are_interpolated_and_below_them_fall_as_thei
 @pytest.mark.parametrize("all_links", [False, True])
 def test_pairs_that_are_all_links_or_none_have_intervals(all_links: bool) -> None:
     odds = np.linspace(-1.0, 1.0, 50)
-    found = reliability(odds, np.full(50, all_links), np.full(50, 2.0))
+    found = reliability(odds, np.full(50, all_links), np.full(50, 2.0), PARTS[:50])
     assert set(found.probability) == {float(all_links)}
     assert sum(found.n_pairs) == 100.0
     for low, high in zip(found.low, found.high, strict=True):

@@ -14,16 +14,17 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j.geometry.hyperboloid import distance, lift
-from heat_neo4j.graph import Graph
+from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, patterns_of
-from heat_neo4j.linkpred.features import DIRECTION, FEATURES
+from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
 from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import logistic
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
-from heat_neo4j.linkpred.splits import split_edges
+from heat_neo4j.linkpred.shortlists import Surroundings
+from heat_neo4j.linkpred.splits import joins_held_out, split_edges
 from heat_neo4j.patterns import Pattern
 from tests.linkpred.test_pattern_laws import KINDS, a_score, directed, linear_score
 
@@ -126,6 +127,56 @@ def test_a_score_comes_back_from_json_with_the_same_bits(made: Any) -> None:
     assert first.source.tobytes() == second.source.tobytes()
 
 
+@pytest.mark.parametrize("pattern", [MANY, FEW])
+def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
+    _, graph, score = fitted()
+    split, points = embed_without(MODEL, graph)
+    features, lists = PairFeatures(points, split.train), Surroundings(points, split.train)
+    sample = module._sample(split, features.of(pattern), lists, graph, pattern, FEATURES)
+    scorer = score.scorers(points, split.train)(pattern)
+    np.testing.assert_allclose(sample.log_odds(score, str(pattern)), scorer.pairs(sample.pairs), rtol=1e-9)
+    assert (np.diff(sample.pairs[sample.is_candidate, 0]) >= 0).all()
+    n, own = graph.n_nodes, module._links_of(graph, pattern)
+    held = own[joins_held_out(split, own)]
+    assert sample.n_links == len(held)
+    codes = sample.pairs @ (n, 1)
+    np.testing.assert_array_equal(sample.is_link, np.isin(codes, held @ (n, 1)))
+    assert np.isin(sample.links @ (n, 1), codes).all()
+    known = module._links_of(split.train, pattern)
+    assert not np.isin(codes, known @ (n, 1)).any()
+
+
+def test_pairs_that_hardly_any_link_joins_are_no_other_pairs() -> None:
+    n, rng = 40, np.random.default_rng(2)
+    ends = rng.permutation([(u, v) for u in range(n) for v in range(n) if u != v])
+    half, apart = ends[:50], ends[100:150]
+    kinds = {
+        "R": ends[:100],
+        "SAME": np.concatenate((half, ends[200:250])),
+        "OTHER": apart,
+        "BACK": half[:, ::-1],
+    }
+    source, target = np.concatenate(list(kinds.values())).T.astype(np.int32)
+    starts = np.concatenate(([0], np.cumsum([len(each) for each in kinds.values()])))
+    adjacency = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(n, n))
+    graph = Graph(
+        adjacency=sparse.csr_array((adjacency + adjacency.T) > 0).astype(float),
+        labels={"A": np.ones(n, dtype=np.bool_)},
+        relationships=Relationships(list(kinds), starts, source, target),
+    )
+    own, expected = {tuple(pair) for pair in kinds.pop("R").tolist()}, set()
+    for joined in kinds.values():
+        for way in (joined, joined[:, ::-1]):
+            others = {tuple(pair) for pair in way.tolist()}
+            if len(others & own) < 0.05 * len(others):
+                expected |= others
+    assert {tuple(pair) for pair in apart.tolist()} <= expected
+    assert not expected & {tuple(pair) for pair in half.tolist()}
+    found = module._hardly_implied(graph, Pattern("A", "R", "A"), ends)
+    assert {tuple(pair) for pair in ends[found].tolist()} == expected
+    assert not module._hardly_implied(graph, None, ends).any()
+
+
 def test_a_scorer_of_some_nodes_turned_round_scores_the_same() -> None:
     points, graph, score = fitted()
     scorer = score.scorers(points, graph)(MANY)
@@ -225,9 +276,20 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
     is_link = np.arange(n) < n_links
     values, direction = rng.normal(size=(n, n_features)), rng.normal(size=(n, len(DIRECTION)))
     values[:n_links, 0] += slope
-    fold = rng.integers(0, 2, size=n)
-    links = np.zeros((n_links, 2), dtype=np.int64)
-    return module._Sample(None, None, links, values, is_link, fold, np.zeros(n), direction, is_link)  # type: ignore[arg-type]
+    pairs = np.column_stack((rng.integers(0, 2, size=n), np.zeros(n, dtype=np.int64)))
+    return module._Sample(
+        n_links=n_links,
+        links=pairs[:n_links],
+        pairs=pairs,
+        values=values,
+        is_link=is_link,
+        is_fitted=np.ones(n, dtype=np.bool_),
+        is_candidate=np.ones(n, dtype=np.bool_),
+        weight=np.ones(n),
+        offset=np.zeros(n),
+        direction=direction,
+        one_way=is_link,
+    )
 
 
 def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_own() -> None:

@@ -1,4 +1,4 @@
-"""Ranks of held-out links among all targets of their sources, against a slow twin."""
+"""Ranks of held-out links among the candidates of their sources, against a slow twin."""
 
 from __future__ import annotations
 
@@ -6,94 +6,79 @@ import numpy as np
 import pytest
 
 from heat_neo4j.linkpred.candidates import candidate_pairs
-from heat_neo4j.linkpred.rankings import RankedSources, draw_sources
+from heat_neo4j.linkpred.rankings import draw_sources, rankings
 from heat_neo4j.patterns import Pattern
 from tests.linkpred.test_pattern_laws import directed
 
-Source = tuple[dict[str, np.ndarray], np.ndarray, list[int], float]
+Source = tuple[dict[str, np.ndarray], np.ndarray, int]
 
 
-def sources(seed: int, n_targets: int = 40) -> list[Source]:
-    """Return scores with ties, allowed targets, held-out links among them and weights of some sources."""
+def sources(seed: int) -> list[Source]:
+    """Return scores with ties, which candidates are held-out links, and how many of those are none."""
     rng = np.random.default_rng(seed)
     made: list[Source] = []
     for _ in range(12):
-        allowed = rng.random(n_targets) < 0.7
-        count = int(rng.integers(0, 4))
-        held = sorted(rng.choice(np.flatnonzero(allowed), count, replace=False).tolist())
-        scores = {name: rng.integers(0, 9, n_targets).astype(float) for name in ("", "popularity")}
-        made.append((scores, allowed, held, float(rng.integers(1, 4))))
+        n = int(rng.integers(1, 40))
+        is_link = rng.random(n) < 0.1
+        scores = {name: rng.integers(0, 9, n).astype(float) for name in ("", "popularity")}
+        made.append((scores, is_link, int(rng.integers(0, 3))))
     return made
 
 
 def slow_figures(made: list[Source], name: str) -> tuple[float, float, float]:
     """Return MRR, Hits@10 and precision at 10, link by link."""
     reciprocal, hits, precision = [], [], []
-    for scores, allowed, held, _ in made:
-        row = scores[name].tolist()
-        open_ = [place for place in range(len(row)) if allowed[place]]
-        for link in held:
-            rank = 1.0
-            for other in open_:
-                if other not in held:
-                    rank += 1.0 if row[other] > row[link] else 0.5 if row[other] == row[link] else 0.0
-            reciprocal.append(1.0 / rank)
-            hits.append(rank <= 10)
-        if held:
-            best = sorted(open_, key=lambda place: (-row[place], place))[:10]
-            precision.append(sum(place in held for place in best) / len(best))
+    for scores, is_link, missed in made:
+        row, held = scores[name].tolist(), is_link.tolist()
+        for link in np.flatnonzero(is_link).tolist():
+            others = [row[place] for place in range(len(row)) if not held[place]]
+            above, tied = sum(each > row[link] for each in others), sum(each == row[link] for each in others)
+            reciprocal.append(1.0 / (1.0 + above + tied / 2))
+            hits.append(1.0 + above + tied / 2 <= 10)
+        reciprocal += [0.0] * missed
+        hits += [False] * missed
+        best = sorted(range(len(row)), key=lambda place: (-row[place], place))[:10]
+        if sum(held) + missed:
+            precision.append(sum(held[place] for place in best) / len(best))
     return float(np.mean(reciprocal)), float(np.mean(hits)), float(np.mean(precision))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_figures_equal_those_of_the_slow_twin(seed: int) -> None:
-    made, ranked = sources(seed), RankedSources()
-    for scores, allowed, held, weight in made:
-        ranked.add(scores, allowed, np.array(held, dtype=np.int64), weight)
-    found = ranked.rankings()
-    assert set(found) == {"", "popularity"}
+    made = sources(seed)
+    source = np.repeat(np.arange(len(made)) * 3, [len(is_link) for _, is_link, _ in made])
+    is_link = np.concatenate([each for _, each, _ in made])
+    scores = {name: np.concatenate([each[name] for each, _, _ in made]) for name in ("", "popularity")}
+    held = [int(each.sum()) + missed for _, each, missed in made]
+    found = rankings(source, is_link, scores, sum(held), np.count_nonzero(held))
     for name, figures in found.items():
         expected = slow_figures(made, name)
         assert (figures.mrr, figures.hits_at_10, figures.precision_at_10) == pytest.approx(expected)
 
 
-def test_the_best_pairs_are_twenty_allowed_ones_of_each_source() -> None:
-    made, ranked = sources(7), RankedSources()
-    for scores, allowed, held, weight in made:
-        ranked.add(scores, allowed, np.array(held, dtype=np.int64), weight)
-    found, is_link, weights = ranked.best_pairs()
-    expected: list[tuple[float, bool, float]] = []
-    for scores, allowed, held, weight in made:
-        row = scores[""]
-        open_ = [place for place in range(len(row)) if allowed[place]]
-        best = sorted(open_, key=lambda place: (-row[place], place))[:20]
-        expected += [(row[place], place in held, weight) for place in best]
-    assert list(zip(found.tolist(), is_link.tolist(), weights.tolist(), strict=True)) == expected
+def test_links_that_are_no_candidates_are_not_found() -> None:
+    found = rankings(np.zeros(5, dtype=np.int64), np.zeros(5, bool), {"": np.arange(5.0)}, 3, 2)
+    assert (found[""].mrr, found[""].hits_at_10, found[""].precision_at_10) == (0.0, 0.0, 0.0)
+    nothing = rankings(np.zeros(0, dtype=np.int64), np.zeros(0, bool), {"": np.zeros(0)}, 0, 0)
+    assert nothing[""].mrr == 0.0
 
 
-def test_sources_without_a_held_out_link_have_no_figures() -> None:
-    ranked = RankedSources()
-    ranked.add({"": np.arange(5.0)}, np.ones(5, dtype=bool), np.empty(0, dtype=np.int64), 2.0)
-    assert ranked.rankings() == {}
-    scores, is_link, weight = ranked.best_pairs()
-    assert scores.tolist() == [4.0, 3.0, 2.0, 1.0, 0.0]
-    assert not is_link.any()
-    assert weight.tolist() == [2.0] * 5
-    assert [len(each) for each in RankedSources().best_pairs()] == [0, 0, 0]
-
-
-@pytest.mark.parametrize("most", [3, 10**6])
+@pytest.mark.parametrize("most", [2, 10**6])
 def test_drawn_sources_stand_for_all_of_their_kind(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     _, graph = directed()
     candidates = candidate_pairs(graph, Pattern("A", "R", "A"))
     links = np.array([(candidates.sources[place], candidates.targets[0]) for place in (1, 5, 5, 9, 20)])
-    monkeypatch.setattr("heat_neo4j.linkpred.rankings._SCORED", 0)
-    monkeypatch.setattr("heat_neo4j.linkpred.rankings._FEWEST", most)
-    drawn = draw_sources(candidates, links, [1])
+    monkeypatch.setattr("heat_neo4j.linkpred.rankings._FEWEST", 1)
+    monkeypatch.setattr("heat_neo4j.linkpred.rankings._OTHERS", most)
+    monkeypatch.setattr("heat_neo4j.linkpred.rankings._LINKED", most)
+    drawn = draw_sources(candidates, links, most, [1])
     assert (np.diff(drawn.sources) > 0).all()
     linked = np.isin(drawn.sources, links[:, 0])
-    assert linked.sum() == min(most, 4)
+    assert 1 <= linked.sum() == min(most, len(drawn.linked))
+    assert len(drawn.linked) == min(most, 4)
+    assert drawn.share_of_linked == linked.sum() / 4
+    assert np.isin(drawn.sources[linked], drawn.linked).all()
     assert drawn.weight[linked].sum() == pytest.approx(4)
     assert drawn.weight[~linked].sum() == pytest.approx(len(candidates.sources) - 4)
-    again = draw_sources(candidates, links, [1])
+    again = draw_sources(candidates, links, most, [1])
     assert again.sources.tolist() == drawn.sources.tolist()

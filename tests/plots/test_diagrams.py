@@ -14,7 +14,9 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.calibration import reliability
 from heat_neo4j.plots.diagrams import _running_median
 
-RELIABILITY = reliability(np.array([0.1, 0.9, 0.8]), np.array([False, True, True]), np.ones(3))
+RELIABILITY = reliability(
+    np.array([0.1, 0.9, 0.8]), np.array([False, True, True]), np.ones(3), np.zeros(3, dtype=np.int64)
+)
 CURVES = {"HEAT": ([0.0, 0.1, 1.0], [0.0, 0.9, 1.0]), "_other $x$": ([0.0, 1.0], [0.0, 1.0])}
 SCORES = {"HEAT": ([0.5, 0.6, 0.7], [0.01, 0.02, 0.03]), "_b $": ([0.4, 0.4, 0.4], [0.0, 0.0, 0.1])}
 
@@ -141,11 +143,13 @@ def test_histograms_have_area_one(generator):
 
 def test_reliability_shows_the_share_of_links_of_each_bin_and_its_interval(generator):
     scores = generator.normal(size=4000)
-    curve = reliability(scores, generator.random(4000) < 1 / (1 + np.exp(3 - scores)), np.ones(4000))
+    curve = reliability(
+        scores, generator.random(4000) < 1 / (1 + np.exp(3 - scores)), np.ones(4000), np.arange(4000) % 2
+    )
     axes = plots.plot_reliability({"A-B->C": curve})
     line, _, (whiskers,) = next(each for each in axes.containers if hasattr(each, "has_yerr")).lines
     share = np.array(curve.n_links) / np.array(curve.n_pairs)
-    np.testing.assert_allclose(line.get_data(), (curve.probability, share))
+    np.testing.assert_allclose(line.get_data(), (curve.expected, share))
     low, high = np.array(whiskers.get_segments())[:, :, 1].T
     np.testing.assert_allclose(low, np.minimum(curve.low, share))
     np.testing.assert_allclose(high, np.maximum(curve.high, share))

@@ -163,11 +163,10 @@ def distances(model: str, **options: Any) -> None:
 @filter_options
 @database_options
 def reliability(model: str, **options: Any) -> None:
-    """Draw the shares of held-out links that probabilities come from.
+    """Draw how often pairs of some probability were held-out links.
 
-    For each pattern, how often pairs of some score were held-out links, with a 95 percent interval, and the
-    probability that pairs of such a score get. The probabilities were fitted to these very shares: the
-    intervals say how far to trust them, not the diagonal.
+    For each pattern, the share of links with a 95 percent interval, and the probability that the links of
+    other sources give to such pairs. Points on the diagonal are probabilities to rely on.
     """
     from heat_neo4j import plots
     from heat_neo4j.pipeline import published_model

@@ -625,6 +625,8 @@ class _Fit(NamedTuple):
             name: logistic(
                 each, links[name], ridge, common, None if like is None else like.own[name], offsets[name]
             )
+            if links[name].any()
+            else common
             for name, each in designs.items()
         }
         return cls(functions, common, own, width, directions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +32,12 @@ __all__ = [
     "patterns_of",
     "reciprocity",
     "relationships_of",
+    "sent_and_received",
 ]
 
 Rows = NDArray[np.int64]
 
+_REPEATED = 10  # relationships beyond the first of their node; fewer separate two sets of nodes by chance
 _MUTUAL = 0.5  # of relationships that lead both ways: from there on, one may be answered
 
 
@@ -207,7 +210,8 @@ def candidate_pairs(
     """Return the pairs of a pattern, or all unordered pairs, of nodes with so many neighbours.
 
     A pair that a relationship of the type joins the other way round is none, unless at least half of the
-    pattern's relationships are answered.
+    pattern's relationships are answered. If these join two separate sets of nodes, nodes of neither set may
+    be sources and targets, the others what they are.
     """
     suited = graph.degrees >= min_degree
     if max_degree is not None:
@@ -217,12 +221,33 @@ def candidate_pairs(
     else:
         assert graph.relationships is not None
         is_source, is_target = (ends & suited for ends in ends_of(graph, pattern))
+        is_source, is_target = _observed_roles(graph, pattern, is_source, is_target)
         joined = graph.relationships.matrix(pattern.type, graph.n_nodes)
         if reciprocity(graph, pattern) < _MUTUAL:
             joined = sparse.csr_array(joined + joined.T)
     return CandidatePairs(
         pattern, np.flatnonzero(is_source), np.flatnonzero(is_target), joined, is_source, is_target
     )
+
+
+def sent_and_received(
+    relationships: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]], n: int
+) -> tuple[Rows, Rows]:
+    """Return outgoing and incoming relationships of each node."""
+    source, target = relationships
+    return np.bincount(source, minlength=n), np.bincount(target, minlength=n)
+
+
+def _observed_roles(
+    graph: Graph, pattern: Pattern, is_source: NDArray[np.bool_], is_target: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the roles of nodes, of which those with relationships of the pattern may show one only."""
+    out, into = sent_and_received(relationships_of(graph, pattern), graph.n_nodes)
+    both = is_source & is_target
+    is_mixed = bool(np.any(both & (out > 0) & (into > 0)))
+    if is_mixed or np.maximum(out + into - 1, 0)[both].sum() < _REPEATED:
+        return is_source, is_target
+    return is_source & (into == 0), is_target & (out == 0)
 
 
 def entries(matrix: sparse.csr_array, pairs: Rows) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.best_scored import best_of_row, best_of_shortlists
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
-from heat_neo4j.linkpred.directions import directed, leanings, with_observed_roles
+from heat_neo4j.linkpred.directions import directed, leanings
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
 from heat_neo4j.linkpred.schema_rules import PatternRules, Rule, SchemaRules, learn_schema_rules
 from heat_neo4j.linkpred.scorers import DirectedScorer
@@ -370,8 +370,6 @@ class _Search:
         candidates = candidate_pairs(graph, pattern, min_degree=self._min_degree, max_degree=self._max_degree)
         progress = on_progress if pattern is None else prefixed(on_progress, f"{pattern}: ")
         if self._scorers is None:
-            if pattern is not None:
-                candidates = with_observed_roles(graph, candidates)
             near = _nearest(embedding, candidates, most, total, workers, progress)
             return _of_distance(*near, graph, candidates)
         scorer = self._scorers(pattern)

@@ -14,7 +14,6 @@ from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import candidate_pairs, ends_of
-from heat_neo4j.linkpred.directions import with_observed_roles
 from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.patterns import Pattern
@@ -81,15 +80,13 @@ def likeliest_partners(
     """Return for each pattern the `k` likeliest partners of a node, of all that are not joined to it so yet.
 
     `row` is a row of the graph and of `embedding`, points of the hyperboloid, shape (N, d + 1). Without
-    scorers the nearest are the likeliest, of those that have been targets where a pattern joins two separate
-    sets of nodes. With `reverse` the node is the target. Of equal ones the lower row comes first.
+    scorers the nearest are the likeliest. With `reverse` the node is the target. Of equal ones the lower row
+    comes first.
     """
     check_integer("k", k, minimum=1)
     by_distance, found = DistanceScorer(embedding), []
     for pattern in patterns:
         candidates = candidate_pairs(graph, pattern)
-        if scorers is None and pattern is not None:  # a score would know the direction
-            candidates = with_observed_roles(graph, candidates)
         own, others = np.array([row]), candidates.sources if reverse else candidates.targets
         has_role = (candidates.is_target if reverse else candidates.is_source)[row]
         others = others[candidates.allowed(own, others, reverse=reverse)[0] & has_role]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["NOBODY", "best_products", "fused"]
+__all__ = ["NOBODY", "best_of_rows", "best_products", "fused"]
 
 NOBODY = -1
 
@@ -86,6 +86,29 @@ def fused(lists: Any, suits: NDArray[np.bool_], rank: float, k: int) -> Columns:
                 total[column] += 1.0 / (rank + place)
         _take_best(total, is_touched, touched, n_touched, suits, found[i], values[i])
     return found
+
+
+@njit(cache=True, nogil=True)
+def best_of_rows(row: Places, scores: Values, most: int) -> NDArray[np.bool_]:
+    """Return which entries are among the `most` best of their row, ties by place; rows rise."""
+    is_best, begin = np.zeros(row.shape[0], np.bool_), 0
+    best = np.empty(min(most, row.shape[0]), np.int64)
+    while begin < row.shape[0]:
+        end, count = begin, 0
+        while end < row.shape[0] and row[end] == row[begin]:
+            at = count
+            while at > 0 and scores[best[at - 1]] < scores[end]:
+                at -= 1
+            if at < best.shape[0]:
+                count = min(count + 1, best.shape[0])
+                for place in range(count - 1, at, -1):
+                    best[place] = best[place - 1]
+                best[at] = end
+            end += 1
+        for place in range(count):
+            is_best[best[place]] = True
+        begin = end
+    return is_best
 
 
 @njit(cache=True, nogil=True)

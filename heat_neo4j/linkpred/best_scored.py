@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_neo4j._kernels.lists import best_of_rows
 from heat_neo4j._utils.blockwise import BlockWorkers
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.shortlists import Shortlists
 
-__all__ = ["BLOCK_SOURCES", "best_of_row", "best_of_shortlists"]
+__all__ = ["BLOCK_SOURCES", "best_of_shortlists"]
 
 BLOCK_SOURCES = 4096
 """Sources that a worker is given at a time."""
@@ -67,18 +68,9 @@ class _Block:
         scores = np.zeros(len(pairs))
         if scorer.features:
             scores = replace(scorer, direction=None).pairs(pairs)
-            few = best_of_row(pairs[:, 0], scores, max(_TIMES * self.width, _LEAST))
+            few = best_of_rows(np.ascontiguousarray(pairs[:, 0]), scores, max(_TIMES * self.width, _LEAST))
             pairs, scores = pairs[few], scores[few]
         for _, _, term in replace(scorer, features={}).terms(lambda feature: feature.pairs(pairs)):
             scores += term
-        best = best_of_row(pairs[:, 0], scores, self.width)
+        best = best_of_rows(np.ascontiguousarray(pairs[:, 0]), scores, self.width)
         return pairs[best], scores[best]
-
-
-def best_of_row(row: Rows, scores: Array, most: int) -> Rows:
-    """Return which entries are among the `most` best of their row, rising; ties by place. Rows rise."""
-    order = np.lexsort((-scores, row))
-    begins = np.flatnonzero(np.diff(row, prepend=-1))
-    rank = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(row)))
-    best: Rows = np.sort(order[rank < most])
-    return best

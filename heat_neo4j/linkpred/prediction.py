@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from heat_neo4j._kernels.lists import best_of_rows
 from heat_neo4j._utils.blockwise import BlockWorkers, on_cluster
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.frames import column_of, html_table, make_frame
@@ -29,7 +30,7 @@ from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.geometry.search import nearest_pairs
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.best_scored import best_of_row, best_of_shortlists
+from heat_neo4j.linkpred.best_scored import best_of_shortlists
 from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, counted_patterns
 from heat_neo4j.linkpred.directions import directed, leanings
 from heat_neo4j.linkpred.link_score import LinkScore, LinkScorer
@@ -556,7 +557,8 @@ def _ranked(
     else:
         _turned(scorer, candidates, pairs, scores)
         pairs, first = np.unique(pairs, axis=0, return_index=True)
-        best = best_of_row(pairs[:, 0], scores[first], len(pairs) if most is None else most)
+        row, limit = np.ascontiguousarray(pairs[:, 0]), len(pairs) if most is None else most
+        best = best_of_rows(row, scores[first], limit)
         pairs, scores = pairs[best], scores[first][best]
     order = np.argsort(-scores, kind="stable")
     return pairs[order], scores[order]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from heat_neo4j._kernels.lists import NOBODY, best_products, fused
+from heat_neo4j._kernels.lists import NOBODY, best_of_rows, best_products, fused
 
 
 def parts(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -74,3 +74,15 @@ def test_lists_are_put_together_by_the_places_in_them(seed: int) -> None:
                 if column != NOBODY:
                     total[column] += 1.0 / (10.0 + place)
         assert own == slow_best(np.where(suits, total, 0.0), 5)
+
+
+@pytest.mark.parametrize("most", [1, 3, 50])
+def test_the_best_of_each_row_are_marked_ties_by_place(most: int) -> None:
+    rng = np.random.default_rng(most)
+    row, scores = np.sort(rng.integers(0, 9, 60)), rng.integers(-3, 4, 60).astype(float)
+    found = best_of_rows(row, scores, most)
+    for each in range(9):
+        own = np.flatnonzero(row == each)
+        best = own[np.argsort(-scores[own], kind="stable")[:most]]
+        assert np.flatnonzero(found & (row == each)).tolist() == sorted(best.tolist())
+    assert best_of_rows(row[:0], scores[:0], most).tolist() == []

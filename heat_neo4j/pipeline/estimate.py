@@ -129,9 +129,9 @@ class Rates:
     link_node: float = 65e-6  # a node in the search for links
     link_coordinate: float = 3e-6  # each of its coordinates
     link_block: float = 150e-9  # each block of nodes that it may be linked into
-    fitted_edge: float = 1.5e-3  # a held-out edge that the combined score is fitted to
+    fitted_edge: float = 2.8e-3  # a held-out edge that the combined score is fitted to
     dense_product: float = 0.1e-9  # each number of two dense rows in each product of them
-    listed_source: float = 200e-6  # a source of a pattern whose listed targets are scored
+    listed_source: float = 180e-6  # a source of a pattern whose listed targets are scored
     write_nodes: float = 50_000.0  # nodes written to a local server in a second
     write_links: float = 40_000.0
     settle_node: float = 15e-6  # a node whose values move to their plain names

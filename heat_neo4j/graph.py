@@ -114,12 +114,17 @@ class Relationships:
     def without(self, pairs: NDArray[np.int64], n_nodes: int) -> Relationships:
         """Return those that join none of the `pairs`, rows (u, v) of shape (m, 2), whichever way."""
         gone = np.sort(np.sort(pairs, axis=1) @ (n_nodes, 1))
-        left = {}
-        for name in self.types:
-            source, target = (ends.astype(np.int64) for ends in self.of(name))
-            stays = ~np.isin(np.minimum(source, target) * n_nodes + np.maximum(source, target), gone)
-            left[name] = source[stays], target[stays]
-        return Relationships.from_pairs(left)
+        source, target = self.source.astype(np.int64), self.target.astype(np.int64)
+        codes = np.minimum(source, target) * n_nodes + np.maximum(source, target)
+        return self.some(~np.isin(codes, gone))
+
+    def some(self, stays: NDArray[np.bool_]) -> Relationships:
+        """Return those that a mask of shape (R,) marks."""
+        kept = {}
+        for name, low, high in zip(self.types, self.starts[:-1], self.starts[1:], strict=True):
+            own = stays[low:high]
+            kept[name] = self.source[low:high][own], self.target[low:high][own]
+        return Relationships.from_pairs(kept)
 
     def __len__(self) -> int:
         return len(self.source)

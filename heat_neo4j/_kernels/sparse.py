@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["dense_products", "first_at_least", "path_products", "sparse_products"]
+__all__ = ["advance", "dense_products", "first_at_least", "path_products", "sparse_products"]
 
 Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
@@ -32,7 +32,7 @@ def first_at_least(indices: Columns, low: int, high: int, column: int) -> int:
 
 
 @njit(cache=True)
-def _advance(indices: Columns, place: int, end: int, column: int) -> int:
+def advance(indices: Columns, place: int, end: int, column: int) -> int:
     """Return the first place from `place` on whose index is at least `column`, by steps that double."""
     step = 1
     while place + step < end and indices[place + step] < column:
@@ -77,7 +77,7 @@ def sparse_products(
         if b_end - b > _LONGER * (a_end - a):
             total = 0.0
             while a < a_end and b < b_end:
-                b = _advance(right_indices, b, b_end, left_indices[a])
+                b = advance(right_indices, b, b_end, left_indices[a])
                 if b < b_end and right_indices[b] == left_indices[a]:
                     total += left_values[a] * right_values[b]
                 a += 1

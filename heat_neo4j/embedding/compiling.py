@@ -18,6 +18,7 @@ from scipy import sparse
 
 from heat_neo4j._kernels.buckets import train_bucket
 from heat_neo4j._kernels.chains import choose, have_chain
+from heat_neo4j._kernels.implications import count_paths, path_pairs, path_rows
 from heat_neo4j._kernels.jit import cache_folder, compile_for
 from heat_neo4j._kernels.pairs import Negatives, list_negatives
 from heat_neo4j._kernels.random import alias_slots
@@ -131,7 +132,12 @@ def _compile_walks() -> None:
     """Walk a little, by both ways to follow attributes, collect the pairs, refine points, choose links."""
     ones, yes = np.ones(1, dtype=np.int64), np.ones(1, dtype=np.bool_)
     compile_for(choose, yes, ones[None, :], ones, ones, ones, yes, yes[None, None, :])
-    compile_for(have_chain, *(ones, ones.astype(np.int32)) * 2, ones, ones, 1)
+    short = ones.astype(np.int32)
+    compile_for(have_chain, *(ones, short) * 2, ones, ones, 1)
+    steps, weights = (ones, short, short), np.ones((1, 1))
+    compile_for(count_paths, *steps, 1, yes, ones, ones, short, yes, 1)
+    compile_for(path_pairs, *steps, short, yes, weights, ones, ones)
+    compile_for(path_rows, *steps, yes, weights, ones)
     graph = _ring()
     for similarity in (make_similarity(graph), make_similarity(graph, table_limit=0)):
         keys = make_keys(0)

@@ -16,7 +16,7 @@ from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random
+from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, partly_given_back
 
 __all__ = ["WALKS_HELD_OUT", "CalibrationError", "HeldOut", "Reliability", "embed_without", "reliability"]
 
@@ -48,7 +48,8 @@ def embed_without(
     """Hold out a share of the edges and embed the rest by a clone of `model` with the same seed.
 
     The latest edges are held out where the graph knows times, else any: a node may lose all it has, as new
-    nodes have none. The clone takes three tenths of the walks.
+    nodes have none. Half of the pairs that several relationships join lose one of them only. The clone takes
+    three tenths of the walks.
 
     A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """
@@ -64,6 +65,7 @@ def embed_without(
             f"no link score: {plural(len(edges), 'edge')} can be held out against "
             f"{plural(len(others), 'non-edge')}; it takes {_MIN_PAIRS} of each"
         )
+    split = partly_given_back(split, graph, seed)
     walks = max(round(WALKS_HELD_OUT * model.walks_per_node), 1)
     trained = clone(model).set_params(random_state=seed, walks_per_node=walks)
     return HeldOut(split, trained.fit(split.train, on_progress=on_progress).embedding_)

@@ -53,6 +53,8 @@ MEANINGS: Mapping[str, str] = {
     "ends_alike": "source with its targets like target with its sources",
     "targets_related": "target related to those that the source has already",
     "sources_related": "source related to those that the target has already",
+    "implied_by_joins": "implied by what joins the two already",
+    "implied_by_paths": "implied by typed paths of two relationships",
     "direction": "the direction: this way, not the other",
 }
 """What the features of a `LinkScore` say, in plain English."""

@@ -15,6 +15,7 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.attribute_rows import centred_rows, placed, unit_rows
 from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, largest_singular, paths_of_three
 from heat_neo4j.linkpred.candidates import ends_of
+from heat_neo4j.linkpred.implications import Implications, TypedSteps
 from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
     DistanceScorer,
@@ -43,6 +44,8 @@ FEATURES = (
     "target_like_sources", "source_like_targets",  # the same with what leads to the source, from the target
     "ends_alike",  # cosine of the source with its targets and the target with its sources
     "targets_related", "sources_related",  # as targets_alike, sources_alike: by what other types join
+    "implied_by_joins",  # how much what joins the two already, of other types or back, raises the odds
+    "implied_by_paths",  # log(1 + odds of a link at the ends of typed paths of two steps, over those of any)
 )  # fmt: skip
 """Features of a link, in the order of their weights."""
 
@@ -145,6 +148,11 @@ class PairFeatures:
         return sparse.csr_array(matrix @ sparse.diags_array(1.0 / popular)), codes // max(n, 1)
 
     @cached_property
+    def steps(self) -> TypedSteps:
+        """The steps from each node by type and way."""
+        return TypedSteps.of(self.graph)
+
+    @cached_property
     def damping(self) -> Array:
         """One over the neighbours of each node."""
         return np.asarray(1.0 / np.maximum(self.graph.degrees, 1))
@@ -182,6 +190,7 @@ class PatternFeatures:
             **self._tastes(),
             **self._alike,
             **self._related(),
+            **self._implied(),
         }
         if self._pattern is None:  # out is in
             for name in _OF_DIRECTIONS:
@@ -291,6 +300,17 @@ class PatternFeatures:
                 SparseProductScorer(of_sources, sparse.csr_array(out.T.tocsr() @ of_sources)), log=True
             ),
         }
+
+    def _implied(self) -> dict[str, Feature]:
+        """Return what typed relationships between and around the two nodes imply."""
+        relationships = self._graph.relationships
+        if self._pattern is None or relationships is None or self._pattern.type not in relationships.types:
+            return {}
+        implications = Implications(self._graph, self._pattern, self._shared.steps)
+        features = {"implied_by_joins": Feature(implications.by_joins())}
+        if len(relationships.types) > 1:  # paths of the type alone are features of their own
+            features["implied_by_paths"] = Feature(implications.by_paths(), log=True)
+        return features
 
     def _by_other_types(self, nodes: Rows) -> sparse.csr_array:
         """Return rows of length 1 of the neighbours of some nodes by other types; others are empty."""

@@ -43,7 +43,7 @@ from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.rankings import draw_sources, rankings
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
-from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
+from heat_neo4j.linkpred.splits import EdgeSplit
 from heat_neo4j.patterns import Pattern
 
 __all__ = [
@@ -462,7 +462,7 @@ def _sample(
     """Draw pairs of a pattern, and return them with their features."""
     candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
     own = _links_of(graph, pattern)
-    drawn = _draw(candidates, surroundings, graph, own, own[joins_held_out(split, own)])
+    drawn = _draw(candidates, surroundings, graph, own, own[~candidates.are_joined(own)])
     pairs, of_link = drawn.pairs, of_pattern.link
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names

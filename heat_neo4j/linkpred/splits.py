@@ -22,6 +22,7 @@ __all__ = [
     "draw_non_edges",
     "joins_held_out",
     "latest_or_random",
+    "partly_given_back",
     "split_edges",
     "split_edges_of",
 ]
@@ -124,6 +125,38 @@ def latest_or_random(
     return split_edges(graph, share, random_state, how=how, non_edges_per_edge=non_edges_per_edge)
 
 
+def partly_given_back(split: EdgeSplit, graph: Graph, random_state: int | None) -> EdgeSplit:
+    """Return all relationships but one to half of the held-out pairs that several join.
+
+    A link may come where others are, such as the answer to a relationship, and where none is yet; both are
+    held out thus. `graph` is the whole graph. The one is drawn, whatever its type and direction; the pair is
+    no test edge then, and stays an edge of the training graph. The same seed gives the same split; None draws
+    one. A graph without relationships of known direction keeps its split.
+    """
+    if graph.relationships is None:
+        return split
+    generator, n = np.random.default_rng(draw_seed(random_state)), graph.n_nodes
+    source, target = (
+        ends.astype(np.int64) for ends in (graph.relationships.source, graph.relationships.target)
+    )
+    codes = np.minimum(source, target) * n + np.maximum(source, target)
+    place = np.argsort(codes, kind="stable")
+    place = place[np.isin(codes[place], split.test_edges @ (n, 1))]
+    pairs, first, count = np.unique(codes[place], return_index=True, return_counts=True)
+    chosen = np.flatnonzero((count > 1) & (generator.random(len(count)) < count / (count + 1.0)))
+    held_out = place[first[chosen] + generator.integers(count[chosen])]
+    is_back = np.isin(split.test_edges @ (n, 1), pairs[chosen])
+    edges = np.column_stack((graph.edges.row, graph.edges.col)).astype(np.int64)
+    test_edges = split.test_edges[~is_back]
+    train = _without(graph, edges, ~np.isin(edges @ (n, 1), test_edges @ (n, 1)))
+    left = np.ones(len(source), dtype=bool)
+    left[held_out] = False
+    left &= ~np.isin(codes, test_edges @ (n, 1))
+    return replace(
+        split, train=replace(train, relationships=graph.relationships.some(left)), test_edges=test_edges
+    )
+
+
 def split_edges_of(
     graph: Graph, nodes: NDArray[np.bool_], share: float = 0.2, random_state: int | None = 0
 ) -> EdgeSplit:
@@ -188,22 +221,26 @@ def _split(
     """Hold out the `chosen` edges, and draw non-edges."""
     keep = np.ones(len(edges), dtype=bool)
     keep[chosen] = False
+    return EdgeSplit(
+        train=_without(graph, edges, keep),
+        test_edges=edges[~keep],
+        test_non_edges=draw_non_edges(edges, graph.n_nodes, n_non_edges, non_edge_seed),
+    )
+
+
+def _without(graph: Graph, edges: NDArray[np.int64], keep: NDArray[np.bool_]) -> Graph:
+    """Return the graph with some of its edges."""
     upper = graph.edges
     remaining = sparse.coo_array(
         (upper.data[keep], (upper.row[keep], upper.col[keep])), shape=graph.adjacency.shape
     ).tocsr()
-    train = replace(
+    return replace(
         graph,
         adjacency=sparse.csr_array(remaining + remaining.T),
         edge_times=None if graph.edge_times is None else graph.edge_times[keep],
         relationships=None
         if graph.relationships is None
         else graph.relationships.without(edges[~keep], graph.n_nodes),
-    )
-    return EdgeSplit(
-        train=train,
-        test_edges=edges[~keep],
-        test_non_edges=draw_non_edges(edges, graph.n_nodes, n_non_edges, non_edge_seed),
     )
 
 

@@ -63,6 +63,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "targets_alike", "sources_alike", "target_like_sources", "source_like_targets", "ends_alike",
     ),
     "relations of other types": ("targets_related", "sources_related"),
+    "what relationships imply": ("implied_by_joins", "implied_by_paths"),
 }  # fmt: skip
 """Features that are left out together."""
 

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from heat_neo4j.geometry.hyperboloid import distance, lift, radius
 from heat_neo4j.graph import Graph, Relationships
@@ -151,7 +152,36 @@ def twins(pattern: Pattern) -> dict[str, Array]:
         out @ by_target @ by_target.T / np.sqrt(np.maximum(out.sum(axis=1), 1))[:, None]
     )
     found["sources_related"] = np.log1p(by_source @ (back @ by_source).T)
-    return found
+    return found | implied(pattern)
+
+
+def implied(pattern: Pattern) -> dict[str, Array]:
+    """Return what other relationships imply, by loops over all pairs and all pairs of kinds."""
+    graph = made()[1]
+    steps = [dense(kind) for kind in ("F", "L", "R")]
+    steps += [step.T for step in steps]
+    own = dense(pattern.type)
+    place = ("F", "L", "R").index(pattern.type)
+    may = np.outer(graph.labels[pattern.source], graph.labels[pattern.target])
+    kinds = np.array([step for at, step in enumerate(steps) if at != place])
+    u, v = np.nonzero(kinds.any(axis=0) & may)
+    rate = own.sum() / (may.sum() + 1.0)
+    values, truth, weight = kinds[:, u, v].T, own[u, v], np.ones(len(u) + 2)
+    weight[-2:] = 2 * rate, 2 * (1 - rate)
+    model = LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-10)
+    model.fit(np.vstack((values, 0 * values[:2])), np.append(truth, (1.0, 0.0)), sample_weight=weight)
+    by_joins, by_paths = np.zeros((N, N)), np.zeros((N, N))
+    by_joins[u, v] = model.decision_function(values) - np.log(rate / (1 - rate))
+    asked = np.flatnonzero(graph.labels[pattern.source] & (own.sum(axis=1) > 0))
+    is_target = graph.labels[pattern.target]
+    rate = own[asked].sum() / (len(asked) * is_target.sum() + 1.0)
+    for first in steps:
+        for second in steps:
+            paths = first @ second
+            judged = paths[asked] * is_target * (asked[:, None] != np.arange(N))
+            closed = min((np.sum(judged * own[asked]) + 2 * rate) / (judged.sum() + 2), 0.99)
+            by_paths += paths * closed / (1 - closed) / rate
+    return {"implied_by_joins": by_joins, "implied_by_paths": np.log1p(by_paths)}
 
 
 @cache
@@ -227,7 +257,7 @@ def test_a_graph_without_attributes_or_other_types_has_no_features_of_these() ->
     )
     features = PairFeatures(points, plain).of(FOLLOWS).link
     gone = {name for name in FEATURES if "alike" in name or "related" in name or "like" in name}
-    gone |= {"attributes", "scaled_attributes"}
+    gone |= {"attributes", "scaled_attributes", "implied_by_paths"}
     assert set(features) == set(FEATURES) - gone
     assert set(PairFeatures(points, plain).of(FOLLOWS).direction) == set(DIRECTION) - gone
 

@@ -33,7 +33,6 @@ from heat_neo4j.linkpred.calibration import (
 from heat_neo4j.linkpred.candidates import (
     CandidatePairs,
     candidate_pairs,
-    entries,
     patterns_of,
     relationships_of,
 )
@@ -74,7 +73,6 @@ _FOLDS = 2  # of sources: what is measured was not fitted to
 _FEWEST = 10
 _MOST_LINKS = 8_000  # of the sources that are drawn
 _LEAST = 1e-9  # of rates
-_IMPLIED = 0.05  # of another type's pairs, from where on they tell something of the pattern's
 _BASELINES = {
     "popularity": "target_in",
     "common neighbours": "common_neighbours",
@@ -462,7 +460,7 @@ def _sample(
     """Draw pairs of a pattern, and return them with their features."""
     candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
     own = _links_of(graph, pattern)
-    drawn = _draw(candidates, surroundings, graph, own, own[~candidates.are_joined(own)])
+    drawn = _draw(candidates, surroundings, own, own[~candidates.are_joined(own)])
     pairs, of_link = drawn.pairs, of_pattern.link
     values = [
         of_link[name].pairs(pairs) if name in of_link else np.full(len(pairs), np.nan) for name in names
@@ -491,14 +489,12 @@ class _Drawn(NamedTuple):
     offset: Array
 
 
-def _draw(
-    candidates: CandidatePairs, surroundings: Surroundings, graph: Graph, own: Rows, held: Rows
-) -> _Drawn:
+def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, held: Rows) -> _Drawn:
     """Draw sources with all their candidates, which are what is predicted from, and other pairs.
 
     A score of candidates alone would not tell these from the rest.
     """
-    n, pattern = graph.n_nodes, candidates.pattern
+    n = len(candidates.is_source)
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
     drawn = draw_sources(candidates, held, _MOST_LINKS, seed)
     asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
@@ -508,10 +504,6 @@ def _draw(
     fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
     measured = listed[np.isin(listed[:, 0], drawn.sources)]
     others = _others(candidates, np.sort(own @ (n, 1)), fitted)
-    measured, others = (
-        each[np.isin(each @ (n, 1), links @ (n, 1)) | ~_hardly_implied(graph, pattern, each)]
-        for each in (measured, others)
-    )
     more = fitted[~np.isin(fitted @ (n, 1), measured @ (n, 1))]
     pairs = np.concatenate((measured, more, others))
     codes = pairs @ (n, 1)
@@ -534,23 +526,6 @@ def _draw(
         weight=weight,
         offset=np.log(share) - np.log(np.maximum(rate, _LEAST)),
     )
-
-
-def _hardly_implied(graph: Graph, pattern: Pattern | None, pairs: Rows) -> NDArray[np.bool_]:
-    """Return which pairs are joined by another type that hardly ever joins what the pattern's type joins.
-
-    Held-out links are hardly ever joined so. Whether such pairs may be linked is what schema rules tell.
-    """
-    joined = np.zeros(len(pairs), dtype=np.bool_)
-    if pattern is None or graph.relationships is None:
-        return joined
-    own = graph.relationships.matrix(pattern.type, graph.n_nodes)
-    for kind in graph.relationships.types:
-        other = graph.relationships.matrix(kind, graph.n_nodes)
-        for way, turned in ((other, pairs), (sparse.csr_array(other.T), pairs[:, ::-1])):
-            if kind != pattern.type and way.multiply(own).nnz < _IMPLIED * way.nnz:
-                joined |= entries(other, turned) != 0.0
-    return joined
 
 
 def _others(candidates: CandidatePairs, codes: Rows, links: Rows) -> Rows:

@@ -146,37 +146,6 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
     assert not np.isin(codes, known @ (n, 1)).any()
 
 
-def test_pairs_that_hardly_any_link_joins_are_no_other_pairs() -> None:
-    n, rng = 40, np.random.default_rng(2)
-    ends = rng.permutation([(u, v) for u in range(n) for v in range(n) if u != v])
-    half, apart = ends[:50], ends[100:150]
-    kinds = {
-        "R": ends[:100],
-        "SAME": np.concatenate((half, ends[200:250])),
-        "OTHER": apart,
-        "BACK": half[:, ::-1],
-    }
-    source, target = np.concatenate(list(kinds.values())).T.astype(np.int32)
-    starts = np.concatenate(([0], np.cumsum([len(each) for each in kinds.values()])))
-    adjacency = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(n, n))
-    graph = Graph(
-        adjacency=sparse.csr_array((adjacency + adjacency.T) > 0).astype(float),
-        labels={"A": np.ones(n, dtype=np.bool_)},
-        relationships=Relationships(list(kinds), starts, source, target),
-    )
-    own, expected = {tuple(pair) for pair in kinds.pop("R").tolist()}, set()
-    for joined in kinds.values():
-        for way in (joined, joined[:, ::-1]):
-            others = {tuple(pair) for pair in way.tolist()}
-            if len(others & own) < 0.05 * len(others):
-                expected |= others
-    assert {tuple(pair) for pair in apart.tolist()} <= expected
-    assert not expected & {tuple(pair) for pair in half.tolist()}
-    found = module._hardly_implied(graph, Pattern("A", "R", "A"), ends)
-    assert {tuple(pair) for pair in ends[found].tolist()} == expected
-    assert not module._hardly_implied(graph, None, ends).any()
-
-
 def test_a_scorer_of_some_nodes_turned_round_scores_the_same() -> None:
     points, graph, score = fitted()
     scorer = score.scorers(points, graph)(MANY)
@@ -450,11 +419,13 @@ def test_a_record_that_was_cut_by_hand_is_refused_in_one_line(path: tuple[Any, .
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_pattern_without_a_held_out_link_has_the_common_score(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_without_a_held_out_link_has_the_common_score() -> None:
     _, graph, _ = fitted()
-    held_out, joins, few = embed_without(MODEL, graph), module.joins_held_out, graph.labels["B"]
-    monkeypatch.setattr(module, "joins_held_out", lambda split, own: joins(split, own) & ~few[own[:, 1]])
-    score = link_score(held_out, graph)
+    held_out = embed_without(MODEL, graph)
+    train = held_out.split.train
+    kinds = {name: (graph if name == "S" else train).relationships.of(name) for name in ("R", "S")}
+    train = replace(train, relationships=Relationships.from_pairs(kinds))
+    score = link_score(held_out._replace(split=replace(held_out.split, train=train)), graph)
     assert score.figures["A-S->B"].n_links == 0
     np.testing.assert_allclose(
         np.concatenate(score.tables["A-S->B"]), np.concatenate(score.common), atol=1e-6

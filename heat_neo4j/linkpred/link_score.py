@@ -37,11 +37,12 @@ from heat_neo4j.linkpred.candidates import (
     relationships_of,
 )
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures, PatternFeatures
-from heat_neo4j.linkpred.logistic import logistic
+from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.rankings import draw_sources, rankings
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
+from heat_neo4j.linkpred.splines import INTERCEPT, SplineDesign, Splines, Table
 from heat_neo4j.linkpred.splits import EdgeSplit
 from heat_neo4j.patterns import Pattern
 
@@ -58,17 +59,13 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-Table = tuple[tuple[float, ...], ...]
 
 BY_DISTANCE = ("distance", "direction")
 """Features of a score by which the nearest pairs are the likeliest, but for their direction."""
 
 FITTED_LINKS = 4_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # other pairs for each of them
-_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
-_SLOPE, _BEND = 1.0, 3.0  # ridge on common slopes and bends
 _OWN = 10.0  # how much stronger on what a pattern has of its own
-_INTERCEPT = 1e-3
 _FOLDS = 2  # of sources: what is measured was not fitted to
 _FEWEST = 10
 _MOST_LINKS = 8_000  # of the sources that are drawn
@@ -558,7 +555,7 @@ def _rate(candidates: CandidatePairs, links: Rows, pairs: Rows) -> Array:
 class _Fit(NamedTuple):
     """What is fitted to samples of all patterns, or to all folds but one."""
 
-    functions: _Functions
+    functions: Splines
     common: Array
     own: dict[str, Array]
     direction_width: Array
@@ -583,19 +580,17 @@ class _Fit(NamedTuple):
             offsets[name] = each.offset[rows[name]]
         is_link = np.concatenate(list(links.values()))
         functions = (
-            _Functions.over(np.concatenate(list(values.values())), is_link)
-            if like is None
-            else like.functions
+            Splines.over(np.concatenate(list(values.values())), is_link) if like is None else like.functions
         )
         designs = {name: functions.design(each) for name, each in values.items()}
-        whole = sparse.csr_array(sparse.vstack(list(designs.values())))
-        nothing = np.zeros(whole.shape[1])
+        whole = SplineDesign.joined(list(designs.values()))
+        nothing = np.zeros(len(functions.ridge))
         offset = np.concatenate(list(offsets.values()))
         common = logistic(
             whole, is_link, functions.ridge, nothing, None if like is None else like.common, offset
         )
         ridge = _OWN * functions.ridge
-        ridge[0] = _INTERCEPT
+        ridge[0] = INTERCEPT
         own = {
             name: logistic(
                 each, links[name], ridge, common, None if like is None else like.own[name], offsets[name]
@@ -615,63 +610,6 @@ class _Fit(NamedTuple):
         }
 
 
-class _Functions(NamedTuple):
-    """One function for each feature, as columns of a regression: a slope, and heights at the knots."""
-
-    knots: Table
-    centre: Array
-    width: Array
-
-    @classmethod
-    def over(cls, values: Array, is_link: NDArray[np.bool_]) -> _Functions:
-        """Place knots at quantiles of links and of all pairs."""
-        knots, centre, width = [], [], []
-        for column in values.T:
-            known = np.isfinite(column)
-            some, links = column[known], column[known & is_link]
-            parts = [np.quantile(each, _QUANTILES) for each in (some, links) if len(each)]
-            places = np.unique(np.concatenate([np.zeros(0), *parts]))
-            knots.append(tuple(places.tolist()) or (0.0,))
-            centre.append(some.mean() if len(some) else 0.0)
-            width.append((some.std() if len(some) else 0.0) or 1.0)
-        return cls(tuple(knots), np.array(centre), np.array(width))
-
-    @property
-    def ridge(self) -> Array:
-        heights = sum(len(each) for each in self.knots)
-        return np.concatenate(([_INTERCEPT], np.full(len(self.knots), _SLOPE), np.full(heights, _BEND)))
-
-    def design(self, values: Array) -> sparse.csr_array:
-        """Return the columns: one, slopes, and for each knot how near a value is to it."""
-        m, n = values.shape
-        entries, places = np.zeros((m, 1 + 3 * n)), np.zeros((m, 1 + 3 * n), dtype=np.int32)
-        entries[:, 0], start = 1.0, 1 + n
-        for feature, knots in enumerate(self.knots):
-            known, at = ~np.isnan(values[:, feature]), np.array(knots)
-            column, last = np.clip(values[known, feature], at[0], at[-1]), len(at) - 1
-            below = np.minimum(np.searchsorted(at, column, side="right") - 1, max(last - 1, 0))
-            above = np.minimum(below + 1, last)
-            share = (column - at[below]) / np.where(above > below, at[above] - at[below], 1.0)
-            slope = (column - self.centre[feature]) / self.width[feature]
-            first = 1 + 3 * feature
-            entries[known, first : first + 3] = np.column_stack((slope, 1.0 - share, share))
-            places[:, first] = 1 + feature
-            places[known, first + 1], places[known, first + 2] = start + below, start + above
-            start += len(knots)
-        starts = np.arange(0, entries.size + 1, entries.shape[1])
-        return sparse.csr_array((entries.ravel(), places.ravel(), starts), shape=(m, start))
-
-    def table(self, weights: Array) -> Table:
-        """Return the intercept, and each function at its knots."""
-        n = len(self.knots)
-        table, start = [(float(weights[0]),)], n + 1
-        for place, knots in enumerate(self.knots):
-            slope = weights[1 + place] * (np.array(knots) - self.centre[place]) / self.width[place]
-            table.append(tuple((slope + weights[start : start + len(knots)]).tolist()))
-            start += len(knots)
-        return tuple(table)
-
-
 def _fit_directions(
     samples: Mapping[str, _Sample], rows: Mapping[str, NDArray[np.bool_]]
 ) -> tuple[Array, dict[str, Array]]:
@@ -687,8 +625,11 @@ def _fit_directions(
     if not ways:
         return width, {}
     ridge, whole = np.full(len(DIRECTION), 30.0), everything[1:] / width
-    common = logistic(whole, np.ones(len(whole)), ridge, np.zeros(len(DIRECTION)))
-    own = {name: logistic(each / width, np.ones(len(each)), ridge, common) for name, each in ways.items()}
+    common = logistic(DenseDesign(whole), np.ones(len(whole)), ridge, np.zeros(len(DIRECTION)))
+    own = {
+        name: logistic(DenseDesign(each / width), np.ones(len(each)), ridge, common)
+        for name, each in ways.items()
+    }
     return width, own
 
 

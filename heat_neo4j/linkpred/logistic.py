@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-__all__ = ["logistic"]
+__all__ = ["DenseDesign", "Design", "logistic"]
 
 Array = NDArray[np.float64]
 
@@ -18,35 +19,74 @@ _SMALLEST_GAIN = 1e-6  # of the loss, in one step
 _CURVED = 20_000  # rows that the curvature is measured on
 
 
+class Design(Protocol):
+    """A matrix of shape (m, K), of which a regression needs products alone."""
+
+    @property
+    def n_rows(self) -> int:
+        """Return m."""
+
+    def times(self, weights: Array) -> Array:
+        """Return its product with weights, shape (m,)."""
+
+    def transposed(self, of_rows: Array) -> Array:
+        """Return the product of its transpose with a value of each row, shape (K,)."""
+
+    def dense(self, step: int) -> Array:
+        """Return every `step`-th row."""
+
+
+class DenseDesign(NamedTuple):
+    """A matrix that is held as an array."""
+
+    values: Array
+
+    @property
+    def n_rows(self) -> int:
+        """Return m."""
+        return len(self.values)
+
+    def times(self, weights: Array) -> Array:
+        """Return its product with weights, shape (m,)."""
+        return np.asarray(self.values @ weights)
+
+    def transposed(self, of_rows: Array) -> Array:
+        """Return the product of its transpose with a value of each row, shape (K,)."""
+        return np.asarray(self.values.T @ of_rows)
+
+    def dense(self, step: int) -> Array:
+        """Return every `step`-th row."""
+        return self.values[::step]
+
+
 def logistic(
-    values: sparse.csr_array | Array,
+    design: Design,
     is_one: ArrayLike,
     ridge: Array,
     around: Array,
     start: Array | None = None,
     offset: ArrayLike = 0.0,
 ) -> Array:
-    """Return the weights, shape (K,), that minimise the log loss of `values`, shape (m, K), plus a ridge.
+    """Return the weights, shape (K,), that minimise the log loss of a design, shape (m, K), plus a ridge.
 
     The ridge, shape (K,), is on what differs from `around`: the prior of partial pooling. `offset`, shape
     (m,), is part of the log odds. By L-BFGS from `start`, or else from `around`, in coordinates in which the
     curvature there, of every so manieth row, is one.
     """
-    values = sparse.csr_array(values)
     truth = np.asarray(is_one, dtype=np.float64)
     known = np.broadcast_to(np.asarray(offset, dtype=np.float64), truth.shape)
     weights = around if start is None else start
-    step = max(-(-values.shape[0] // _CURVED), 1)
-    some = values[::step].toarray()
+    step = max(-(-design.n_rows // _CURVED), 1)
+    some = design.dense(step)
     chance = expit(some @ weights + known[::step])
     bend = step * (some * (chance * (1.0 - chance))[:, None]).T @ some + np.diag(ridge)
     factor = cholesky(bend)
 
     def loss(place: Array) -> tuple[float, Array]:
         own = weights + solve_triangular(factor, place)
-        score = values @ own + known
+        score = design.times(own) + known
         away = own - around
-        slope = values.T @ (expit(score) - truth) + ridge * away
+        slope = design.transposed(expit(score) - truth) + ridge * away
         value = np.sum(np.logaddexp(0.0, score) - truth * score) + 0.5 * ridge @ away**2
         return float(value), np.asarray(solve_triangular(factor, slope, trans="T"))
 

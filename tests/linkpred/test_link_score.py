@@ -21,7 +21,7 @@ from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
 from heat_neo4j.linkpred.candidates import CandidatePairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
 from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
-from heat_neo4j.linkpred.logistic import logistic
+from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.prediction import PredictedLinks, predict_links
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splits import joins_held_out, split_edges
@@ -166,6 +166,10 @@ def sample(seed: int, n: int, weights: tuple[float, ...]) -> tuple[np.ndarray, n
     return values, rng.random(n) < expit(values @ weights)
 
 
+def fitted_to(values: np.ndarray, *arguments: Any, **others: Any) -> np.ndarray:
+    return logistic(DenseDesign(values), *arguments, **others)
+
+
 def loss(weights, values, truth, around, ridge):
     score = values @ weights
     return np.sum(np.logaddexp(0, score) - truth * score) + 0.5 * ridge @ (weights - around) ** 2
@@ -175,9 +179,9 @@ def loss(weights, values, truth, around, ridge):
 def test_the_logistic_regression_is_that_of_scikit_learn(ridge: float) -> None:
     values, truth = sample(1, 400, (1.0, -0.5, 0.2))
     theirs = LogisticRegression(C=1 / ridge, fit_intercept=False, tol=1e-10, max_iter=1000)
-    found = logistic(values, truth, np.full(3, ridge), np.zeros(3))
+    found = fitted_to(values, truth, np.full(3, ridge), np.zeros(3))
     np.testing.assert_allclose(found, theirs.fit(values, truth).coef_[0], atol=1e-4)
-    far = logistic(values, truth, np.full(3, ridge), np.zeros(3), np.array([3.0, 3.0, -3.0]))
+    far = fitted_to(values, truth, np.full(3, ridge), np.zeros(3), np.array([3.0, 3.0, -3.0]))
     np.testing.assert_allclose(far, found, atol=2e-3)
 
 
@@ -186,7 +190,7 @@ def test_the_logistic_regression_is_the_least_of_its_loss(around: float) -> None
     values, truth = sample(1, 400, (1.0, -0.5, 0.2))
     values[:, 0] = 1.0
     ridge, centre = np.array([1e-3, 2.0, 50.0]), np.full(3, around)
-    found = logistic(values, truth, ridge, centre)
+    found = fitted_to(values, truth, ridge, centre)
     least = optimize.minimize(
         loss, np.zeros(3), (values, truth, centre, ridge), method="BFGS", options={"gtol": 1e-9}
     )
@@ -197,29 +201,29 @@ def test_the_logistic_regression_is_the_least_of_its_loss(around: float) -> None
 def test_an_offset_is_part_of_the_log_odds() -> None:
     values, truth = sample(1, 400, (1.0, -0.5, 0.2))
     part, ridge = np.array([0.3, 0.1, -2.0]), np.full(3, 1e-6)
-    found = logistic(values, truth, ridge, np.zeros(3), offset=values @ part)
-    np.testing.assert_allclose(found + part, logistic(values, truth, ridge, np.zeros(3)), atol=1e-3)
+    found = fitted_to(values, truth, ridge, np.zeros(3), offset=values @ part)
+    np.testing.assert_allclose(found + part, fitted_to(values, truth, ridge, np.zeros(3)), atol=1e-3)
 
 
 def test_a_curvature_of_some_rows_leads_to_the_same_weights(monkeypatch) -> None:
     values, truth = sample(1, 400, (1.0, -0.5, 0.2))
-    every = logistic(values, truth, np.ones(3), np.zeros(3))
+    every = fitted_to(values, truth, np.ones(3), np.zeros(3))
     monkeypatch.setattr("heat_neo4j.linkpred.logistic._CURVED", 20)
-    np.testing.assert_allclose(logistic(values, truth, np.ones(3), np.zeros(3)), every, atol=1e-3)
+    np.testing.assert_allclose(fitted_to(values, truth, np.ones(3), np.zeros(3)), every, atol=1e-3)
 
 
 def test_a_large_ridge_keeps_the_given_weights() -> None:
     values, truth = sample(1, 400, (1.0, -0.5))
     around = np.array([-2.0, 3.0])
-    np.testing.assert_allclose(logistic(values, truth, np.full(2, 1e9), around), around, atol=1e-5)
+    np.testing.assert_allclose(fitted_to(values, truth, np.full(2, 1e9), around), around, atol=1e-5)
 
 
 def test_separable_links_have_finite_weights() -> None:
     values = np.column_stack((np.ones(40), np.linspace(-1, 1, 40) * 1e3))
-    found = logistic(values, values[:, 1] > 0, np.array([1e-3, 1.0]), np.zeros(2))
+    found = fitted_to(values, values[:, 1] > 0, np.array([1e-3, 1.0]), np.zeros(2))
     assert np.isfinite(found).all()
     around = np.array([2.0, 3.0])
-    assert logistic(values[:0], [], np.ones(2), around).tolist() == [2.0, 3.0]
+    assert fitted_to(values[:0], [], np.ones(2), around).tolist() == [2.0, 3.0]
 
 
 def test_other_pairs_are_drawn_as_often_as_their_rate_says() -> None:
@@ -280,19 +284,6 @@ def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_o
     assert rise("many") == pytest.approx(3.0, abs=0.5)  # of two normal distributions: the slope times 2
     assert rise("other") == pytest.approx(1.0, abs=0.5)
     assert abs(rise("few") - rise("common")) < 1.0  # its own links alone would give it -3
-
-
-def test_knots_of_a_feature_are_at_quantiles_and_a_missing_one_adds_nothing() -> None:
-    made = made_sample(1, 100, 900, 1.0)
-    values = made.values.copy()
-    values[:, 1] = np.nan
-    functions = module._Functions.over(values, made.is_link)
-    assert functions.knots[1] == (0.0,)
-    assert {values[:, 0].min(), values[:, 0].max()} <= set(functions.knots[0])
-    weights = np.random.default_rng(0).normal(size=len(functions.ridge))
-    base, *table = functions.table(weights)
-    terms = [np.interp(values[:, at], functions.knots[at], table[at]) for at in (0, 2)]
-    np.testing.assert_allclose(functions.design(values) @ weights, base[0] + sum(terms), rtol=1e-9)
 
 
 def fitted_without(samples: dict[str, module._Sample]) -> list[LinkScore]:

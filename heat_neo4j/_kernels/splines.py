@@ -1,0 +1,70 @@
+"""Sums of functions that are linear between knots, one for each column, at the rows of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.jit import njit
+
+__all__ = ["NOWHERE", "spline_places", "spline_sums", "spline_totals"]
+
+Array = NDArray[np.float64]
+Places = NDArray[np.int16]
+Shares = NDArray[np.float32]
+
+NOWHERE = -1
+"""Place of a value that is missing: it adds nothing."""
+
+
+@njit(cache=True, nogil=True)
+def spline_places(values: Array, knots: Array, starts: NDArray[np.int64]) -> tuple[Places, Shares]:
+    """Return the knot at or below each value, and how far it lies on the way to the next; both (m, K).
+
+    Column k has the knots from `starts[k]` on; values outside count as the nearest knot, NaN is `NOWHERE`.
+    """
+    m, n = values.shape
+    places, shares = np.empty((m, n), dtype=np.int16), np.zeros((m, n), dtype=np.float32)
+    for k in range(n):
+        first, last = starts[k], starts[k + 1] - 1
+        for i in range(m):
+            value = values[i, k]
+            if np.isnan(value):
+                places[i, k] = NOWHERE
+                continue
+            place = first
+            while place < last - 1 and value >= knots[place + 1]:
+                place += 1
+            places[i, k] = place
+            if last > first:
+                share = (value - knots[place]) / (knots[place + 1] - knots[place])
+                shares[i, k] = min(max(share, 0.0), 1.0)
+    return places, shares
+
+
+@njit(cache=True, nogil=True)
+def spline_totals(places: Places, shares: Shares, heights: Array) -> Array:
+    """Return the sum of the functions in each row, shape (m,), by their heights at all knots and one more."""
+    totals = np.empty(places.shape[0])
+    for i in range(places.shape[0]):
+        total = 0.0
+        for k in range(places.shape[1]):
+            place = places[i, k]
+            if place != NOWHERE:
+                total += heights[place] + shares[i, k] * (heights[place + 1] - heights[place])
+        totals[i] = total
+    return totals
+
+
+@njit(cache=True, nogil=True)
+def spline_sums(places: Places, shares: Shares, weights: Array, n_knots: int) -> Array:
+    """Return for each knot the sum of the weights of the rows, each by how near its value is to the knot."""
+    sums = np.zeros(n_knots + 1)
+    for i in range(places.shape[0]):
+        for k in range(places.shape[1]):
+            place = places[i, k]
+            if place != NOWHERE:
+                part = shares[i, k] * weights[i]
+                sums[place] += weights[i] - part
+                sums[place + 1] += part
+    return sums[:n_knots]

@@ -1,0 +1,132 @@
+"""Functions of features that are linear between a few knots, as what a regression is fitted to.
+
+A function is a slope, with a weak ridge, and a height at each knot, with a strong one: where little is known
+it is a straight line.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_neo4j._kernels.splines import NOWHERE, spline_places, spline_sums, spline_totals
+
+__all__ = ["INTERCEPT", "SplineDesign", "Splines", "Table"]
+
+Array = NDArray[np.float64]
+Table = tuple[tuple[float, ...], ...]
+
+_QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
+_SLOPE, _BEND = 1.0, 3.0  # ridge on slopes and on heights
+INTERCEPT = 1e-3
+"""Ridge on the intercept."""
+
+
+class Splines:
+    """One function for each of K features, of which the weights of a regression are slopes and heights.
+
+    Parameters
+    ----------
+    knots : tuple of tuple of float
+        For each feature, rising values.
+    centre, width : float64 array of shape (K,)
+        What is subtracted from the values of a feature, and what they are divided by, for its slope.
+    """
+
+    def __init__(self, knots: Table, centre: Array, width: Array) -> None:
+        self.knots, self.centre, self.width = knots, centre, width
+        counts = [len(each) for each in knots]
+        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        self._every = np.concatenate([np.zeros(0), *map(np.asarray, knots)])
+        self._feature = np.repeat(np.arange(len(knots)), counts)
+        self._standard = (self._every - centre[self._feature]) / width[self._feature]
+
+    @classmethod
+    def over(cls, values: Array, is_link: NDArray[np.bool_]) -> Splines:
+        """Place knots at quantiles of links and of all pairs; `values` of shape (m, K), NaN where missing."""
+        knots, centre, width = [], [], []
+        for column in values.T:
+            known = np.isfinite(column)
+            some, links = column[known], column[known & is_link]
+            parts = [np.quantile(each, _QUANTILES) for each in (some, links) if len(each)]
+            places = np.unique(np.concatenate([np.zeros(0), *parts]))
+            knots.append(tuple(places.tolist()) or (0.0,))
+            centre.append(some.mean() if len(some) else 0.0)
+            width.append((some.std() if len(some) else 0.0) or 1.0)
+        return cls(tuple(knots), np.array(centre), np.array(width))
+
+    @property
+    def ridge(self) -> Array:
+        """Ridge on each weight: intercept, slopes, heights."""
+        parts = ([INTERCEPT], np.full(len(self.knots), _SLOPE), np.full(len(self._every), _BEND))
+        return np.concatenate(parts)
+
+    def design(self, values: Array) -> SplineDesign:
+        """Return what a regression is fitted to, for values of shape (m, K)."""
+        return SplineDesign(self, *spline_places(np.asarray(values, np.float64), self._every, self._starts))
+
+    def heights(self, weights: Array) -> Array:
+        """Return the functions at their knots, one after the other."""
+        n = len(self.knots)
+        return np.asarray(weights[1 : 1 + n][self._feature] * self._standard + weights[1 + n :])
+
+    def weighed(self, sums: Array) -> Array:
+        """Return sums over knots as those over slopes and heights: what `heights` does, transposed."""
+        slopes = np.bincount(self._feature, sums * self._standard, minlength=len(self.knots))
+        return np.concatenate((slopes, sums))
+
+    def table(self, weights: Array) -> Table:
+        """Return the intercept, and each function at its knots."""
+        parts = np.split(self.heights(weights), self._starts[1:-1])
+        return ((float(weights[0]),), *(tuple(each.tolist()) for each in parts))
+
+    @cached_property
+    def slopes(self) -> Array:
+        """Return which slope, and how much of it, each knot has; shape (knots, K)."""
+        slopes = np.zeros((len(self._every), len(self.knots)))
+        slopes[np.arange(len(self._every)), self._feature] = self._standard
+        return slopes
+
+
+class SplineDesign(NamedTuple):
+    """The rows of a regression on splines: of each value its knot, and the share of the next one."""
+
+    splines: Splines
+    places: NDArray[np.int16]  # (m, K)
+    shares: NDArray[np.float32]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.places)
+
+    def times(self, weights: Array) -> Array:
+        """Return the total of each row, shape (m,)."""
+        heights = np.append(self.splines.heights(weights), 0.0)
+        return np.asarray(weights[0] + spline_totals(self.places, self.shares, heights))
+
+    def transposed(self, of_rows: Array) -> Array:
+        """Return the sum over rows for each weight."""
+        sums = spline_sums(self.places, self.shares, of_rows, len(self.splines.slopes))
+        return np.append(of_rows.sum(), self.splines.weighed(sums))
+
+    def dense(self, step: int) -> Array:
+        """Return every `step`-th row with a column for each weight."""
+        places, shares = self.places[::step], self.shares[::step]
+        near = np.zeros((len(places), len(self.splines.slopes) + 1))
+        rows = np.arange(len(places))
+        for place, share in zip(places.T, shares.T, strict=True):
+            there = place != NOWHERE
+            near[rows[there], place[there]] += 1.0 - share[there]
+            near[rows[there], place[there] + 1] += share[there]
+        near = near[:, :-1]
+        return np.column_stack((np.ones(len(near)), near @ self.splines.slopes, near))
+
+    @classmethod
+    def joined(cls, parts: list[SplineDesign]) -> SplineDesign:
+        """Return the rows of several designs of the same splines."""
+        places, shares = (np.concatenate([each[column] for each in parts]) for column in (1, 2))
+        return cls(parts[0].splines, places, shares)

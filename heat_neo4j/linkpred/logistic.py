@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 _ROUNDS = 100
 _SMALLEST_GAIN = 1e-6  # of the loss, in one step
-_CURVED = 20_000  # rows that the curvature is measured on
+_CURVED = 8_000  # rows that the curvature is measured on
 
 
 class Design(Protocol):

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from scipy.special import expit, log_expit
 
 from heat_neo4j._kernels.elementwise import interpolated

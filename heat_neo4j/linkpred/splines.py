@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Table = tuple[tuple[float, ...], ...]
 
 _QUANTILES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of links, and of all pairs: where the functions may bend
-_SLOPE, _BEND = 1.0, 3.0  # ridge on slopes and on heights
+_SLOPE, _BEND = 10.0, 30.0  # ridge on slopes and on heights
 INTERCEPT = 1e-3
 """Ridge on the intercept."""
 

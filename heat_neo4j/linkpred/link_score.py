@@ -64,7 +64,7 @@ BY_DISTANCE = ("distance", "direction")
 
 FITTED_LINKS = 4_000  # of a pattern that the score is fitted to; of more, every second, third, ... is taken
 _SAME_SOURCE, _SAME_TARGET, _ANY = 5, 5, 5  # other pairs for each of them
-_OWN = 100.0  # how much stronger on what a pattern has of its own
+_OWN = 10.0  # how much stronger on what a pattern has of its own
 _FOLDS = 2  # of sources: what is measured was not fitted to
 _FEWEST = 10
 _MOST_LINKS = 8_000  # of the sources that are drawn

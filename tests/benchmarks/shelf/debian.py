@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from heat_neo4j.attributes.table import Attribute
+from heat_neo4j.graph import Graph
 from tests.benchmarks.shelf.dataset import (
     DataSet,
     MissingDataError,
@@ -79,7 +80,14 @@ def debian(*, most_packages: int | None = None) -> DataSet:
         keys=keys,
         attributes=attributed(ATTRIBUTES, values, n, labels),
     )
-    return DataSet(graph, truth_by_pattern(graph, _links(new, row_of)))
+    added = {kind: _apart(graph, pairs) for kind, pairs in _links(new, row_of).items()}
+    return DataSet(graph, truth_by_pattern(graph, added))
+
+
+def _apart(graph: Graph, pairs: Pairs) -> Pairs:
+    """Return the pairs that nothing joins yet: others have changed their type, or were there before."""
+    joined = np.asarray(graph.adjacency[pairs[:, 0], pairs[:, 1]]).ravel() != 0 if len(pairs) else []
+    return pairs[~np.asarray(joined, dtype=np.bool_)]
 
 
 def _links(packages: Mapping[str, Package], row_of: Mapping[str, int]) -> dict[str, Pairs]:

@@ -38,7 +38,7 @@ from heat_neo4j.linkpred.candidates import (
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, Feature, PairFeatures, PatternFeatures
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
 from heat_neo4j.linkpred.metrics import auroc
-from heat_neo4j.linkpred.rankings import draw_sources, rankings
+from heat_neo4j.linkpred.rankings import draw_sources, precision_at, rankings
 from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.shortlists import Surroundings
 from heat_neo4j.linkpred.splines import INTERCEPT, SplineDesign, Splines, Table
@@ -52,8 +52,10 @@ __all__ = [
     "LinkScore",
     "LinkScorer",
     "PatternFigures",
+    "Sample",
     "fit_link_score",
     "link_score",
+    "samples_of",
 ]
 
 Array = NDArray[np.float64]
@@ -355,9 +357,10 @@ def fit_link_score(
     )
 
 
-class _Sample(NamedTuple):
+class Sample(NamedTuple):
     """Pairs of a pattern with their features: candidates of drawn sources, held-out links, and any pairs."""
 
+    n_relationships: int
     n_links: int  # held out
     links: Rows  # those of the sources whose candidates are there, (l, 2)
     pairs: Rows  # (m, 2)
@@ -402,13 +405,7 @@ def link_score(
     relationships are held out in all.
     """
     split, points = held_out
-    patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
-    of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
-    samples: dict[str, _Sample] = {}
-    on_progress("patterns", 0, len(patterns))
-    for pattern in patterns:
-        samples[_name(pattern)] = _sample(split, of_pairs.of(pattern), surroundings, graph, pattern, features)
-        on_progress("patterns", len(samples), len(patterns))
+    samples = samples_of(held_out, graph, features, on_progress)
     if sum(each.n_links for each in samples.values()) < _FEWEST:
         raise CalibrationError(
             f"no link score: it takes {_FEWEST} relationships of patterns that can be held out"
@@ -430,12 +427,29 @@ def link_score(
     )
     folds = [replace(score, **_Fit.of(samples, fold, whole).of_patterns()) for fold in range(_FOLDS)]
     curves, figures = {}, {}
-    for pattern in patterns:
-        name = _name(pattern)
-        curve, figures[name] = _measured(samples[name], folds, name, len(_links_of(graph, pattern)))
+    for name, sample in samples.items():
+        curve, figures[name] = _measured(sample, folds, name)
         if curve is not None:
             curves[name] = curve
     return replace(score, reliability=curves, figures=figures)
+
+
+def samples_of(
+    held_out: HeldOut,
+    graph: Graph,
+    features: Sequence[str] = FEATURES,
+    on_progress: Progress = no_progress,
+) -> dict[str, Sample]:
+    """Return what the score of each common pattern is fitted to and measured on, by the pattern's text."""
+    split, points = held_out
+    patterns: tuple[Pattern | None, ...] = (None,) if graph.relationships is None else patterns_of(graph)
+    of_pairs, surroundings = PairFeatures(points, split.train), Surroundings(points, split.train)
+    samples: dict[str, Sample] = {}
+    on_progress("patterns", 0, len(patterns))
+    for pattern in patterns:
+        samples[_name(pattern)] = _sample(split, of_pairs.of(pattern), surroundings, graph, pattern, features)
+        on_progress("patterns", len(samples), len(patterns))
+    return samples
 
 
 def _links_of(graph: Graph, pattern: Pattern | None) -> Rows:
@@ -452,7 +466,7 @@ def _sample(
     graph: Graph,
     pattern: Pattern | None,
     names: Sequence[str],
-) -> _Sample:
+) -> Sample:
     """Draw pairs of a pattern, and return them with their features."""
     candidates, n = candidate_pairs(split.train, pattern), graph.n_nodes
     own = _links_of(graph, pattern)
@@ -469,12 +483,13 @@ def _sample(
         direction = np.column_stack(columns)
         may_turn = candidates.is_source[pairs[:, 1]] & candidates.is_target[pairs[:, 0]]
         one_way = drawn.is_link & ~np.isin(pairs[:, ::-1] @ (n, 1), own @ (n, 1)) & may_turn
-    return _Sample(**drawn._asdict(), values=np.column_stack(values), direction=direction, one_way=one_way)
+    return Sample(**drawn._asdict(), values=np.column_stack(values), direction=direction, one_way=one_way)
 
 
 class _Drawn(NamedTuple):
-    """What a `_Sample` has without its features."""
+    """What a `Sample` has without its features."""
 
+    n_relationships: int
     n_links: int
     links: Rows
     pairs: Rows
@@ -513,6 +528,7 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
     rate = _rate(candidates, fitted, pairs) + as_candidate
     share = max(len(fitted), 1) / max(len(held), 1)
     return _Drawn(
+        n_relationships=len(own),
         n_links=len(held),
         links=links[np.isin(links[:, 0], drawn.sources)],
         pairs=pairs,
@@ -561,7 +577,7 @@ class _Fit(NamedTuple):
     directions: dict[str, Array]
 
     @classmethod
-    def of(cls, samples: Mapping[str, _Sample], fold: int | None = None, like: _Fit | None = None) -> _Fit:
+    def of(cls, samples: Mapping[str, Sample], fold: int | None = None, like: _Fit | None = None) -> _Fit:
         """Fit to what is not of `fold`, with the knots of another fit, from whose weights on."""
         rows = {
             name: each.is_fitted if fold is None else each.is_fitted & (each.fold != fold)
@@ -610,7 +626,7 @@ class _Fit(NamedTuple):
 
 
 def _fit_directions(
-    samples: Mapping[str, _Sample], rows: Mapping[str, NDArray[np.bool_]]
+    samples: Mapping[str, Sample], rows: Mapping[str, NDArray[np.bool_]]
 ) -> tuple[Array, dict[str, Array]]:
     """Return what features of a direction are divided by, and their weights by pattern."""
     ways = {
@@ -633,7 +649,7 @@ def _fit_directions(
 
 
 def _measured(
-    sample: _Sample, folds: Sequence[LinkScore], name: str, n_written: int
+    sample: Sample, folds: Sequence[LinkScore], name: str
 ) -> tuple[Reliability | None, PatternFigures]:
     """Measure a pattern on candidates: the share of links at each score, and how held-out links rank."""
     accuracy = _direction_accuracy(sample, folds, name)
@@ -659,7 +675,7 @@ def _measured(
         mrr=own.mrr,
         hits_at_10=own.hits_at_10,
         precision_at_10=own.precision_at_10,
-        precision_at_written=_precision(log_odds, is_link, weight, n_written),
+        precision_at_written=precision_at(sample.n_relationships, log_odds, is_link, weight),
         popularity_mrr=ranked["popularity"].mrr if "popularity" in ranked else None,
         baseline=best,
         baseline_mrr=None if best is None else ranked[best].mrr,
@@ -670,16 +686,7 @@ def _measured(
     return reliability(log_odds, is_link, weight, half), figures
 
 
-def _precision(log_odds: Array, is_link: NDArray[np.bool_], weight: Array, n: int) -> float | None:
-    """Return the share of links among the `n` best pairs, each standing for so many; None of no pair."""
-    order = np.argsort(-log_odds, kind="stable")
-    first = np.cumsum(weight[order]) <= max(n, weight.max(initial=0.0))
-    if not first.any():
-        return None
-    return float(np.average(is_link[order][first], weights=weight[order][first]))
-
-
-def _direction_accuracy(sample: _Sample, folds: Sequence[LinkScore], name: str) -> float | None:
+def _direction_accuracy(sample: Sample, folds: Sequence[LinkScore], name: str) -> float | None:
     """Return the share of one-way links whose likelier way is theirs; None if they are too few."""
     if sample.direction is None or sample.one_way.sum() < _FEWEST:
         return None

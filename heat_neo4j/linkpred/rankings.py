@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j.linkpred.candidates import CandidatePairs
 
-__all__ = ["Rankings", "Sample", "draw_sources", "rankings"]
+__all__ = ["DrawnSources", "Rankings", "draw_sources", "precision_at", "rankings"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -20,7 +20,7 @@ _LINKED, _OTHERS = 400, 200  # sources with a held-out link, and others
 _FEWEST = 8  # sources with one, however many links these have
 
 
-class Sample(NamedTuple):
+class DrawnSources(NamedTuple):
     """Some sources, rising, and how many each stands for; and more of those that have a held-out link."""
 
     sources: Rows
@@ -38,7 +38,7 @@ class Rankings:
     precision_at_10: float  # share of the ten best, of sources with a held-out link, that are held-out links
 
 
-def draw_sources(candidates: CandidatePairs, links: Rows, most_links: int, seed: list[int]) -> Sample:
+def draw_sources(candidates: CandidatePairs, links: Rows, most_links: int, seed: list[int]) -> DrawnSources:
     """Draw sources with a held-out link and others, and more of the former: up to `most_links` in all."""
     generator = np.random.default_rng(seed)
     linked, n_links = np.unique(links[:, 0], return_counts=True)
@@ -55,7 +55,7 @@ def draw_sources(candidates: CandidatePairs, links: Rows, most_links: int, seed:
     ]
     sources, weight = np.concatenate(drawn), np.concatenate(weights)
     rising = np.argsort(sources)
-    return Sample(
+    return DrawnSources(
         sources[rising], weight[rising], linked[np.sort(order[:enough])], len(drawn[0]) / max(len(linked), 1)
     )
 
@@ -96,3 +96,12 @@ def _rankings(
         hits_at_10=float(np.count_nonzero(ranks <= 10) / max(n_links, 1)),
         precision_at_10=float(np.sum(found / np.maximum(shown, 1)) / max(n_sources, 1)),
     )
+
+
+def precision_at(n: int, scores: Array, is_link: NDArray[np.bool_], weight: Array) -> float | None:
+    """Return the share of links among the `n` best pairs, each standing for so many; None of no pair."""
+    order = np.argsort(-scores, kind="stable")
+    first = np.cumsum(weight[order]) <= max(n, weight.max(initial=0.0))
+    if not first.any():
+        return None
+    return float(np.average(is_link[order][first], weights=weight[order][first]))

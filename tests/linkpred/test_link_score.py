@@ -242,7 +242,7 @@ def test_other_pairs_are_drawn_as_often_as_their_rate_says() -> None:
     assert stats.chi2.sf(np.sum((counts[~is_link] - expected) ** 2 / expected), len(expected)) > 0.001
 
 
-def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3) -> module._Sample:
+def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features: int = 3) -> module.Sample:
     """Return a sample of links whose first feature is higher than that of other pairs."""
     rng = np.random.default_rng(seed)
     n = n_links + n_others
@@ -250,7 +250,8 @@ def made_sample(seed: int, n_links: int, n_others: int, slope: float, n_features
     values, direction = rng.normal(size=(n, n_features)), rng.normal(size=(n, len(DIRECTION)))
     values[:n_links, 0] += slope
     pairs = np.column_stack((rng.integers(0, 2, size=n), np.zeros(n, dtype=np.int64)))
-    return module._Sample(
+    return module.Sample(
+        n_relationships=n_links,
         n_links=n_links,
         links=pairs[:n_links],
         pairs=pairs,
@@ -286,7 +287,7 @@ def test_patterns_with_few_links_keep_the_common_function_and_others_get_their_o
     assert abs(rise("few") - rise("common")) < 1.0  # its own links alone would give it -3
 
 
-def fitted_without(samples: dict[str, module._Sample]) -> list[LinkScore]:
+def fitted_without(samples: dict[str, module.Sample]) -> list[LinkScore]:
     """Return the scores that were fitted without each fold."""
     return [
         replace(weighted(distance=1.0), **module._Fit.of(samples, fold).of_patterns()) for fold in range(2)
@@ -476,7 +477,7 @@ def test_probabilities_of_a_measured_pattern_lie_in_their_interval() -> None:
 
 def test_figures_of_too_few_links_are_missing() -> None:
     sampled = made_sample(1, 6, 60, 1.0)
-    found = module._measured(sampled, [], "", 100)
+    found = module._measured(sampled, [], "")
     assert found == (None, PatternFigures(6, None, None, None, None, None, None, None, None))
 
 

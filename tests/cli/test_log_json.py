@@ -108,7 +108,11 @@ def test_a_refresh_says_what_it_decides_and_what_came_of_it(monkeypatch, outcome
         on_progress("train", 3, 3)
         logging.getLogger("heat_neo4j.database.publish.lease").warning("the lease of %r", job.names.model)
         run = record(status="rejected" if outcome == "rejected" else "complete")
-        ran = None if outcome == "nothing" else SimpleNamespace(run=run, choice=None, notes=(), to_dict=dict)
+        ran = (
+            None
+            if outcome == "nothing"
+            else SimpleNamespace(run=run, choice=None, notes=(), examples={}, to_dict=dict)
+        )
         return SimpleNamespace(
             outcome=outcome, decision="full", reason="asked for", report=ran, notes=(), to_dict=dict
         )
@@ -134,7 +138,7 @@ def test_a_refresh_says_what_it_decides_and_what_came_of_it(monkeypatch, outcome
 def test_without_it_nothing_is_said_of_the_end_on_stderr(monkeypatch):
     def embedded(store, *, on_progress, **options):
         on_progress("train", 3, 3)
-        return SimpleNamespace(run=record(), choice=None, notes=(), to_dict=dict)
+        return SimpleNamespace(run=record(), choice=None, notes=(), examples={}, to_dict=dict)
 
     monkeypatch.setattr(embed, "open_store", lambda options: Store())
     monkeypatch.setattr(pipeline, "embed", embedded)

@@ -61,7 +61,10 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
         (("--graphs", "films", "cora_ml", "citeseer"),),
     ),
     "precision": ("Single precision", ((),)),
-    "shortlist": ("Links by the combined score, of a shortlist", ((),)),
+    "shortlist": (
+        "Held-out links among the candidates, by each short list",
+        (("citeseer", "cora_ml", "stdlib"),),
+    ),
     "refresh": ("New nodes, warm starts and alignment, beside full runs", ((),)),
     "proportion": ("What 1 to 1,000 changed edges move", ((),)),
     "chain": ("Fifty refreshes in a row, of three graphs", ((),)),

@@ -14,7 +14,7 @@ from heat_neo4j.cli.config import read_config
 from heat_neo4j.database.publish.publication import CORE_SIZE
 from heat_neo4j.database.query_files import list_queries, load_query
 from heat_neo4j.embedding import warm_start
-from heat_neo4j.linkpred import shortlists
+from heat_neo4j.linkpred import rankings, shortlists
 from heat_neo4j.pipeline.job import Limits
 from tests.docs.pages import PAGES, page_blocks
 from tests.docs.reference import PARTS, columns, written
@@ -138,8 +138,11 @@ def test_the_list_of_pages_has_every_page_once():
         ("docs/data-model.md", f"element ids of the {CORE_SIZE} most general nodes"),
         ("docs/queries.md", f"the {CORE_SIZE} most general nodes of the graph"),
         ("docs/refresh.md", f"for {warm_start._WALKS} of the walks"),
-        ("docs/limits.md", f"rates {shortlists.LISTED} targets of each source"),
-        ("docs/limits.md", f"follows {shortlists._ENTRIES:,} relationships at most"),
+        ("docs/limits.md", f"ranks {shortlists.LISTED} candidates of each source"),
+        ("docs/limits.md", f"{shortlists._ENTRIES:,} relationships or {shortlists._WORDS:,} words at most"),
+        ("docs/limits.md", f"at most {rankings._LINKED} sources with one and {rankings._OTHERS} without"),
+        ("docs/how-to/links.md", f"score ranks {shortlists.LISTED} candidates"),
+        ("README.md", f"ranks {shortlists.LISTED} candidates of each node"),
     ],
 )
 def test_a_number_is_that_of_the_code(page, claim):

@@ -28,7 +28,6 @@ WALKS_HELD_OUT = 0.3
 """Share of the model's walks for the embedding without held-out links; more rank no better."""
 _LINKS_OF_BIN = 8
 _BINS = 12
-_FARTHEST = 50.0  # above the highest bin
 _TAIL = 0.025  # of the intervals, at each end
 
 
@@ -106,15 +105,8 @@ class Reliability:
         return float(np.abs(found - pairs * np.array(self.expected)).sum() / max(pairs.sum(), 1e-300))
 
     def at(self, log_odds: ArrayLike) -> Array:
-        """Return the probability at scores: between bins by interpolation, beyond them by their odds.
-
-        Above the highest bin it stays in the interval of that bin.
-        """
-        scores = np.asarray(log_odds, dtype=np.float64)
-        best, most = self.probability[-1], self.high[-1]
-        above = best * np.exp(np.clip(scores - self.log_odds[-1], 0.0, _FARTHEST))
-        above = np.minimum(above / (1.0 - best + above), most) if best < 1.0 else np.ones_like(scores)
-        return np.where(scores > self.log_odds[-1], above, self._at(scores, self.probability))
+        """Return the probability at scores: between bins by interpolation, below the lowest by their odds."""
+        return self._at(log_odds, self.probability)
 
     def interval(self, log_odds: ArrayLike) -> tuple[Array, Array]:
         """Return both ends of its 95 % interval."""

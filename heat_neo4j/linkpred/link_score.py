@@ -515,6 +515,7 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
     fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
     measured = listed[np.isin(listed[:, 0], drawn.sources)]
     others = _others(candidates, np.sort(own @ (n, 1)), fitted)
+    others = others[~candidates.are_joined(others)]  # by a relationship back, which makes it no candidate
     more = fitted[~np.isin(fitted @ (n, 1), measured @ (n, 1))]
     pairs = np.concatenate((measured, more, others))
     codes = pairs @ (n, 1)

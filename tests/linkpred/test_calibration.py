@@ -203,15 +203,10 @@ def test_weights_stand_for_pairs_that_were_not_drawn() -> None:
     np.testing.assert_allclose(thrice.high, once.high)
 
 
-def test_between_bins_probabilities_are_interpolated_and_beyond_them_follow_their_odds() -> None:
+def test_between_bins_probabilities_are_interpolated_and_below_them_fall_as_their_odds() -> None:
     known = Reliability((-2.0, 0.0, 1.0), (0.1, 0.3, 0.7), (0.05, 0.2, 0.5), (0.2, 0.4, 0.9), (), (), ())
     below = 0.1 * np.exp(-7.0)
-    above = expit(np.log(0.7 / 0.3) + 0.8)
-    np.testing.assert_allclose(
-        known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 1.8, 2.5, 900.0]), [below, 0.1, 0.2, 0.5, 0.7, above, 0.9, 0.9]
-    )
-    every = known.at(np.linspace(-3.0, 5.0, 200))
-    assert (np.diff(every) >= 0.0).all()
+    np.testing.assert_allclose(known.at([-9.0, -2.0, -1.0, 0.5, 1.0, 50.0]), [below, 0.1, 0.2, 0.5, 0.7, 0.7])
     low, high = known.interval([-1.0, 9.0])
     np.testing.assert_allclose(low, [0.125, 0.5])
     np.testing.assert_allclose(high, [0.3, 0.9])
@@ -225,6 +220,5 @@ def test_pairs_that_are_all_links_or_none_have_intervals(all_links: bool) -> Non
     found = reliability(odds, np.full(50, all_links), np.full(50, 2.0), PARTS[:50])
     assert set(found.probability) == {float(all_links)}
     assert sum(found.n_pairs) == 100.0
-    assert found.at(np.array([-5.0, 0.0, 9.0])).tolist()[1:] == [float(all_links)] * 2
     for low, high in zip(found.low, found.high, strict=True):
         assert (low > 0.5, high == 1.0) if all_links else (low == 0.0, 0.0 < high < 0.2)

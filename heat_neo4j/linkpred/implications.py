@@ -36,6 +36,7 @@ _PATHS = 2_000_000  # that are counted for a pattern
 _PRIOR = 2.0  # paths, or pairs, at the average rate that each rule starts from
 _SUREST = 0.99  # share of a rule's paths that are closed
 _TOLERANCE = 1e-8  # of the slope of the mean loss
+_CONSTANT = 10.0  # so that the ridge hardly bounds its weight
 _RIDGE = 0.5  # on what each kind that joins a pair adds
 
 
@@ -123,9 +124,17 @@ class Implications:
         counts = np.concatenate((n_links, n_pairs - n_links, [_PRIOR * rate, _PRIOR * (1.0 - rate)]))
         are_links = np.repeat((True, False, True, False), (len(sets), len(sets), 1, 1))
         nothing = np.zeros((2, sets.shape[1]))
-        model = LogisticRegression(C=1.0 / _RIDGE, solver="newton-cholesky", tol=_TOLERANCE)
-        model.fit(np.concatenate((sets, sets, nothing)), are_links, sample_weight=counts)
-        lift = (model.decision_function(sets) - logit(rate))[place] if len(sets) else np.empty(0)
+        # A column, not an intercept, which nothing would bound where no link has anything beside it.
+        values = np.column_stack(
+            (np.full(2 * len(sets) + 2, _CONSTANT), np.concatenate((sets, sets, nothing)))
+        )
+        model = LogisticRegression(
+            C=1.0 / _RIDGE, solver="newton-cholesky", tol=_TOLERANCE, fit_intercept=False
+        )
+        model.fit(values, are_links, sample_weight=counts)
+        lift = (
+            (model.decision_function(values[: len(sets)]) - logit(rate))[place] if len(sets) else np.empty(0)
+        )
         n = len(self._is_source)
         matrix = sparse.csr_array((lift, tuple(pairs[are_judged].T)), shape=(n, n))
         return SparseProductScorer(matrix, sparse.eye_array(n, format="csr"))

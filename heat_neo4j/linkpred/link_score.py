@@ -18,7 +18,7 @@ from scipy.special import expit, log_expit
 
 from heat_neo4j._kernels.elementwise import interpolated
 from heat_neo4j._utils.progress import Progress, no_progress
-from heat_neo4j._utils.threads import WorkerThreads, one_blas_thread
+from heat_neo4j._utils.threads import ALONE, one_blas_thread
 from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.geometry.hyperboloid import pair_distances
 from heat_neo4j.graph import Graph
@@ -388,7 +388,7 @@ class Sample(NamedTuple):
         total = np.full(len(self.pairs), table[0][0])
         for column, knots, heights in zip(columns, score.knots, table[1:], strict=False):
             if not np.isnan(column).all():
-                total += np.interp(column, knots, heights)
+                total += interpolated(column, np.array(knots), np.array(heights))
         return total
 
 
@@ -509,8 +509,7 @@ def _draw(candidates: CandidatePairs, surroundings: Surroundings, own: Rows, hel
     seed = [len(held), len(candidates.sources), len(candidates.targets)]
     drawn = draw_sources(candidates, held, _MOST_LINKS, seed)
     asked = candidates.of_sources(np.union1d(drawn.sources, drawn.linked))
-    with WorkerThreads(1) as workers:
-        listed = surroundings.of(candidates, asked, workers, no_progress).pairs(0, len(asked.sources))
+    listed = surroundings.of(candidates, asked, ALONE, no_progress).pairs(0, len(asked.sources))
     links = held[np.isin(held[:, 0], drawn.linked)]
     fitted = links[:: max(-(-len(links) // FITTED_LINKS), 1)]
     measured = listed[np.isin(listed[:, 0], drawn.sources)]

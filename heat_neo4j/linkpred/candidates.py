@@ -92,9 +92,9 @@ class CandidatePairs:
 
     def of_sources(self, sources: Rows) -> CandidatePairs:
         """Return the candidates of some sources."""
-        is_source = np.zeros_like(self.is_source)
-        is_source[sources] = True
-        return replace(self, sources=sources, is_source=is_source)
+        others = np.ones_like(self.is_source)
+        others[sources] = False
+        return self.without(others, np.zeros_like(others))
 
     def without(self, sources: NDArray[np.bool_], targets: NDArray[np.bool_]) -> CandidatePairs:
         """Return the candidates without some sources and some targets, masks of shape (N,)."""

@@ -18,7 +18,7 @@ from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred import link_score as module
 from heat_neo4j.linkpred.calibration import CalibrationError, embed_without
-from heat_neo4j.linkpred.candidates import CandidatePairs, patterns_of
+from heat_neo4j.linkpred.candidates import CandidatePairs, candidate_pairs, patterns_of
 from heat_neo4j.linkpred.features import DIRECTION, FEATURES, PairFeatures
 from heat_neo4j.linkpred.link_score import BY_DISTANCE, LinkScore, PatternFigures, fit_link_score, link_score
 from heat_neo4j.linkpred.logistic import DenseDesign, logistic
@@ -144,6 +144,10 @@ def test_a_sample_is_scored_as_its_pairs_are(pattern: Pattern) -> None:
     assert np.isin(sample.links @ (n, 1), codes).all()
     known = module._links_of(split.train, pattern)
     assert not np.isin(codes, known @ (n, 1)).any()
+    # Candidates come with their source, and by chance besides.
+    assert (np.exp(-sample.offset) > sample.is_candidate / sample.weight).all()
+    # No relationship leads back, which would make them no candidates.
+    assert not candidate_pairs(split.train, pattern).are_joined(sample.pairs).any()
 
 
 def test_a_scorer_of_some_nodes_turned_round_scores_the_same() -> None:

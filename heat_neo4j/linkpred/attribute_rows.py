@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from heat_neo4j._kernels.dense import pair_products
+from heat_neo4j._kernels.lists import NOBODY, best_products
 from heat_neo4j._kernels.sparse import dense_products
 from heat_neo4j.embedding.similarity import over_deviation
-from heat_neo4j.linkpred.scorers import DenseProductScorer, DirectedScorer, SparseProductScorer, SumScorer
+from heat_neo4j.linkpred.scorers import DenseProductScorer, DirectedScorer, SparseProductScorer, SumScorer, csr_parts
 
 __all__ = [
     "DENSE_COLUMNS",
@@ -33,6 +34,8 @@ Attributes = sparse.csr_array | Array
 
 DENSE_COLUMNS = 32
 """Columns that many nodes fill are multiplied as a dense matrix if there are so many; fewer are exact."""
+_ALIKE = 20  # nodes that are most alike; and entries of columns that the search for those of a node takes
+_WORDS = 2_048
 _FILLED = 0.25  # share of nodes from which on a column is dense, and counts from its mean if it is centred
 
 
@@ -75,6 +78,21 @@ class AttributeRows:
             return by_column
         dense = DenseProductScorer(self.dense, other.dense, self._places(), other._places())
         return SumScorer(by_column, dense) if self.thin.nnz else dense
+
+    def alike(self, suits: NDArray[np.bool_]) -> sparse.csr_array:
+        """Return the products of each node with those of a kind that are most like it, shape (N, N).
+
+        By sparse columns, those of few nodes first; a row has 20 entries at most, and none of the node itself.
+        """
+        rows, columns, n = self.thin, sparse.csr_array(self.thin.T), self.thin.shape[0]
+        nodes, none = np.arange(n), np.zeros(0, dtype=np.int32)
+        found, values = best_products(
+            nodes, *csr_parts(rows), *csr_parts(columns), suits,
+            nodes, np.zeros(n + 1, dtype=np.int64), none, _WORDS, _ALIKE,
+        )  # fmt: skip
+        there = found != NOBODY
+        indptr = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+        return sparse.csr_array((values[there], found[there], indptr), shape=(n, n)).sorted_indices()
 
     def _places(self) -> Rows:
         """Return the row of each node in `dense`; -1 for none."""

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 _NON_EDGES_PER_EDGE = 5
 _MIN_PAIRS = 10  # held-out edges, and non-edges; fewer say too little
-WALKS_HELD_OUT = 0.3
+WALKS_HELD_OUT = 0.2
 """Share of the model's walks for the embedding without held-out links; more rank no better."""
 _LINKS_OF_BIN = 8
 _BINS = 12
@@ -49,7 +49,7 @@ def embed_without(
 
     The latest edges are held out where the graph knows times, else any: a node may lose all it has, as new
     nodes have none. Half of the pairs that several relationships join lose one of them only. The clone takes
-    three tenths of the walks.
+    a fifth of the walks.
 
     A CalibrationError if `share` is out of range, or fewer than 10 edges or 10 non-edges can be held out.
     """

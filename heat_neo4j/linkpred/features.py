@@ -12,7 +12,7 @@ from scipy import sparse
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import centred_rows, placed, unit_rows
+from heat_neo4j.linkpred.attribute_rows import AttributeRows, attribute_rows, centred_rows, placed, unit_rows
 from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, largest_singular, paths_of_three
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
@@ -20,7 +20,9 @@ from heat_neo4j.linkpred.scorers import (
     DirectedScorer,
     DistanceScorer,
     NodeScorer,
+    ProductScorer,
     SparseProductScorer,
+    SumScorer,
     VectorScorer,
 )
 from heat_neo4j.patterns import Pattern
@@ -35,9 +37,12 @@ FEATURES = (
     "neighbourhood_distance",  # minus that of the centroids of each node with its neighbours
     "source_out", "source_in", "target_out", "target_in",  # log(1 + relationships of the type there)
     "common_neighbours", "paths_of_three",  # of any type: log(1 + Adamic-Adar), log(1 + degree-normalised)
+    # Of a graph without types: paths of three by the degrees of both ends, and what the most like nodes link
+    # with, log(1 + cosines).
+    "paths_by_degree", "linked_alike",
     # Nodes in common by the type alone: s -> w -> t, s -> w <- t, s <- w -> t, s <- w <- t.
     "chain", "shared_target", "shared_source", "return_chain",
-    "taste_8", "taste_16", "taste_32",  # by the singular values 2-8, 9-16 and 17-32 of the type
+    "taste_8", "taste_24", "taste_64",  # by the singular values 1-8, 9-24 and 25-64 of the type
     "attributes", "scaled_attributes",  # cosines, as they are and over their deviations
     "targets_alike",  # cosine of the target with the targets that the source has already
     "sources_alike",  # cosine of the source with the sources that the target has already
@@ -60,7 +65,7 @@ _OF_DIRECTIONS = (
     "source_in", "target_out", "shared_target", "shared_source", "return_chain", "target_like_sources",
     "source_like_targets",
 )  # fmt: skip
-_BANDS = (("taste_8", 1, 8), ("taste_16", 8, 16), ("taste_32", 16, 32))
+_BANDS = (("taste_8", 0, 8), ("taste_24", 8, 24), ("taste_64", 24, 64))
 _STEPS = {"path_ooo": "ooo", "path_ooi": "ooi", "path_oio": "oio", "path_ioo": "ioo"}
 
 
@@ -148,6 +153,19 @@ class PairFeatures:
         return sparse.csr_array(matrix @ sparse.diags_array(1.0 / popular)), codes // max(n, 1)
 
     @cached_property
+    def of_pairs_alone(self) -> dict[str, Feature]:
+        """Features of a graph without types, where the order of a pair does not matter."""
+        graph = self.graph
+        degrees = NodeScorer(np.log1p(graph.degrees.astype(np.float64)), np.add)
+        features = {"paths_by_degree": Feature(ProductScorer(self.of_any_pattern["paths_of_three"], degrees))}
+        if graph.attributes is not None:
+            alike = attribute_rows(graph.attributes).unit().alike(graph.degrees > 0)
+            links = sparse.csr_array(graph.adjacency.astype(np.bool_).astype(np.float64))
+            one = SparseProductScorer(alike, links)
+            features["linked_alike"] = Feature(SumScorer(one, one.reversed()), log=True)
+        return features
+
+    @cached_property
     def steps(self) -> TypedSteps:
         """The steps from each node by type and way."""
         return TypedSteps.of(self.graph)
@@ -193,6 +211,7 @@ class PatternFeatures:
             **self._implied(),
         }
         if self._pattern is None:  # out is in
+            features |= self._shared.of_pairs_alone
             for name in _OF_DIRECTIONS:
                 features.pop(name, None)
         return {name: features[name] for name in FEATURES if name in features}
@@ -324,18 +343,23 @@ class PatternFeatures:
         return placed(unit_rows(own), nodes, self._graph.n_nodes)
 
     def _tastes(self) -> dict[str, Feature]:
-        """Return parts of the best approximation of the relationships, over the root of both degrees."""
+        """Return parts of the best approximation of the relationships, over the root of both degrees.
+
+        A mean degree is added to each: otherwise pairs that nothing joins to the rest have the largest values.
+        A. Amini et al., "Pseudo-likelihood methods for community detection", Annals of Statistics 41 (2013).
+        """
         sources, targets = self._sources, self._targets
         own = sparse.csr_array(self._out[sources][:, targets])
         rank = min(_BANDS[-1][2], min(own.shape) - 1)
         if rank < 2 or own.nnz == 0:
             return {}
-        root = [1.0 / np.sqrt(np.maximum(own.sum(axis=way), 1.0)) for way in (1, 0)]
-        scaled = sparse.diags_array(root[0]) @ own @ sparse.diags_array(root[1])
-        left, values, right = largest_singular(sparse.csr_array(scaled), rank)
+        degrees = [np.asarray(own.sum(axis=way), dtype=np.float64) for way in (1, 0)]
+        left, right = (sparse.diags_array(1.0 / np.sqrt(each + each.mean())) for each in degrees)
+        scaled = left @ own @ right
+        of_sources, values, of_targets = largest_singular(sparse.csr_array(scaled), rank)
         n = self._graph.n_nodes
         of_source, of_target = np.zeros((n, rank)), np.zeros((n, rank))
-        of_source[sources], of_target[targets] = left * values, right.T
+        of_source[sources], of_target[targets] = of_sources * values, of_targets.T
         return {
             name: Feature(VectorScorer(of_source[:, low:high], other=of_target[:, low:high]))
             for name, low, high in _BANDS

@@ -26,9 +26,11 @@ __all__ = [
     "EuclideanScorer",
     "NodeScorer",
     "PairScorer",
+    "ProductScorer",
     "SparseProductScorer",
     "SumScorer",
     "VectorScorer",
+    "csr_parts",
 ]
 
 Array = NDArray[np.float64]
@@ -177,7 +179,7 @@ class SparseProductScorer(DirectedScorer):
     @cached_property
     def _matrices(self) -> list[_Parts]:
         matrices = (self._left, self._right, self._middle)
-        return [_parts(each) for each in matrices if each is not None]
+        return [csr_parts(each) for each in matrices if each is not None]
 
     @cached_property
     def _hubs(self) -> tuple[NDArray[np.int32], Array]:
@@ -186,7 +188,7 @@ class SparseProductScorer(DirectedScorer):
         place, hubs = _longest(length, length, width, _LONG)
         columns = self._right[hubs].toarray().T.astype(np.float64)
         if self._middle is not None:
-            columns = dense_products(*_parts(self._middle), np.ascontiguousarray(columns))
+            columns = dense_products(*csr_parts(self._middle), np.ascontiguousarray(columns))
         return place, np.ascontiguousarray(columns.T)
 
     @cached_property
@@ -197,7 +199,7 @@ class SparseProductScorer(DirectedScorer):
         uses = np.bincount(self._left.indices, minlength=len(length))
         place, hubs = _longest(length, length * uses, self.n_nodes, _LONG_MIDDLE)
         columns = np.ascontiguousarray(self._middle[hubs].toarray().T.astype(np.float64))
-        return place, np.asarray(dense_products(*_parts(self._right), columns))
+        return place, np.asarray(dense_products(*csr_parts(self._right), columns))
 
     @cached_property
     def _columns(self) -> sparse.csr_array:
@@ -226,7 +228,7 @@ def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:
     return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
 
 
-def _parts(matrix: sparse.csr_array) -> _Parts:
+def csr_parts(matrix: sparse.csr_array) -> _Parts:
     """Return a CSR array as the kernel takes it."""
     return (
         matrix.indptr.astype(np.int64, copy=False),
@@ -294,6 +296,30 @@ class SumScorer(DirectedScorer):
     def _total(self, scores: Iterable[Array]) -> Array:
         weighted = (each * weight for each, weight in zip(scores, self._weights, strict=True))
         return np.asarray(sum(weighted))
+
+
+class ProductScorer(DirectedScorer):
+    """The product of two scores of the same nodes."""
+
+    def __init__(self, one: DirectedScorer, two: DirectedScorer) -> None:
+        self._one, self._two = one, two
+        self.n_nodes = one.n_nodes
+
+    def pairs(self, pairs: Pairs) -> Array:
+        """Return the scores of pairs, shape (m,)."""
+        return self._one.pairs(pairs) * self._two.pairs(pairs)
+
+    def rows(self, begin: int, end: int) -> Array:
+        """Return the scores of some nodes with every node, shape (end - begin, N)."""
+        return self._one.rows(begin, end) * self._two.rows(begin, end)
+
+    def reversed(self) -> Self:
+        """Return the scorer of (v, u)."""
+        return type(self)(self._one.reversed(), self._two.reversed())
+
+    def between(self, first: Rows, second: Rows) -> Self:
+        """Return the scorer of some nodes only."""
+        return type(self)(self._one.between(first, second), self._two.between(first, second))
 
 
 class VectorScorer(DirectedScorer):

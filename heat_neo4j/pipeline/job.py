@@ -33,7 +33,7 @@ class LinkOptions:
         As for `predict_links`.
     probability : bool
         Whether each link gets a probability: the share of pairs with such a score that turned out to be
-        links. It is fitted by training once more, without a tenth of the edges and with three tenths of the
+        links. It is fitted by training once more, without a tenth of the edges and with a fifth of the
         walks. Without it the distance ranks the links.
     score : {"combined", "distance"}, optional
         What ranks the links: a `LinkScore` of distance, degrees, common neighbours, paths and attributes,

@@ -57,7 +57,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "degrees": ("source_out", "source_in", "target_out", "target_in"),
     "common neighbours, paths": ("common_neighbours", "paths_of_three"),
     "the same by the type": ("chain", "shared_target", "shared_source", "return_chain"),
-    "tastes": ("taste_8", "taste_16", "taste_32"),
+    "tastes": ("taste_8", "taste_24", "taste_64"),
     "attributes of the ends": ("attributes", "scaled_attributes"),
     "attributes of their links": (
         "targets_alike", "sources_alike", "target_like_sources", "source_like_targets", "ends_alike",

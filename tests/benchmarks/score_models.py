@@ -51,7 +51,7 @@ WITHOUT: Mapping[str, tuple[str, ...]] = {
         "common_neighbours", "paths_of_three", "chain", "shared_target", "shared_source", "return_chain",
     ),
     "degrees": ("source_out", "source_in", "target_out", "target_in"),
-    "tastes": ("taste_8", "taste_16", "taste_32"),
+    "tastes": ("taste_8", "taste_24", "taste_64"),
     "attributes": tuple(name for name in FEATURES if "like" in name or "attributes" in name),
     "other types": tuple(name for name in FEATURES if "related" in name or "implied" in name),
 }  # fmt: skip

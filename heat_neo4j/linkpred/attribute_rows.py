@@ -16,7 +16,13 @@ from heat_neo4j._kernels.dense import pair_products
 from heat_neo4j._kernels.lists import NOBODY, best_products
 from heat_neo4j._kernels.sparse import dense_products
 from heat_neo4j.embedding.similarity import over_deviation
-from heat_neo4j.linkpred.scorers import DenseProductScorer, DirectedScorer, SparseProductScorer, SumScorer, csr_parts
+from heat_neo4j.linkpred.scorers import (
+    DenseProductScorer,
+    DirectedScorer,
+    SparseProductScorer,
+    SumScorer,
+    csr_parts,
+)
 
 __all__ = [
     "DENSE_COLUMNS",

@@ -88,7 +88,7 @@ class AttributeRows:
     def alike(self, suits: NDArray[np.bool_]) -> sparse.csr_array:
         """Return the products of each node with those of a kind that are most like it, shape (N, N).
 
-        By sparse columns, those of few nodes first; a row has 20 entries at most, and none of the node itself.
+        By sparse columns, those of few nodes first; a row has 20 entries at most, never the node itself.
         """
         rows, columns, n = self.thin, sparse.csr_array(self.thin.T), self.thin.shape[0]
         nodes, none = np.arange(n), np.zeros(0, dtype=np.int32)

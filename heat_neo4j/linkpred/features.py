@@ -12,7 +12,7 @@ from scipy import sparse
 from heat_neo4j.embedding.postprocessing import with_neighbours
 from heat_neo4j.geometry.hyperboloid import centroids, radius
 from heat_neo4j.graph import Graph
-from heat_neo4j.linkpred.attribute_rows import AttributeRows, attribute_rows, centred_rows, placed, unit_rows
+from heat_neo4j.linkpred.attribute_rows import attribute_rows, centred_rows, placed, unit_rows
 from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, largest_singular, paths_of_three
 from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.implications import Implications, TypedSteps
@@ -345,7 +345,7 @@ class PatternFeatures:
     def _tastes(self) -> dict[str, Feature]:
         """Return parts of the best approximation of the relationships, over the root of both degrees.
 
-        A mean degree is added to each: otherwise pairs that nothing joins to the rest have the largest values.
+        A mean degree is added to each: otherwise small components have the largest values.
         A. Amini et al., "Pseudo-likelihood methods for community detection", Annals of Statistics 41 (2013).
         """
         sources, targets = self._sources, self._targets

@@ -3,8 +3,10 @@
 Names are imported when they are first used, so that importing the package (and ``heat --help``) is quick.
 """
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from heat_neo4j._utils.version import __version__
 
 if TYPE_CHECKING:
     from heat_neo4j.client import Database, connect
@@ -27,11 +29,6 @@ if TYPE_CHECKING:
     from heat_neo4j.pipeline.job import Job, LinkOptions
     from heat_neo4j.pipeline.link_questions import explain, recommend
     from heat_neo4j.pipeline.verify import verify
-
-try:
-    __version__ = metadata.version("heat-neo4j")
-except metadata.PackageNotFoundError:  # a folder on the path of Python that is not installed
-    __version__ = "0+unknown"
 
 _HOMES = {
     "Database": "client",

@@ -23,8 +23,6 @@ from heat_neo4j.pipeline.plan import AUTO
 from heat_neo4j.pipeline.published_model import model_of, read_published, read_score
 from heat_neo4j.pipeline.published_settings import published_job
 
-__all__ = ["Database", "connect"]
-
 
 def connect(
     uri: str | None = None,

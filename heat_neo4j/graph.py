@@ -15,8 +15,6 @@ from scipy import sparse
 
 from heat_neo4j._utils.display import plural
 
-__all__ = ["Graph", "Provenance", "Relationships", "Triple", "check_weights", "earliest_times"]
-
 _AT_ONCE = 2**16
 _SHOWN = 20  # names of a kind in a notebook
 _SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-290, 1e290

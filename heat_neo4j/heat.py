@@ -52,8 +52,6 @@ from heat_neo4j.patterns import Pattern
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["HEAT"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

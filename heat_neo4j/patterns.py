@@ -17,17 +17,6 @@ from typing import NamedTuple
 from heat_neo4j._utils.display import did_you_mean
 from heat_neo4j.graph import Triple
 
-__all__ = [
-    "NO_LABEL",
-    "Pattern",
-    "check_pattern",
-    "chosen_patterns",
-    "common_patterns",
-    "link_limits",
-    "observed_patterns",
-    "rare_patterns_note",
-]
-
 NO_LABEL = ""
 """The label of nodes without any."""
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-__all__ = ["MASK", "SHORTEST", "keep_secret", "redacted", "redacted_data", "server_address"]
-
 MASK = "***"
 SHORTEST = 8
 """Length of the shortest secret that is masked by its value: Neo4j's default minimum for a password.

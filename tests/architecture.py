@@ -1,9 +1,11 @@
-"""The house: `python -m tests.architecture` prints its floors, its modules and who imports whom."""
+"""`python -m tests.architecture` prints floors, modules, imports between rooms and lines of code."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import io
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +15,9 @@ FLOORS = (
     {"redaction", "_kernels"},
     {"errors"},
     {"_utils"},
-    {"graph"},
-    {"patterns", "geometry", "attributes", "local_server"},
-    {"embedding", "database", "inputs"},
-    {"linkpred"},
+    {"graph", "geometry", "attributes", "local_server"},
+    {"patterns", "embedding", "inputs"},
+    {"database", "linkpred"},
     {"heat", "pipeline", "evaluation", "plots"},
     {"client", "explore", "retrieval", "worker", "demo"},
     {"cli"},
@@ -52,6 +53,20 @@ def imports_of(path: Path) -> Iterator[str]:
                 yield full if full in known or node.module == "heat_neo4j" else node.module
 
 
+def code_lines(source: str) -> int:
+    """Return the number of lines that are neither blank nor only comment or docstring."""
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in layout | {tokenize.ENDMARKER}:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            lines.difference_update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    return len(lines)
+
+
 def arrows() -> dict[str, set[str]]:
     """Return which rooms each room imports."""
     drawn: dict[str, set[str]] = {room: set() for floor in FLOORS for room in floor}
@@ -64,7 +79,7 @@ def arrows() -> dict[str, set[str]]:
 
 
 def main() -> None:
-    """Print the floors from the top, with modules and lines of each room and the rooms that it imports."""
+    """Print each floor from the top: its rooms, their modules and lines of code, and what they import."""
     drawn = arrows()
 
     @functools.cache
@@ -72,7 +87,7 @@ def main() -> None:
         return 1 + max((floor_of(below) for below in drawn[room]), default=0)
 
     everything = modules()
-    lines = {name: path.read_text(encoding="utf-8").count("\n") for name, path in everything.items()}
+    lines = {name: code_lines(path.read_text(encoding="utf-8")) for name, path in everything.items()}
     for floor in range(max(map(floor_of, drawn)), 0, -1):
         print(f"floor {floor}")
         for room in sorted(room for room in drawn if floor_of(room) == floor):
@@ -80,7 +95,8 @@ def main() -> None:
             count = sum(everything[name].name != "__init__.py" for name in own)
             total, below = sum(lines[name] for name in own), ", ".join(sorted(drawn[room])) or "-"
             print(f"  {room:<13}{count:>3} modules {total:>6,} lines  -> {below}")
-    print(f"{len(everything)} files, {sum(lines.values()):,} lines, {sum(map(len, drawn.values()))} arrows")
+    arrow_count = sum(map(len, drawn.values()))
+    print(f"{len(everything)} files, {sum(lines.values()):,} lines of code, {arrow_count} arrows")
 
 
 if __name__ == "__main__":

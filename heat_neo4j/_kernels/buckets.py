@@ -17,18 +17,6 @@ from heat_neo4j._kernels.pairs import MAX_DRAWS, has_pair, locate
 from heat_neo4j._kernels.random import advance, draw_slot, mix, stream
 from heat_neo4j._kernels.training import move_nodes, pull_segment
 
-__all__ = [
-    "SPARE",
-    "BucketNodes",
-    "Draws",
-    "Positions",
-    "bucket_number",
-    "count_pairs",
-    "group_pairs",
-    "place_pairs",
-    "train_bucket",
-]
-
 SPARE = 2  # draws for each position beyond its negatives, made at once, as some are of pairs in D
 _S32 = np.uint64(32)
 

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["choose", "have_chain"]
-
 Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
 

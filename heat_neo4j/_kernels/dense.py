@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["all_products", "pair_products", "vector_products"]
-
 Rows = NDArray[np.float32]
 Places = NDArray[np.int64]
 

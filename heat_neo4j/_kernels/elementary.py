@@ -16,8 +16,6 @@ import numpy as np
 from heat_neo4j._kernels.intrinsics import bits_of, float_of
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["arccosh1p", "arcsinh", "cos", "cosh", "exp", "log", "log1p", "power", "sin", "sinh"]
-
 _LOWEST = -708.0  # exp of less is not a normal number
 _HIGHEST = 709.0  # exp of more may be infinite
 _PER_LN_2 = float.fromhex("0x1.71547652b82fep+0")

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from heat_neo4j._kernels import elementary
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["arccosh1p", "arcsinh", "cos", "cosh", "interpolated", "log", "power", "sin", "sinh"]
-
 Array = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.sparse import advance
 
-__all__ = ["count_paths", "path_pairs", "path_rows"]
-
 Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
 Values = NDArray[np.float64]

@@ -7,22 +7,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = [
-    "atomic_add",
-    "atomic_load",
-    "atomic_or",
-    "bits_of",
-    "compare_and_swap",
-    "float_of",
-    "prefetch",
-    "prefetch_to_write",
-    "pthread_cond_broadcast",
-    "pthread_cond_wait",
-    "pthread_mutex_lock",
-    "pthread_mutex_unlock",
-    "sched_yield",
-]
-
 _LINE = 64  # bytes of a cache line
 
 # Numba calls what follows while it compiles: arguments are types, then values of LLVM.

@@ -13,8 +13,6 @@ import numba
 from numba.core import config
 from numba.core.caching import FunctionCache, NullCache
 
-__all__ = ["cache_folder", "compile_for", "njit"]
-
 _TEMPORARY = "heat-neo4j-"  # how the names of temporary folders begin
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["NOBODY", "best_of_rows", "best_products", "fused"]
-
 NOBODY = -1
 
 Places = NDArray[np.int64]

@@ -16,20 +16,6 @@ from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.random import advance, alias_slots, draw_slot, mix, step, stream
 from heat_neo4j._kernels.worksharing import next_index
 
-__all__ = [
-    "MAX_DRAWS",
-    "RING",
-    "Negatives",
-    "PairSet",
-    "contains",
-    "draw_negatives",
-    "has_pair",
-    "list_negatives",
-    "locate",
-    "open_weights",
-    "record_walks",
-]
-
 RING = 128  # draws that are kept ahead of their use; a power of 2
 _PROPOSED = 32  # draws that are made at a time
 _WALK_AHEAD = 4  # nodes of a walk by which memory is fetched ahead of its use

@@ -11,19 +11,6 @@ import numpy as np
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = [
-    "advance",
-    "alias_slots",
-    "draw_cumulative",
-    "draw_slot",
-    "first_above",
-    "mix",
-    "slot_weights",
-    "step",
-    "stream",
-    "unit",
-]
-
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)

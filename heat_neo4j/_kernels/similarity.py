@@ -31,21 +31,6 @@ from heat_neo4j._kernels.random import (
 )
 from heat_neo4j._kernels.worksharing import next_index
 
-__all__ = [
-    "INVERSE_NORM",
-    "NO_SIMILAR",
-    "Similarity",
-    "count_similar",
-    "envelopes",
-    "expect_similar",
-    "find_crowded",
-    "list_similar",
-    "node_scalars",
-    "owner_slots",
-    "sample_similar",
-    "table_rows",
-]
-
 NO_SIMILAR = -1
 # Columns of `Similarity.scalars`: 1 / |z|, or 0 for a row of zeros; the base; and the envelope's weight
 # outside of the node's columns, the sum of max(base_u + base_v, 0) / |z_v| over all v.

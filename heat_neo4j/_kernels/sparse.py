@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["advance", "dense_products", "first_at_least", "path_products", "sparse_products"]
-
 Places = NDArray[np.int64]
 Columns = NDArray[np.int32]
 Values = NDArray[np.float64]

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["NOWHERE", "spline_places", "spline_sums", "spline_totals"]
-
 Array = NDArray[np.float64]
 Places = NDArray[np.int16]
 Shares = NDArray[np.float32]

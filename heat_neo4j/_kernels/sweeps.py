@@ -16,19 +16,6 @@ from heat_neo4j._kernels.jit import njit
 from heat_neo4j._kernels.sparse import first_at_least
 from heat_neo4j._kernels.worksharing import next_index
 
-__all__ = [
-    "BLOCK",
-    "GROUP",
-    "IS_SOURCE",
-    "IS_TARGET",
-    "NO_PARTNER",
-    "PROJECTED",
-    "count_pairs_above",
-    "excess_of_rows",
-    "nearest_absent",
-    "paired_excess",
-]
-
 Array = NDArray[np.float64]
 Nodes = NDArray[np.int64]
 Columns = NDArray[np.int32]

@@ -32,8 +32,6 @@ from heat_neo4j._kernels.random import stream
 from heat_neo4j._kernels.vectors import blend_rows, dot_rows
 from heat_neo4j._kernels.worksharing import finish_pieces, next_phase, next_piece
 
-__all__ = ["AHEAD", "Workspace", "move_nodes", "pull_segment", "softmax", "train_batches"]
-
 _SERIES = 1e-6  # z below which a series gives the distance
 _LARGE = 1e250  # of a product, before its logarithm is taken
 AHEAD = 12  # how far ahead of its use memory is fetched; lists are that much longer than what they hold

@@ -11,8 +11,6 @@ from heat_neo4j._kernels.random import draw_cumulative, step, stream, unit
 from heat_neo4j._kernels.similarity import NO_SIMILAR, expect_similar, sample_similar
 from heat_neo4j._kernels.worksharing import next_index
 
-__all__ = ["Walker", "draw_block", "draw_together"]
-
 _TOGETHER = 64
 
 

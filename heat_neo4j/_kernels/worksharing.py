@@ -23,8 +23,6 @@ from heat_neo4j._kernels.intrinsics import (
 )
 from heat_neo4j._kernels.jit import njit
 
-__all__ = ["finish_pieces", "give_up", "next_index", "next_phase", "next_piece", "share_work"]
-
 _LINE = 8  # int64s in a cache line: each field has one of its own
 _TAKEN, _NOW, _FINISHED, _ASLEEP, _GIVEN_UP, _MUTEX, _CONDITION, _OWN = (
     field * _LINE for field in (0, 1, 2, 3, 4, 5, 7, 9)

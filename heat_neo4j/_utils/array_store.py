@@ -16,16 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from heat_neo4j._utils.output_file import replacing, sync_path
 from heat_neo4j.errors import ConfigError
 
-__all__ = [
-    "ArrayFolder",
-    "ArrayStore",
-    "ArraysInMemory",
-    "DamagedFileError",
-    "MissingFileError",
-    "keep",
-    "load_tuple",
-]
-
 _ALIGNED, _LENGTH = 64, 8  # bytes: where arrays begin in a file, and of where they end
 _AT_ONCE = 2**20  # bytes read at a time for a digest, so that a large file takes no memory
 _ONE_AT_A_TIME = Lock()  # NumPy reads headers by Python's parser, which fails in two threads at once on 3.11

@@ -21,8 +21,6 @@ from heat_neo4j.errors import ConfigError
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["BlockCluster", "BlockWorkers", "on_cluster", "work_block"]
-
 Arrays = TypeVar("Arrays", bound=tuple[NDArray[Any], ...])
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from distributed import Client
     from distributed import Future as Begun
 
-__all__ = ["ClusterWorkers", "connected", "on_worker"]
-
 _RETRIES = 3  # of a task that fails, as on a file that a shared folder does not show yet
 _DEATHS = 10  # of workers at one task, before it is given up, times those that Dask allows
 _CONNECT = "30s"

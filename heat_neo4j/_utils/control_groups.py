@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["control_groups", "read_group_file"]
-
 
 def control_groups(controller: str, root: Path = Path("/")) -> Iterator[Path]:
     """Yield the folders of the groups around this process in which a controller may have limits.

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["did_you_mean", "display_text", "format_bytes", "plural", "printable", "printable_json"]
-
 _LONGEST_LIST = 12
 
 # Control and format characters (but not the two joiners that scripts and emoji need), separators of lines and

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.display import display_text
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["column_of", "html_table", "make_frame"]
-
 _LONGEST = 80  # characters of a cell
 _BACKENDS: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 

@@ -2,8 +2,6 @@
 
 from typing import Self
 
-__all__ = ["LogLine"]
-
 
 class LogLine(str):
     """A text like any other, which names its event and level; `fields` are what else a log as data keeps.

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from heat_neo4j._utils.control_groups import control_groups, read_group_file
 
-__all__ = ["free_memory", "machine_memory"]
-
 # Limit, usage, and the part of the usage that the kernel gives back, in version 2 and version 1.
 _FILES = (
     ("memory.max", "memory.current", "inactive_file"),

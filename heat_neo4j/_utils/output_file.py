@@ -11,8 +11,6 @@ from typing import BinaryIO
 
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["check_output", "replace_file", "replacing", "sync_path", "write_output"]
-
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),

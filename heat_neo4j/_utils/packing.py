@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["pack", "unpack"]
-
 
 def pack(values: NDArray[Any], dtype: str) -> str:
     """Return numbers of a type such as ``"<i8"`` as text: compressed, in base64."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from heat_neo4j._utils.display import display_text, printable
 
-__all__ = ["plain_data"]
-
 _LONGEST = 2_000
 _LONGEST_LIST = 1_000
 

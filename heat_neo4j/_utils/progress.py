@@ -5,8 +5,6 @@ from typing import Any
 
 from heat_neo4j._utils.display import printable
 
-__all__ = ["Overall", "Progress", "ProgressBars", "as_progress", "no_progress", "prefixed"]
-
 _WIDTH = 22  # characters of a stage, before its bar
 
 Progress = Callable[[str, int, int], None]

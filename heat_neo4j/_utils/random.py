@@ -6,8 +6,6 @@ import numpy as np
 
 from heat_neo4j._utils.validation import check_integer
 
-__all__ = ["Keys", "draw_seed", "make_keys"]
-
 
 @dataclass(frozen=True)
 class Keys:

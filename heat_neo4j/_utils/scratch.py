@@ -15,8 +15,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["IN_MEMORY", "Blocks", "GrowingArray", "Scratch", "slices"]
-
 _VALUES = 2**20
 
 

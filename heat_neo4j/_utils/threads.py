@@ -15,15 +15,6 @@ from heat_neo4j._kernels.worksharing import give_up, share_work
 from heat_neo4j._utils.control_groups import control_groups, read_group_file
 from heat_neo4j._utils.validation import check_integer
 
-__all__ = [
-    "ALONE",
-    "BestCount",
-    "WorkerThreads",
-    "available_processors",
-    "one_blas_thread",
-    "resolve_threads",
-]
-
 Result = TypeVar("Result")
 
 _FIRST_TRIAL, _LAST_TRIAL = 2, 64  # calls before the first trial of another count, and between two at most

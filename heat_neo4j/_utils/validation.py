@@ -8,15 +8,6 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = [
-    "LONGEST_LEASE",
-    "MOST_COMPONENTS",
-    "check_integer",
-    "check_positive",
-    "check_probability",
-    "to_float",
-]
-
 LONGEST_LEASE = 86_400.0  # seconds; who finds a longer one takes it for damaged
 MOST_COMPONENTS = 4096  # the most dimensions that a vector index of Neo4j takes
 _LARGEST_COUNT = 2**31 - 1

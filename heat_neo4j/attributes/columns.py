@@ -34,8 +34,6 @@ from heat_neo4j.attributes.values import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["HASHED", "Column", "check_entry", "make_column"]
-
 HASHED = 2**12  # numbers that words are hashed to, at most as many columns
 _WGS_84 = {4326, 4979}  # longitude and latitude, without and with a height
 # Distinct strings kept while reading; more means text or identifiers, which tell nodes apart but relate none.

@@ -5,8 +5,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exact_sums"]
-
 _EXPONENTS = 2**12  # more than doubles have
 _HALF = 27  # bits: the mantissa's upper and lower part
 

@@ -51,16 +51,6 @@ from heat_neo4j.attributes.values import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = [
-    "Attribute",
-    "AttributeTable",
-    "Attributes",
-    "attributes_of",
-    "described",
-    "encode",
-    "odd_category",
-]
-
 # Below this share of non-zero values CSR is both smaller and faster than a dense array.
 _SPARSE_BELOW = 0.25
 

@@ -15,26 +15,6 @@ from scipy import sparse
 
 from heat_neo4j.errors import ProjectionError
 
-__all__ = [
-    "BadValuesError",
-    "Block",
-    "Date",
-    "Duration",
-    "Kind",
-    "Point",
-    "Recipe",
-    "RecipeError",
-    "Rows",
-    "TimeOfDay",
-    "example",
-    "finite",
-    "kind_of",
-    "mixed",
-    "not_text",
-    "parse_date",
-    "parse_number",
-]
-
 Recipe = Mapping[str, Any]
 Block = NDArray[np.float64] | sparse.csr_array
 Rows = NDArray[np.int64]

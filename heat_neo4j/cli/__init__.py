@@ -2,10 +2,8 @@
 
 import click
 
-from heat_neo4j import __version__
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.cli.group import HeatGroup
-
-__all__ = ["heat", "main"]
 
 COMMANDS = {
     "doctor": "Say what is installed, and whether the server is fit for use.",

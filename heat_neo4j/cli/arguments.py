@@ -17,20 +17,6 @@ if TYPE_CHECKING:
     from heat_neo4j.embedding.estimator import Embedder
     from heat_neo4j.pipeline.job import Job, LinkOptions
 
-__all__ = [
-    "check_choose_seconds",
-    "chosen_from",
-    "heat_from",
-    "job_from",
-    "key_from",
-    "links_from",
-    "made",
-    "memory_limit",
-    "names_from",
-    "projection_from",
-    "run_arguments",
-]
-
 NAMES = {
     "embedding": "write_property", "radius": "radius_property", "run": "run_property",
     "vector": "vector_property", "link_type": "link_type",

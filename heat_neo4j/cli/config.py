@@ -12,8 +12,6 @@ from typing import Any
 from heat_neo4j.cli.settings import HEADINGS, settings_of
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["CONFIG_NAME", "SECTIONS", "read_config"]
-
 _OR_AUTO = ' or "auto"'
 _TABLE_OF = {
     "a table of lists of texts": "a list of texts",

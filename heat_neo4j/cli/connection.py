@@ -22,8 +22,6 @@ from heat_neo4j.errors import ConfigError
 if TYPE_CHECKING:
     from heat_neo4j.database.store import Neo4jStore
 
-__all__ = ["NO_SERVER", "names_server", "open_store"]
-
 _TRUSTED = (
     "node_filter", "relationship_filter", "write_property", "radius_property", "run_property",
     "vector_property", "link_type",

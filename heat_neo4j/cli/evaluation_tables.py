@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heat_neo4j.cli.output import facts, format_seconds, headed, plural, print_line, printed_as_json, table
+from heat_neo4j._utils.display import plural
+from heat_neo4j.cli.output import facts, format_seconds, headed, print_line, printed_as_json, table
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from heat_neo4j.evaluation.report import Evaluation, Figure, Row
-
-__all__ = ["show"]
 
 LINK_COLUMNS = (
     "mean_reciprocal_rank", "hits_at_10", "precision_at_10", "precision_at_100", "precision_at_written",

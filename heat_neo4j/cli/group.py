@@ -22,8 +22,6 @@ from heat_neo4j.cli.settings import Level
 from heat_neo4j.errors import HeatError
 from heat_neo4j.redaction import redacted
 
-__all__ = ["Failure", "HeatCommand", "HeatGroup", "HeatSubgroup", "Option"]
-
 HELP_ALL = "heat.help_all"  # key of whether the help lists all options, in the context's meta
 INTERRUPTED = 130  # the shell's exit code for a program that Ctrl-C ended: 128 + SIGINT
 

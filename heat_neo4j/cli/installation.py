@@ -10,12 +10,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from heat_neo4j import __version__
 from heat_neo4j._utils.memory import free_memory, machine_memory
 from heat_neo4j._utils.threads import available_processors
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.embedding.compiling import CompiledCode, compiled_code
-
-__all__ = ["DISTRIBUTION", "Installation", "installation"]
 
 DISTRIBUTION = "heat-neo4j"
 

@@ -8,8 +8,6 @@ from heat_neo4j._utils.display import printable_json
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j.redaction import redacted_data
 
-__all__ = ["json_line"]
-
 
 def json_line(line: str, **fields: Any) -> str:
     """Return one line: time (UTC), level, event, what else is known, and the message; None is left out.

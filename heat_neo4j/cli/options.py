@@ -13,29 +13,6 @@ from heat_neo4j.cli.output import AS_JSON, LOG_JSON, VERBOSITY
 from heat_neo4j.cli.settings import HEADINGS, Level, Setting, settings_of
 from heat_neo4j.cli.values import Keyed
 
-__all__ = [
-    "FILE",
-    "FILE_IN",
-    "FILE_OUT",
-    "Decorator",
-    "caption_option",
-    "checked_picture",
-    "common_options",
-    "database_options",
-    "dry_run_option",
-    "filter_options",
-    "header_option",
-    "job_options",
-    "log_options",
-    "model_options",
-    "name_options",
-    "option",
-    "output_options",
-    "overwrite_option",
-    "setting_options",
-    "stack",
-]
-
 FILE = click.Path(dir_okay=False, path_type=Path)
 FILE_IN = click.Path(exists=True, dir_okay=False, path_type=Path)
 FILE_OUT = click.Path(dir_okay=False, writable=True, path_type=Path)

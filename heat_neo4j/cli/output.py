@@ -16,39 +16,12 @@ from typing import Any, TextIO
 
 import click
 
-from heat_neo4j._utils.display import plural, printable, printable_json
+from heat_neo4j._utils.display import printable, printable_json
 from heat_neo4j._utils.log_line import LogLine
 from heat_neo4j._utils.progress import ProgressBars
 from heat_neo4j.cli.log_json import json_line
 from heat_neo4j.errors import OutputFailed
 from heat_neo4j.redaction import redacted, redacted_data
-
-__all__ = [
-    "AS_JSON",
-    "LOG_JSON",
-    "LOG_MODEL",
-    "VERBOSITY",
-    "Log",
-    "Reporter",
-    "as_json",
-    "check_interrupt",
-    "facts",
-    "format_probability",
-    "format_seconds",
-    "headed",
-    "log_lines",
-    "log_of_machines",
-    "plural",
-    "print_cypher",
-    "print_json",
-    "print_line",
-    "print_lines",
-    "print_log_line",
-    "printed_as_json",
-    "remembered_interrupts",
-    "table",
-    "verbosity",
-]
 
 AS_JSON = "heat.as_json"  # key of the option ``--json`` in the context's meta, which nested contexts share
 VERBOSITY = "heat.verbosity"  # key of the count of ``-v`` there

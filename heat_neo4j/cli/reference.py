@@ -6,8 +6,6 @@ from heat_neo4j.cli.output import print_lines
 from heat_neo4j.cli.settings import HEADINGS, Setting, settings_of
 from heat_neo4j.cli.values import OrAuto, Pair
 
-__all__ = ["reference"]
-
 INTRODUCTION = """\
 # Settings
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heat_neo4j._utils.display import display_text
+from heat_neo4j._utils.display import display_text, plural
 from heat_neo4j.cli.output import (
     facts,
     format_probability,
     format_seconds,
     headed,
     log_of_machines,
-    plural,
     print_cypher,
     printed_as_json,
     verbosity,
@@ -22,20 +21,7 @@ from heat_neo4j.cli.output import (
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.linkpred.tuning import Choice
-    from heat_neo4j.pipeline.driver import LinkExample
-    from heat_neo4j.pipeline.embed import RunReport
-
-__all__ = [
-    "Counted",
-    "counted",
-    "describe",
-    "frequent",
-    "log_run",
-    "pattern_lines",
-    "plan_lines",
-    "show_run",
-    "untyped_note",
-]
+    from heat_neo4j.pipeline.driver import LinkExample, RunReport
 
 _LONGEST = 60  # characters of a pattern that are shown
 _MOST_PATTERNS = 20

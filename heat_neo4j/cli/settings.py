@@ -13,8 +13,6 @@ import click
 from heat_neo4j._utils.validation import LONGEST_LEASE, MOST_COMPONENTS
 from heat_neo4j.cli.values import Count, Duration, Keyed, Number, OrAuto, Pair, Size
 
-__all__ = ["HEADINGS", "SETTINGS", "Level", "Setting", "settings_of"]
-
 Level = Literal["common", "more", "file"]
 """Where a setting is shown: by --help, by --help-all only, or nowhere, as only heat.toml sets it."""
 

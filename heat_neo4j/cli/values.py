@@ -6,8 +6,6 @@ from typing import Any
 
 import click
 
-__all__ = ["AUTO", "PORT", "Count", "Duration", "Keyed", "Number", "OrAuto", "Pair", "Size"]
-
 AUTO = "auto"
 _UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 _LONGEST = 3_650 * 86_400.0  # dates end at the year 9999

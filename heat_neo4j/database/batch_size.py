@@ -9,8 +9,6 @@ from heat_neo4j.database.connection import PATIENCE_SECONDS
 from heat_neo4j.database.server_errors import server_limit
 from heat_neo4j.errors import HeatError
 
-__all__ = ["BatchSize", "Rows"]
-
 T = TypeVar("T")
 _PAUSE = 1.0
 _log = logging.getLogger(__name__)

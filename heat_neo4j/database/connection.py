@@ -13,27 +13,13 @@ from typing import Any, Self, TypeVar
 import neo4j
 from neo4j.exceptions import DriverError, IncompleteCommit, Neo4jError
 
-from heat_neo4j import __version__
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.out_of_range import readable
 from heat_neo4j.database.server_errors import checked_address, is_deleted_meanwhile, server_limit, translated
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.trust import Trust
 from heat_neo4j.errors import ConfigError, ConnectionFailed, HeatError, ProjectionError, WriteFailed
 from heat_neo4j.redaction import keep_secret
-
-__all__ = [
-    "CONNECT_SECONDS",
-    "PATIENCE_SECONDS",
-    "Auth",
-    "Connection",
-    "Driver",
-    "Parameters",
-    "Patience",
-    "Record",
-    "ServerInfo",
-    "Tracer",
-    "Transaction",
-]
 
 T = TypeVar("T")
 

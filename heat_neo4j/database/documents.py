@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-__all__ = ["check_document", "parse_document", "storable_integer"]
-
 _DEEPEST = 50
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1  # of Neo4j's integers
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

@@ -31,8 +31,6 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import HeatError, ProjectionError
 from heat_neo4j.graph import Graph
 
-__all__ = ["fastrp", "has_gds", "node2vec"]
-
 Array = NDArray[np.float64]
 
 _PROPERTY_RATIO = 0.5

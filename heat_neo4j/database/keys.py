@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.display import display_text
 
-__all__ = ["Key", "NodeKeys", "name_of"]
-
 Key = str | Mapping[str, str]
 """A property of all nodes, or one for each label, where that of "" is for nodes with none of the labels."""
 

@@ -7,8 +7,6 @@ from typing import NamedTuple, Self
 
 from heat_neo4j.database.statements import check_identifier
 
-__all__ = ["LinkTypes", "PropertyNames", "WriteNames"]
-
 _WORDS = re.compile(r"[^\W_]+")
 _HUMPS = re.compile(r"(?<=[^\W_A-Z])(?=[A-Z])")
 

@@ -11,8 +11,6 @@ from heat_neo4j.database.published_nodes import NodesByKey, VersionScope, read_s
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["NodeLink", "damaged_links", "is_sound_link", "links_of_rows", "links_part", "read_node_links"]
-
 _FARTHEST = 1e12  # a page shows thousandths as whole numbers; distances of points are below 2,000
 
 

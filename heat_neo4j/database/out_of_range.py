@@ -6,8 +6,6 @@ from typing import Any
 
 import neo4j
 
-__all__ = ["OutOfRange", "readable"]
-
 _CYCLE = 146_097  # days of 400 years, after which the calendar repeats
 _BEFORE_1970 = date(1970, 1, 1).toordinal() - 1  # days since the year 1
 _PLAIN = frozenset({bool, bytes, float, int, str, type(None)})

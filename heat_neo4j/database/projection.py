@@ -12,8 +12,6 @@ from heat_neo4j.database.documents import check_document
 from heat_neo4j.database.keys import Key, NodeKeys
 from heat_neo4j.database.statements import check_identifier
 
-__all__ = ["AGGREGATIONS", "RESERVED_PREFIX", "Projection", "check_parameter_names"]
-
 AGGREGATIONS = ("sum", "min", "max", "count", "single")
 RESERVED_PREFIX = "heat_"
 

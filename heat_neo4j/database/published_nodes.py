@@ -15,8 +15,6 @@ from heat_neo4j.database.statements import Fragment, except_names, load_statemen
 from heat_neo4j.database.versions import labels_of
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Lookup", "NodesByKey", "VersionScope", "find_node", "read_scope"]
-
 _ELEMENT_ID = re.compile(r"\d+:[^:]*:\d+")
 _WHOLE = re.compile(r"-?\d{1,18}")
 

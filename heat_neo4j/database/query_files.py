@@ -20,8 +20,6 @@ from heat_neo4j.database.statements import (
 )
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["LibraryQuery", "QueryParameter", "list_queries", "load_query"]
-
 _FOLDER = "query"
 _PARAMETER = re.compile(r"^// :param (\w+) => (.*?\S)  +(\S.*)$", re.MULTILINE)
 _MODEL_PARAMETER = re.compile(r'(// :param model => )("heat" +)')

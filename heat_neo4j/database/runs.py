@@ -19,20 +19,6 @@ from heat_neo4j.database.trust import FILTERS, Trust
 from heat_neo4j.database.versions import checked, is_run_id, runs_of
 from heat_neo4j.errors import ProjectionError
 
-__all__ = [
-    "DAMAGED",
-    "EMBEDDING",
-    "LABELS",
-    "LINKS",
-    "TYPES",
-    "Bookkeeping",
-    "RunRecord",
-    "nodes_with",
-    "nothing_published",
-    "read_bookkeeping",
-    "read_version",
-]
-
 EMBEDDING, LINKS = "embedding", "links"
 LABELS = ("HeatRun", "HeatModel", "HeatVersion", "HeatRequest")
 """What is never part of a graph that is read without naming labels."""

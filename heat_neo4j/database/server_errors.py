@@ -10,16 +10,6 @@ from neo4j import exceptions as driver_errors
 from heat_neo4j.errors import ConnectionFailed, HeatError, ServerUnreachable
 from heat_neo4j.redaction import server_address
 
-__all__ = [
-    "ServerLimit",
-    "checked_address",
-    "is_deleted_meanwhile",
-    "one_line",
-    "server_limit",
-    "translated",
-    "violates_constraint",
-]
-
 _MESSAGE_CHARACTERS = 300
 _POSITION = re.compile(r"\s*\(line \d+, column \d+.*\)\s*$")
 _REASON = re.compile(r"\(reason (?:\[Errno [^]]*\] )?(.*?)\)*$", re.DOTALL)

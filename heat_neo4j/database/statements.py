@@ -14,19 +14,6 @@ from pathlib import Path
 from heat_neo4j._utils.display import printable
 from heat_neo4j.redaction import redacted
 
-__all__ = [
-    "Fragment",
-    "check_identifier",
-    "except_names",
-    "identifier_to_copy",
-    "is_identifier",
-    "label_predicate",
-    "load_statement",
-    "quote_identifier",
-    "statement_names",
-    "statement_text",
-]
-
 _PLACEHOLDER = re.compile(r"@([a-z][a-z_]*)")
 _COMMENT_LINE = re.compile(r"^\s*//.*\n?", re.MULTILINE)
 

@@ -58,8 +58,6 @@ from heat_neo4j.database.write.payload import Links, check_coordinates, check_li
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Graph, Triple
 
-__all__ = ["Neo4jStore"]
-
 
 class Neo4jStore:
     """One database of a Neo4j server, as this package uses it.

@@ -12,8 +12,6 @@ from heat_neo4j.database.connection import PATIENCE_SECONDS, Connection, Paramet
 from heat_neo4j.database.server_errors import is_deleted_meanwhile
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteFailed, WriteRefused
 
-__all__ = ["Withdrawn", "stopping", "write", "write_batches"]
-
 T = TypeVar("T")
 _ATTEMPTS = 4
 _READ_ONLY_CODES = ("WriteOnReadOnlyAccessDatabase", "ForbiddenOnReadOnlyDatabase")

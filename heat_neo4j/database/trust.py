@@ -13,8 +13,6 @@ from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.local_server.folders import heat_home, private_file
 
-__all__ = ["FILTERS", "TRUSTED_FILE", "Trust"]
-
 FILTERS = ("node_filter", "relationship_filter")
 """Fields of a `Projection` that hold Cypher."""
 TRUSTED_FILE = "trusted"

@@ -13,23 +13,6 @@ from heat_neo4j.database.documents import parse_document
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import is_identifier
 
-__all__ = [
-    "MOST_LABELS",
-    "RUN_ID",
-    "Version",
-    "at_rest",
-    "being_published",
-    "checked",
-    "is_run_id",
-    "labels_of",
-    "previous_of",
-    "published",
-    "rolled_back",
-    "runs_of",
-    "without_previous",
-    "without_runs",
-]
-
 Version = Mapping[str, Any]
 RUN_ID = r"\d{8}T\d{6}Z-[0-9a-f]{12}"
 """The form of a run's id, as a regular expression: what carries one is ours."""

@@ -19,17 +19,6 @@ from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
 from heat_neo4j.plots import plot_disk, save_picture
 
-__all__ = [
-    "LOAD_NAMES",
-    "PROJECTION",
-    "QUESTIONS",
-    "WRITE_NAMES",
-    "Answer",
-    "Question",
-    "draw_modules",
-    "load_modules",
-]
-
 FAMILY = "heat demo"
 LOAD_NAMES = LoadNames(label="Module", relationship="IMPORTS", key="name", weight="weight")
 PROJECTION = Projection(

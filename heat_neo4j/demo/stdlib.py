@@ -22,8 +22,6 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["ImportGraph", "SourceFacts", "name_words", "read_import_graph", "read_source"]
-
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _SHORTEST = 3

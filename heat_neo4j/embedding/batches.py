@@ -15,8 +15,6 @@ from heat_neo4j._utils.threads import BestCount, WorkerThreads
 from heat_neo4j.embedding.schedule import LateMean, Pace, Schedule, Trained
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
-__all__ = ["batch_shape", "from_a_line", "make_workspace", "train_by_batches", "workspace_of"]
-
 _SMALL_BATCH, _LARGE_BATCH = 320, 1280
 _SEGMENT = 10  # source positions that one walk gives to a batch
 _OWNERS = 16  # among which several threads share the nodes out

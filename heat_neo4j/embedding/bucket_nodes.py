@@ -12,8 +12,6 @@ from heat_neo4j._kernels.random import alias_slots, slot_weights
 from heat_neo4j.embedding.parts import Parts
 from heat_neo4j.embedding.tournament import Bucket
 
-__all__ = ["MOST_CONTEXTS", "ListsByPart", "bucket_nodes", "lists_by_part", "make_positions", "slots_by_part"]
-
 MOST_CONTEXTS = 8
 """Of a source, that share a set of negatives."""
 

@@ -35,17 +35,6 @@ from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-__all__ = [
-    "BLOCK_BYTES",
-    "BUCKET_RATE",
-    "BucketTasks",
-    "Moment",
-    "Tally",
-    "drop_damaged",
-    "keep_walks",
-    "load_walks",
-]
-
 Array = NDArray[np.float64]
 
 _NODES_PER_POSITION = 16  # of a batch

@@ -21,8 +21,6 @@ from heat_neo4j.embedding.bucket_tasks import BucketTasks, Moment, Tally
 from heat_neo4j.embedding.schedule import Pace, Trained, late_moments, portions_of
 from heat_neo4j.embedding.tournament import Bucket, play, tournament
 
-__all__ = ["BucketThreads", "BucketWorkers", "train_by_buckets", "usual_parts"]
-
 _MANY_NODES = 10_000
 _FEWEST_PARTS, _MOST_PARTS, _PART_BYTES = 16, 64, 3 * 2**20
 

@@ -19,8 +19,6 @@ from heat_neo4j.embedding.schedule import Schedule
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["BucketCluster", "record_task", "train_task"]
-
 
 class BucketCluster(ClusterWorkers):
     """The workers of a Dask cluster that trains in a folder.

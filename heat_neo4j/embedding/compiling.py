@@ -38,8 +38,6 @@ from heat_neo4j.embedding.walks import make_walks
 from heat_neo4j.geometry.search import Candidates, PartnerSearch
 from heat_neo4j.graph import Graph
 
-__all__ = ["COMPILING", "CompiledCode", "begin_compiling", "compile_part", "compiled_code", "make_ready"]
-
 COMPILING = "compiling (only once)"  # the stage for progress, only where something is compiled
 _LAST = (draw_block, list_negatives, train_batches, nearest_absent)  # the last kernels that the parts compile
 _PROGRAM = (

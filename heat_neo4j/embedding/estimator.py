@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from heat_neo4j import __version__
 from heat_neo4j._utils.cluster import connected
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.random import Keys, draw_seed, make_keys
 from heat_neo4j._utils.threads import WorkerThreads, available_processors, resolve_threads
 from heat_neo4j._utils.validation import MOST_COMPONENTS, check_integer, check_positive, check_probability
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.embedding.bucket_tasks import BUCKET_RATE, BucketTasks, keep_walks
 from heat_neo4j.embedding.buckets import BucketThreads
 from heat_neo4j.embedding.compiling import make_ready
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from heat_neo4j.embedding.cluster import BucketCluster
-
-__all__ = ["OF_THE_MACHINE", "Embedder", "NothingToLearnError"]
 
 OF_THE_MACHINE = ("n_threads", "scratch", "scheduler")
 """Parameters that change no bit: where and how to compute."""

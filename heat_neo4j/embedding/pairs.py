@@ -15,19 +15,6 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import longest_list
 from heat_neo4j.embedding.walks import WALKS_PER_BLOCK, Walks, draw_walks, walks_from
 
-__all__ = [
-    "BLOOM_BYTES",
-    "EXACT_BYTES",
-    "LISTED_BYTES",
-    "RecordedPairs",
-    "WalkPairs",
-    "collect_pairs",
-    "make_pair_set",
-    "negatives_of_walks",
-    "pair_set_bytes",
-    "record_share",
-]
-
 EXACT_BYTES = 2**28  # an exact set is used while its N^2 bits fit here: up to about 46 thousand nodes
 BLOOM_BYTES = 2**30  # largest Bloom filter
 LISTED_BYTES = 2**27  # most memory that lists of negatives may take

@@ -9,8 +9,6 @@ from heat_neo4j._kernels.buckets import count_pairs, place_pairs
 from heat_neo4j.embedding.tournament import Bucket
 from heat_neo4j.embedding.walks import Walks, draw_walks
 
-__all__ = ["BlockPairs", "Parts", "draw_pairs", "hubs_of", "make_parts", "pair_bytes"]
-
 _CROWDS = 16  # a hub makes more than 1 / 16 of the pairs of its part, if it is in one
 
 

@@ -15,8 +15,6 @@ from heat_neo4j._utils.scratch import slices
 from heat_neo4j.geometry.hyperboloid import at_radius, centroids, radius
 from heat_neo4j.graph import Graph
 
-__all__ = ["refine", "unrefined_radii", "with_neighbours"]
-
 Array = NDArray[np.float64]
 
 _NEIGHBOURS = 0.1  # weight of a node's neighbours beside its own point

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j.geometry.hyperboloid import add_to_centroid
 
-__all__ = ["LateMean", "Pace", "Schedule", "Trained", "late_moments", "portions_of"]
-
 _AVERAGED = 0.5  # last share of the training whose points are averaged
 _SNAPSHOTS = 32  # taken of it, at most
 _FEWEST_ROUNDS = 6  # of buckets: in each of them two parts meet once

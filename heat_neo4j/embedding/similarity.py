@@ -19,16 +19,6 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "TABLE_LIMIT",
-    "longest_list",
-    "make_similarity",
-    "near_attributes",
-    "no_similarity",
-    "over_deviation",
-    "scaled",
-]
-
 TABLE_LIMIT = 6000
 """Largest N for which the N x N table of cumulative similarities is used (144 MB in float32 at the limit)."""
 

@@ -11,8 +11,6 @@ from typing import NamedTuple, TypeVar
 
 from heat_neo4j._kernels.buckets import bucket_number
 
-__all__ = ["Bucket", "play", "tournament"]
-
 Result = TypeVar("Result")
 
 

@@ -24,17 +24,6 @@ from heat_neo4j.embedding.walks import Walks
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import lift, radius
 
-__all__ = [
-    "MOST_HALVED",
-    "START_WIDTH",
-    "DivergedError",
-    "make_tasks",
-    "parts_of",
-    "start_points",
-    "train",
-    "train_tasks",
-]
-
 START_WIDTH = 1e-3  # spatial coordinates start uniform in +-START_WIDTH (HEAT, section 4)
 _FARTHEST, _FARTHER = 15.0, 2.0  # from the origin, and than the start is
 MOST_HALVED = 8

@@ -14,8 +14,6 @@ from heat_neo4j._utils.array_store import ArrayFolder, DamagedFileError
 from heat_neo4j.embedding.bucket_tasks import drop_damaged
 from heat_neo4j.errors import ConfigError
 
-__all__ = ["TrainingFolder"]
-
 _MOST_DAMAGES = 5  # files found damaged in one training, after which the disk is to blame
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")

@@ -14,8 +14,6 @@ from heat_neo4j._utils.threads import ALONE, WorkerThreads
 from heat_neo4j.embedding.similarity import make_similarity, no_similarity
 from heat_neo4j.graph import Graph
 
-__all__ = ["WALKS_PER_BLOCK", "Walks", "draw_walks", "make_walks", "step_weights", "walks_from"]
-
 WALKS_PER_BLOCK = 16384  # walks that are drawn, and held, at a time
 
 

@@ -25,8 +25,6 @@ from heat_neo4j.embedding.walks import Walks, draw_walks, make_walks, walks_from
 from heat_neo4j.geometry.hyperboloid import centroids, check_points, exp_map, log_map
 from heat_neo4j.graph import Graph
 
-__all__ = ["fit_local", "fit_warm", "short_schedule", "with_new_nodes"]
-
 Array = NDArray[np.float64]
 
 _MEETINGS = 32  # walks by which a node without neighbours looks for similar ones

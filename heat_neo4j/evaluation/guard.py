@@ -14,8 +14,6 @@ from scipy import sparse
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.splits import EdgeSplit
 
-__all__ = ["LeakError", "check_method", "check_split", "untouched"]
-
 _DEPTH = 5  # of the search for graphs: a method's closure, a function in it, its object, that object's fields
 
 

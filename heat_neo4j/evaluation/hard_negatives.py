@@ -17,8 +17,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.baselines import adamic_adar, attribute_cosine, paths_of_three
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["HARDEST", "hard_negatives", "personalised_pagerank"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

@@ -27,8 +27,6 @@ from heat_neo4j.linkpred.scorers import DirectedScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, joins_held_out
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["NEGATIVES", "HeldOutLinks", "Negatives", "held_out_links", "measure_links"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Negatives = Literal["all", "hard"]

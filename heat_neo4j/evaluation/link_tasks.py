@@ -40,8 +40,6 @@ from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.linkpred.splits import EdgeSplit, Split, split_edges
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["evaluate_alpha", "evaluate_links", "evaluate_reconstruction"]
-
 ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0)
 
 

@@ -39,29 +39,6 @@ from heat_neo4j.linkpred.stack import stack
 from heat_neo4j.linkpred.tuning import Choice, choose_parameters
 from heat_neo4j.patterns import Pattern
 
-__all__ = [
-    "COMBINED_ROW",
-    "HEAT_ROW",
-    "SEEDS",
-    "Baseline",
-    "EvaluationError",
-    "Features",
-    "Method",
-    "OwnRows",
-    "Scorers",
-    "Tuned",
-    "TunedScorers",
-    "Unseeded",
-    "check_seeds",
-    "described",
-    "feature_methods",
-    "fit_heat",
-    "for_all_patterns",
-    "link_methods",
-    "reconstruction_methods",
-    "sizes_of",
-]
-
 Array = NDArray[np.float64]
 
 SEEDS = (0, 1, 2, 3, 4)

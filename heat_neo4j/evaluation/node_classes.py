@@ -34,17 +34,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.conversion import as_graph
 from heat_neo4j.linkpred.baselines import BaselineUnavailableError
 
-__all__ = [
-    "ClassScores",
-    "NodeClasses",
-    "class_scores",
-    "classes_from_labels",
-    "classes_from_values",
-    "classify",
-    "evaluate_classes",
-    "split_nodes",
-]
-
 LABEL_SHARES = (0.02, 0.04, 0.06, 0.08, 0.1)
 
 Array = NDArray[np.float64]

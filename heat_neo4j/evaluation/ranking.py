@@ -27,17 +27,6 @@ from heat_neo4j.linkpred.metrics import (
 from heat_neo4j.linkpred.scorers import PairScorer
 from heat_neo4j.linkpred.splits import EdgeSplit
 
-__all__ = [
-    "DEFAULT_LIMITS",
-    "BestPairs",
-    "Limits",
-    "PairFigures",
-    "finite",
-    "link_auroc",
-    "measure_reconstruction",
-    "reconstruction_auroc",
-]
-
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 

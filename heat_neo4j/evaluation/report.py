@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.frames import make_frame
 from heat_neo4j.evaluation.ranking import PairFigures
 
-__all__ = ["METRIC_NAMES", "Curve", "Evaluation", "Figure", "Row", "Trials", "comparison_notes"]
-
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 METRIC_NAMES: Mapping[str, str] = {

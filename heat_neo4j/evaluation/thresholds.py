@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j.linkpred.metrics import thinned
 
-__all__ = ["ThresholdCounter", "ThresholdCounts"]
-
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_SHADES", "ColourScale", "colour_scale"]
-
 N_SHADES = 64
 _MOST_GROUPS = 10  # so many different values are groups, numbers or not
 _SHARE = 0.95  # of the values that must be numbers, or dates

@@ -19,8 +19,6 @@ from heat_neo4j.explore.published import N_NEIGHBOURS, Picture, read_colours, re
 from heat_neo4j.geometry.hyperboloid import distance, pair_distances
 from heat_neo4j.pipeline import published_model
 
-__all__ = ["LiveModel", "OutOfDateError"]
-
 _MOST_EDGES = 1_000_000  # that a browser is sent; those of a selected node are always all there
 _LINKS_DRAWN = 10  # of a node, beside those of a selected node
 _LISTED = 30  # links and relationships of a node

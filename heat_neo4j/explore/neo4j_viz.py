@@ -34,8 +34,6 @@ from heat_neo4j.plots.style import COLOURS, REST
 if TYPE_CHECKING:
     from neo4j_viz import Relationship, VisualizationGraph
 
-__all__ = ["to_neo4j_viz"]
-
 _DISK = 1_000.0  # pixels from the centre to the rim
 _SMALLEST, _GROWTH = 4.0, 3.0  # pixels of a node's radius
 _PREDICTED, _PREDICTED_WIDTH = COLOURS[3], 2.0

@@ -21,20 +21,6 @@ from heat_neo4j.explore.page_data import Links
 from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "INTEGRITY",
-    "LICENCE",
-    "NAME",
-    "SCRIPT",
-    "SHA256",
-    "VERSION",
-    "as_json",
-    "assemble",
-    "build_page",
-    "check_library",
-    "html_safe_json",
-]
-
 NAME, VERSION = "twgl.js", "7.0.0"
 INTEGRITY = "sha512-9HHZ8emdZb2nKPU0FDIGDlkp6AD9rWFv7ThqdbmUqyBhD3WTQpLN+89w4B+YshGwD1fL6PMVpVKZqC0pikgmcA=="
 """Of the npm package that the files are from, as npm's lock files write it."""

@@ -22,24 +22,6 @@ from heat_neo4j.geometry.search import Neighbours
 from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.prediction import PredictedLinks
 
-__all__ = [
-    "N_GROUPS",
-    "N_TYPES",
-    "PARTS",
-    "Links",
-    "Pairs",
-    "colours_part",
-    "edges_part",
-    "joined_pairs",
-    "likeliest_of_each",
-    "links_part",
-    "lists_part",
-    "names_part",
-    "nodes_part",
-    "runs_part",
-    "type_names",
-]
-
 PARTS = ("nodes", "edges", "names", "links", "lists", "runs")
 """In the order in which a page takes them up."""
 N_GROUPS = 10  # most groups with a colour of their own

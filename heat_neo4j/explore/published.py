@@ -19,17 +19,6 @@ from heat_neo4j.geometry.search import Neighbours, nearest_neighbours
 from heat_neo4j.pipeline import published_model
 from heat_neo4j.pipeline.published_model import PublishedModel
 
-__all__ = [
-    "N_NEIGHBOURS",
-    "Colours",
-    "PageData",
-    "Picture",
-    "listed",
-    "read_colours",
-    "read_page_data",
-    "read_picture",
-]
-
 N_NEIGHBOURS = 10
 _FEWEST_LISTED, _MOST_LISTED = 3, 160_000  # neighbours in a file: of a node, and of all
 _LONGEST_TEXT = 240

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["HOST", "PageServer", "make_app"]
-
 HOST = "127.0.0.1"
 _DIGITS = 19  # of a number of a node, at most
 _MOST_CONNECTIONS = 100  # so that files are left for the process to open, even where it may open 256

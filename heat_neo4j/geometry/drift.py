@@ -15,8 +15,6 @@ from scipy import sparse
 from heat_neo4j._utils.threads import one_blas_thread
 from heat_neo4j.geometry.hyperboloid import centroids, distance, lift, radius
 
-__all__ = ["Drift", "Isometry", "boost_to_origin", "fit_isometry", "measure_drift"]
-
 Array = NDArray[np.float64]
 
 _NEIGHBOURS = 10  # nearest nodes of each that are compared

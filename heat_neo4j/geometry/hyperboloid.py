@@ -17,26 +17,6 @@ from scipy import sparse
 from heat_neo4j._kernels.elementwise import arccosh1p, arcsinh, cosh, sinh
 from heat_neo4j._kernels.sparse import dense_products
 
-__all__ = [
-    "NotHyperbolicError",
-    "add_to_centroid",
-    "at_radius",
-    "centroids",
-    "check_points",
-    "distance",
-    "exp_map",
-    "from_klein",
-    "from_poincare",
-    "lift",
-    "log_map",
-    "minkowski_inner",
-    "pair_distances",
-    "project_tangent",
-    "radius",
-    "to_klein",
-    "to_poincare",
-]
-
 Array = NDArray[np.float64]
 _TINY = 1e-12  # below this length sinh(t) / t is 1 to the last bit
 _TOLERANCE = 1e-6  # of <x, x> = -1, as a share of the squared time

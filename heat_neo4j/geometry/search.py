@@ -27,19 +27,6 @@ from heat_neo4j._utils.threads import WorkerThreads, resolve_threads
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.geometry.hyperboloid import check_points
 
-__all__ = [
-    "Blocks",
-    "Candidates",
-    "Neighbours",
-    "Pairs",
-    "PartnerSearch",
-    "columns_of",
-    "first_partners",
-    "make_blocks",
-    "nearest_neighbours",
-    "nearest_pairs",
-]
-
 Partners = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 _ROWS_PER_REPORT = 8192  # nodes between two progress reports

@@ -14,8 +14,6 @@ from typing import Any
 
 from heat_neo4j.attributes.values import parse_date, parse_number
 
-__all__ = ["is_integer", "parse_time", "typed"]
-
 _MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 _TRUTH = {"true": True, "false": False}
 _INT64_LIMIT = 1 << 63

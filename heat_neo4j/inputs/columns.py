@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from heat_neo4j._utils.display import did_you_mean, plural
 from heat_neo4j.attributes.values import parse_number
 
-__all__ = ["ROLES", "EdgeColumns", "edge_columns", "find_column", "has_edge_header", "node_column"]
-
 _ENDS = (
     ("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"), (":start_id", ":end_id"),
     ("u", "v"),

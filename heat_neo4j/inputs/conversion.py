@@ -17,8 +17,6 @@ from heat_neo4j.inputs.geometric import graph_of_data, graph_of_hetero_data
 from heat_neo4j.inputs.networks import graph_of_igraph, graph_of_networkx
 from heat_neo4j.inputs.properties import NodeProperties
 
-__all__ = ["as_graph"]
-
 
 def as_graph(
     data: Any,

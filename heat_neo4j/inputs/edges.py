@@ -13,8 +13,6 @@ from heat_neo4j._utils.validation import to_float
 from heat_neo4j.attributes.values import Date, parse_number
 from heat_neo4j.graph import Relationships
 
-__all__ = ["edge_types", "edge_weights", "make_matrix", "make_relationships"]
-
 Rows = NDArray[np.int64]
 
 _ONE_TYPE = "EDGE"

@@ -48,8 +48,6 @@ from heat_neo4j.inputs.columns import EdgeColumns, edge_columns, has_edge_header
 from heat_neo4j.inputs.edges import edge_types, make_matrix, make_relationships
 from heat_neo4j.inputs.names import check_names_meet
 
-__all__ = ["FileGraph", "read_graph_files"]
-
 _HEADER_HINT = "; if this is a header, name two of its columns source and target"
 _DELIMITERS = {".tsv": "\t", ".csv": ","}
 _DECIMAL_COMMA = re.compile(r"[^,]*|[+-]?[0-9]+,[0-9]+")

@@ -17,8 +17,6 @@ from heat_neo4j.inputs.names import check_names
 from heat_neo4j.inputs.properties import NodeProperties, column_names, column_values
 from heat_neo4j.inputs.values import plain_column, plain_name
 
-__all__ = ["graph_of_frame"]
-
 _WHAT = "data frame of edges"
 
 

@@ -14,8 +14,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.inputs.edges import make_matrix, make_relationships
 from heat_neo4j.inputs.properties import NodeProperties
 
-__all__ = ["graph_of_data", "graph_of_hetero_data"]
-
 
 def graph_of_data(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
     """Return the graph of a ``Data``: of "edge_index", weights and "x"."""

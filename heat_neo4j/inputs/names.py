@@ -8,8 +8,6 @@ from typing import Any
 
 from heat_neo4j.inputs.values import plain_name
 
-__all__ = ["check_names", "check_names_meet"]
-
 
 def check_names(names: Sequence[Any]) -> dict[Any, int]:
     """Return the row of each name; a ValueError if one is missing, comes twice or cannot be looked up."""

@@ -16,8 +16,6 @@ from heat_neo4j.inputs.names import check_names
 from heat_neo4j.inputs.properties import NodeProperties
 from heat_neo4j.inputs.values import plain_value
 
-__all__ = ["graph_of_igraph", "graph_of_networkx"]
-
 
 def graph_of_networkx(data: Any, properties: NodeProperties, chosen: Mapping[str, str | None]) -> Graph:
     """Return the graph of a NetworkX graph, directed or not, with parallel edges or not."""

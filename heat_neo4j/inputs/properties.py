@@ -21,8 +21,6 @@ from heat_neo4j.inputs.columns import node_column
 from heat_neo4j.inputs.names import check_names, check_names_meet
 from heat_neo4j.inputs.values import plain_column, plain_name, plain_value
 
-__all__ = ["NodeProperties", "column_names", "column_values", "poor_attributes"]
-
 Columns = dict[str, list[Any]]
 
 _LABEL = "label"

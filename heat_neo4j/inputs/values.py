@@ -13,8 +13,6 @@ import numpy as np
 
 from heat_neo4j.attributes.values import Date, Duration, TimeOfDay
 
-__all__ = ["plain_column", "plain_name", "plain_value"]
-
 _DAY = timedelta(days=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MISSING = {"NaTType", "NAType"}  # of pandas

@@ -24,16 +24,6 @@ from heat_neo4j.linkpred.scorers import (
     csr_parts,
 )
 
-__all__ = [
-    "DENSE_COLUMNS",
-    "AttributeRows",
-    "attribute_rows",
-    "centred_rows",
-    "placed",
-    "rows_over_deviation",
-    "unit_rows",
-]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Attributes = sparse.csr_array | Array

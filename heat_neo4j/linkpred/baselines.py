@@ -22,20 +22,6 @@ from heat_neo4j.linkpred.candidates import ends_of
 from heat_neo4j.linkpred.scorers import DirectedScorer, NodeScorer, SparseProductScorer, VectorScorer
 from heat_neo4j.patterns import Pattern
 
-__all__ = [
-    "BaselineUnavailableError",
-    "adamic_adar",
-    "attribute_cosine",
-    "attribute_svd",
-    "fastrp",
-    "largest_singular",
-    "paths_of_three",
-    "poincare_embedding",
-    "popularity",
-    "steps",
-    "truncated_svd",
-]
-
 _POWER_ITERATIONS = 12
 _FASTRP_STEPS = 3
 _EPOCHS, _NEGATIVES = 50, 10  # of gensim's PoincareModel; Nickel and Kiela's 10 negatives

@@ -14,8 +14,6 @@ from heat_neo4j._utils.threads import WorkerThreads
 from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.shortlists import Shortlists
 
-__all__ = ["BLOCK_SOURCES", "best_of_shortlists"]
-
 BLOCK_SOURCES = 4096
 """Sources that a worker is given at a time."""
 _PART = 512  # of them whose pairs one thread holds

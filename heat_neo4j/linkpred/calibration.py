@@ -18,8 +18,6 @@ from heat_neo4j.embedding.estimator import Embedder
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.splits import EdgeSplit, latest_or_random, partly_given_back
 
-__all__ = ["WALKS_HELD_OUT", "CalibrationError", "HeldOut", "Reliability", "embed_without", "reliability"]
-
 Array = NDArray[np.float64]
 
 _NON_EDGES_PER_EDGE = 5

@@ -23,18 +23,6 @@ from heat_neo4j.patterns import (
     rare_patterns_note,
 )
 
-__all__ = [
-    "CandidatePairs",
-    "candidate_pairs",
-    "counted_patterns",
-    "ends_of",
-    "entries",
-    "patterns_of",
-    "reciprocity",
-    "relationships_of",
-    "sent_and_received",
-]
-
 Rows = NDArray[np.int64]
 
 _REPEATED = 10  # relationships beyond the first of their node; fewer separate two sets of nodes by chance

@@ -27,8 +27,6 @@ from heat_neo4j.graph import Graph, Relationships
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["LOOKED_AT", "Counterfactual", "Effect", "Relationship", "find_counterfactual", "without"]
-
 LOOKED_AT = 200
 """Relationships that are looked at, of more those whose other ends have fewest neighbours."""
 _PLACED = 5  # best ones, by features alone, that are placed anew

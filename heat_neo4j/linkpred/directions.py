@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import CandidatePairs, sent_and_received
 
-__all__ = ["directed", "leanings"]
-
 Rows = NDArray[np.int64]
 
 

@@ -22,8 +22,6 @@ from heat_neo4j.linkpred.link_score import Contribution
 from heat_neo4j.linkpred.recommendation import Scorers
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["MEANINGS", "LinkExplanation", "SharedAttribute", "Tie", "Way", "explain_pair"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

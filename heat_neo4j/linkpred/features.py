@@ -27,8 +27,6 @@ from heat_neo4j.linkpred.scorers import (
 )
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["DIRECTION", "FEATURES", "Feature", "PairFeatures", "PatternFeatures"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

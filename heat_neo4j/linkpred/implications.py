@@ -25,8 +25,6 @@ from heat_neo4j.linkpred.candidates import ends_of, entries
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["Implications", "PathScorer", "TypedSteps"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

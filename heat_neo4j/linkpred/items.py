@@ -20,8 +20,6 @@ from heat_neo4j.linkpred.baselines import BaselineUnavailableError, steps
 from heat_neo4j.linkpred.scorers import DirectedScorer, SparseProductScorer, SumScorer
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["ease", "item_neighbours", "rp3beta"]
-
 Array = NDArray[np.float64]
 
 _MOST_ITEMS = 3_000  # targets of EASE, which inverts their dense square

@@ -45,19 +45,6 @@ from heat_neo4j.linkpred.splines import INTERCEPT, SplineDesign, Splines, Table
 from heat_neo4j.linkpred.splits import EdgeSplit
 from heat_neo4j.patterns import Pattern
 
-__all__ = [
-    "BY_DISTANCE",
-    "FITTED_LINKS",
-    "Contribution",
-    "LinkScore",
-    "LinkScorer",
-    "PatternFigures",
-    "Sample",
-    "fit_link_score",
-    "link_score",
-    "samples_of",
-]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

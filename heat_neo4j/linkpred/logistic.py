@@ -10,8 +10,6 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-__all__ = ["DenseDesign", "Design", "logistic"]
-
 Array = NDArray[np.float64]
 
 _ROUNDS = 100

@@ -9,18 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics as sklearn_metrics
 
-__all__ = [
-    "CURVE_POINTS",
-    "NodeRanking",
-    "auroc",
-    "average_precision",
-    "expected_calibration_error",
-    "node_ranking",
-    "precision_recall_curve",
-    "roc_curve",
-    "thinned",
-]
-
 Array = NDArray[np.float64]
 
 CURVE_POINTS = 1000  # of a curve at most; a picture shows no more

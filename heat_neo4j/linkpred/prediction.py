@@ -42,8 +42,6 @@ from heat_neo4j.patterns import Pattern, link_limits
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["PredictedLinks", "predict_links"]
-
 _UNDIRECTED = (
     "{:,} of {:,} predicted links have no direction: the relationships of their ends show none, and no score "
     "was fitted"

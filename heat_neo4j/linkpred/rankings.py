@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j.linkpred.candidates import CandidatePairs
 
-__all__ = ["DrawnSources", "Rankings", "draw_sources", "precision_at", "rankings"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 

@@ -18,8 +18,6 @@ from heat_neo4j.linkpred.link_score import LinkScorer
 from heat_neo4j.linkpred.scorers import DistanceScorer
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["Recommended", "Scorers", "likeliest_partners", "patterns_at", "probabilities"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Named = TypeVar("Named", Pattern, Pattern | None)

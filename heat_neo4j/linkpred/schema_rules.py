@@ -27,17 +27,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.candidates import ends_of, entries, relationships_of
 from heat_neo4j.patterns import Pattern
 
-__all__ = [
-    "Bound",
-    "Evidence",
-    "Exclusion",
-    "PatternRules",
-    "Rule",
-    "SchemaRules",
-    "Selection",
-    "learn_schema_rules",
-]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 _Test = Callable[[Rows, Rows], NDArray[np.bool_]]

@@ -18,21 +18,6 @@ from heat_neo4j._kernels.dense import all_products, pair_products, vector_produc
 from heat_neo4j._kernels.sparse import dense_products, path_products, sparse_products
 from heat_neo4j._kernels.sweeps import excess_of_rows
 
-__all__ = [
-    "HUB_ENTRIES",
-    "DenseProductScorer",
-    "DirectedScorer",
-    "DistanceScorer",
-    "EuclideanScorer",
-    "NodeScorer",
-    "PairScorer",
-    "ProductScorer",
-    "SparseProductScorer",
-    "SumScorer",
-    "VectorScorer",
-    "csr_parts",
-]
-
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 Rows = NDArray[np.int64]

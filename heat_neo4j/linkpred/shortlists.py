@@ -24,8 +24,6 @@ from heat_neo4j.linkpred.attribute_rows import AttributeRows, centred_rows
 from heat_neo4j.linkpred.baselines import steps
 from heat_neo4j.linkpred.candidates import CandidatePairs
 
-__all__ = ["LISTED", "Shortlists", "Surroundings"]
-
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Lists = NDArray[np.int32]

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._kernels.splines import NOWHERE, spline_places, spline_sums, spline_totals
 
-__all__ = ["INTERCEPT", "SplineDesign", "Splines", "Table"]
-
 Array = NDArray[np.float64]
 Table = tuple[tuple[float, ...], ...]
 

@@ -15,18 +15,6 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.random import draw_seed
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "SPLITS",
-    "EdgeSplit",
-    "Split",
-    "draw_non_edges",
-    "joins_held_out",
-    "latest_or_random",
-    "partly_given_back",
-    "split_edges",
-    "split_edges_of",
-]
-
 Split = Literal["random", "connected", "time"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 

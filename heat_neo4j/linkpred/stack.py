@@ -28,8 +28,6 @@ from heat_neo4j.linkpred.scorers import DirectedScorer, NodeScorer, SumScorer, V
 from heat_neo4j.linkpred.splits import joins_held_out, latest_or_random
 from heat_neo4j.patterns import Pattern
 
-__all__ = ["stack"]
-
 Rows = NDArray[np.int64]
 
 _SHARE = 0.1  # of the links, which it is fitted on

@@ -23,8 +23,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges
 
-__all__ = ["GRIDS", "Choice", "Trial", "TuningError", "choose_parameters"]
-
 GRIDS: Mapping[str, tuple[float, ...]] = {
     "alpha": (0.0, 0.05, 0.1, 0.2, 0.5, 0.8, 1.0),
     "window_size": (2, 3, 5, 8),

@@ -14,8 +14,6 @@ from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from heat_neo4j.errors import LocalServerError
 
-__all__ = ["SystemTrust", "download", "trusting_session"]
-
 CONNECTIONS = 8  # files downloaded at once; most are small, so the time goes into round trips
 ATTEMPTS = 3
 TIMEOUT = 60.0  # seconds without a byte after which a download has failed

@@ -25,8 +25,6 @@ from filelock import FileLock, Timeout
 from heat_neo4j._utils.output_file import replace_file
 from heat_neo4j.errors import LocalServerError
 
-__all__ = ["NAME", "ServerFolder", "ServerRecord", "heat_home", "hold_lock", "private_file"]
-
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 

@@ -19,8 +19,6 @@ from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import hold_lock
 from heat_neo4j.local_server.releases import Release, find_release
 
-__all__ = ["LockedJar", "install", "install_jars", "parse_lock", "read_lock", "write_lock"]
-
 INSTALL_TIMEOUT = 1800.0  # seconds to wait for another process that is installing: 190 MB over a slow line
 
 

@@ -25,8 +25,6 @@ from heat_neo4j.local_server.settings import (
     write_settings,
 )
 
-__all__ = ["LogMarks", "PortTaken", "end_process", "find_process", "launch", "listening", "spawn"]
-
 TAIL = 1 << 18  # bytes read from the end of each log
 QUERY_TIMEOUT = 30.0
 """Seconds for one query: the first compiles half of Neo4j, on a busy machine for several seconds."""

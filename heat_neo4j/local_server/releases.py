@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["DEFAULT_SERIES", "RELEASES", "Release", "find_release"]
-
 DEFAULT_SERIES = "5.26"  # the long-term support series
 BROWSER = "org.neo4j.client:neo4j-browser:5.24.0"
 """The newest in Maven Central. No dependency of the server, which serves it when it is on the class path."""

@@ -15,8 +15,6 @@ from heat_neo4j.local_server.launch import end_process, find_process, launch
 from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES, find_release
 from heat_neo4j.local_server.settings import ADDRESS, Memory, choose_memory, find_java
 
-__all__ = ["LocalServer", "ServerStatus", "StopOutcome", "local_servers", "running_server"]
-
 USER = "neo4j"
 START_TIMEOUT = 180.0
 STOP_TIMEOUT = 60.0

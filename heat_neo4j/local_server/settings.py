@@ -13,19 +13,6 @@ from heat_neo4j.errors import LocalServerError
 from heat_neo4j.local_server.folders import ServerFolder, private_file
 from heat_neo4j.local_server.releases import Release
 
-__all__ = [
-    "ADDRESS",
-    "Memory",
-    "argument_file",
-    "choose_memory",
-    "choose_ports",
-    "find_java",
-    "java_options",
-    "server_environment",
-    "set_initial_password",
-    "write_settings",
-]
-
 ADDRESS = "127.0.0.1"  # the only address that local servers listen on
 MIB = 1 << 20
 LASTING_PORTS = range(20_000, 32_000)

@@ -11,14 +11,12 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-from heat_neo4j import __version__
 from heat_neo4j._utils.output_file import check_output, write_output
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.embedding.estimator import OF_THE_MACHINE, Embedder
 from heat_neo4j.errors import ConfigError
 from heat_neo4j.geometry.hyperboloid import check_points
 from heat_neo4j.graph import Graph
-
-__all__ = ["Checkpoint"]
 
 _FORMAT = "heat_neo4j checkpoint"
 

@@ -58,8 +58,6 @@ from heat_neo4j.pipeline.plan import (
 from heat_neo4j.pipeline.published_model import matching_recipe, names_of_rows, read_by_recipe
 from heat_neo4j.pipeline.published_settings import published_links
 
-__all__ = ["LinkExample", "Log", "RunReport", "Session", "Work", "open_session", "publish_fitted", "run_job"]
-
 Log = Callable[[str], None]
 
 _EXAMPLES = 3  # links of each pattern that a report names

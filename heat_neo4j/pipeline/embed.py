@@ -30,8 +30,6 @@ from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDi
 from heat_neo4j.pipeline.published_model import model_of
 from heat_neo4j.pipeline.published_settings import followed, published_links
 
-__all__ = ["RefreshReport", "RunReport", "embed", "predict", "publish", "refresh"]
-
 _DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()
 

@@ -37,18 +37,6 @@ from heat_neo4j.linkpred.shortlists import LISTED
 from heat_neo4j.patterns import chosen_patterns, common_patterns, link_limits, observed_patterns
 from heat_neo4j.pipeline.job import LinkOptions
 
-__all__ = [
-    "PROGRAM",
-    "RATES",
-    "Estimate",
-    "Rates",
-    "RunSize",
-    "check_memory",
-    "estimate",
-    "rates_here",
-    "run_size",
-]
-
 PROGRAM = 300 * 2**20
 """Bytes of Python, the libraries and the compiled kernels."""
 

@@ -25,8 +25,6 @@ from heat_neo4j._utils.packing import pack, unpack
 from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.invertible_sketch import InvertibleSketch, mixed, shortened
 
-__all__ = ["Change", "Fingerprint", "NodeChanges", "Sketch", "changes", "fingerprint", "node_changes"]
-
 Hashes = NDArray[np.uint64]
 
 _BUCKETS = 512

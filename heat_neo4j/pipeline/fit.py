@@ -24,19 +24,6 @@ from heat_neo4j.pipeline.job import Job, LinkOptions
 from heat_neo4j.pipeline.plan import LOCAL, GraphState
 from heat_neo4j.pipeline.published_model import model_of
 
-__all__ = [
-    "NO_LINK_MODEL",
-    "Clock",
-    "LinkModel",
-    "align",
-    "check_scheduler",
-    "coordinates_of",
-    "fit_full",
-    "fit_link_model",
-    "fit_on",
-    "time_limit_notes",
-]
-
 
 class Clock:
     """Seconds of each stage, in order."""

@@ -24,18 +24,6 @@ from heat_neo4j.linkpred.calibration import CalibrationError, HeldOut, embed_wit
 from heat_neo4j.linkpred.metrics import auroc
 from heat_neo4j.linkpred.splits import EdgeSplit, split_edges_of
 
-__all__ = [
-    "CHANCE",
-    "Gate",
-    "Quality",
-    "compared_on_present_edges",
-    "held_out_quality",
-    "judgement_lines",
-    "last_quality",
-    "new_nodes_quality",
-    "standard_error",
-]
-
 Array = NDArray[np.float64]
 
 _LOCAL_DROP = 0.1  # nodes trained alone predict their links worse, by up to .06 on the benchmark graphs

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.packing import pack, unpack
 
-__all__ = ["InvertibleSketch", "mixed", "shortened"]
-
 Hashes = NDArray[np.uint64]
 
 _PRIME = np.uint64(2**31 - 1)

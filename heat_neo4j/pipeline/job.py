@@ -17,8 +17,6 @@ from heat_neo4j.linkpred.link_score import BY_DISTANCE
 from heat_neo4j.patterns import check_pattern
 from heat_neo4j.pipeline.gate import Gate
 
-__all__ = ["NO_SETTINGS", "SCORES", "Job", "Limits", "LinkOptions", "difference"]
-
 SCORES = ("distance", "combined")
 NO_SETTINGS = (*OF_THE_MACHINE, "random_state", "time_limit")  # parameters that call for no new training
 

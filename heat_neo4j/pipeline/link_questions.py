@@ -24,8 +24,6 @@ from heat_neo4j.pipeline.published_model import (
     read_score,
 )
 
-__all__ = ["Explanation", "Recommendations", "explain", "recommend"]
-
 _NO_SCORE = "the model has no link probability: the nearest come first; `heat links` fits one"
 _NO_REASONS = "the model has no link probability, which could be explained: `heat links` fits one"
 _JOINED = "they are joined already, and the score sees that: it would be lower for two like them that are not"

@@ -21,22 +21,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.pipeline.fingerprint import Fingerprint, NodeChanges, changes, fingerprint, node_changes
 from heat_neo4j.pipeline.job import Job, Limits, LinkOptions, difference
 
-__all__ = [
-    "AUTO",
-    "EMBED",
-    "FULL",
-    "LINKS",
-    "LOCAL",
-    "MODES",
-    "NOTHING",
-    "WARM",
-    "GraphDiff",
-    "GraphState",
-    "Plan",
-    "make_plan",
-    "plan_in_full",
-]
-
 AUTO, NOTHING, LOCAL, WARM, FULL, LINKS = "auto", "nothing", "local", "warm", "full", "links"
 EMBED = "embed"
 MODES = (AUTO, LOCAL, WARM, FULL)

@@ -26,27 +26,6 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.linkpred.link_score import LinkScore
 from heat_neo4j.linkpred.splits import split_edges
 
-__all__ = [
-    "HeldOutDistances",
-    "PublishedModel",
-    "Recipe",
-    "embed_in_plane",
-    "hold_out",
-    "label_groups",
-    "labels_of",
-    "matching_recipe",
-    "model_of",
-    "names_of_rows",
-    "node_names",
-    "published_run",
-    "read_by_recipe",
-    "read_links",
-    "read_predicted",
-    "read_published",
-    "read_score",
-    "texts",
-]
-
 Array = NDArray[np.float64]
 
 _HELD_OUT_SHARE = 0.15  # of the edges

@@ -20,8 +20,6 @@ from heat_neo4j.linkpred.tuning import GRIDS
 from heat_neo4j.pipeline.job import NO_SETTINGS, Job, LinkOptions
 from heat_neo4j.pipeline.published_model import model_of
 
-__all__ = ["followed", "published_job", "published_links"]
-
 _AUTO = "auto"
 
 

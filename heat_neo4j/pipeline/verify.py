@@ -32,8 +32,6 @@ from heat_neo4j.pipeline.job import Job
 from heat_neo4j.pipeline.plan import FULL, LOCAL, WARM, GraphState
 from heat_neo4j.pipeline.published_model import matching_recipe, model_of, read_by_recipe
 
-__all__ = ["Verification", "VerifiedRounds", "verify", "verify_rounds"]
-
 Array = NDArray[np.float64]
 
 _APPROXIMATE = "similar nodes were found by pynndescent, which may find others on another machine"

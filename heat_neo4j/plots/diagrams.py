@@ -26,18 +26,6 @@ from heat_neo4j.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "plot_alpha",
-    "plot_distances",
-    "plot_label_share",
-    "plot_loss",
-    "plot_precision_recall",
-    "plot_radius_by_degree",
-    "plot_reliability",
-    "plot_roc",
-    "plot_roc_panels",
-]
-
 Array = NDArray[np.float64]
 Curve = tuple[ArrayLike, ArrayLike]
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
 
-__all__ = ["geodesics", "plot_disk"]
-
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 

@@ -22,24 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "FACE",
-    "FORMATS",
-    "INK",
-    "PALE",
-    "REST",
-    "add_heading",
-    "add_legend",
-    "add_title",
-    "check_installed",
-    "diagram",
-    "name_legend",
-    "new_axes",
-    "new_panels",
-    "save_picture",
-]
-
 COLOURS = (
     "#3567b0", "#e0802c", "#3a9a58", "#c9403f", "#7c5fb0",
     "#1f9fb5", "#cf6fae", "#8a6a4a", "#9aa02c", "#d9a520",

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
 
-from heat_neo4j import __version__
 from heat_neo4j._utils.display import printable
 from heat_neo4j._utils.plain_data import plain_data
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.statements import label_predicate
@@ -24,8 +24,6 @@ try:
     from pydantic import Field
 except ImportError as error:
     raise ConfigError("MCP needs its SDK, version 2: pip install 'heat-neo4j[mcp]'") from error
-
-__all__ = ["Tools", "build_server"]
 
 _INSTRUCTIONS = (
     "Questions about a graph in Neo4j whose nodes have places in hyperbolic space. The nearer two nodes are, "

@@ -14,8 +14,6 @@ from heat_neo4j.database.keys import Key
 from heat_neo4j.database.node_links import NodeLink
 from heat_neo4j.database.store import Neo4jStore
 
-__all__ = ["Passage", "Search"]
-
 _LONGEST = 2_000  # characters of a property
 
 

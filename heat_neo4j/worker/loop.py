@@ -35,8 +35,6 @@ from heat_neo4j.pipeline.plan import MODES
 from heat_neo4j.redaction import redacted
 from heat_neo4j.worker.schedule import Schedule
 
-__all__ = ["ACTIONS", "Answer", "HealthFile", "Observer", "Worker", "perform"]
-
 ACTIONS = ("refresh", "rollback", "prune")
 DONE, REJECTED, FAILED = "done", "rejected", "failed"
 NOT_REJECTED = ("published", "nothing")

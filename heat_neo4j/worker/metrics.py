@@ -13,16 +13,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from heat_neo4j import __version__
 from heat_neo4j._utils.display import printable
 from heat_neo4j._utils.output_file import write_output
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.database.versions import runs_of
 from heat_neo4j.errors import ConfigError, HeatError
 from heat_neo4j.worker.loop import NOT_REJECTED, Answer, Observer
-
-__all__ = ["ADDRESS", "FAMILIES", "OUTCOMES", "STATES", "Family", "Metrics"]
 
 ADDRESS = "127.0.0.1"
 """The only address that answers: metrics have no password."""

@@ -7,8 +7,6 @@ from apscheduler.triggers.combining import OrTrigger
 from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
-__all__ = ["Schedule"]
-
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS = "minute, hour, day of the month, month, day of the week"
 

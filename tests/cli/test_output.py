@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.display import format_bytes, plural
 from heat_neo4j.cli import output
 from heat_neo4j.cli.output import (
     Reporter,
@@ -15,7 +15,6 @@ from heat_neo4j.cli.output import (
     facts,
     format_probability,
     format_seconds,
-    plural,
     print_json,
     remembered_interrupts,
     table,

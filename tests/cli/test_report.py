@@ -7,8 +7,7 @@ import pytest
 from heat_neo4j.cli.commands.load import ODDITIES
 from heat_neo4j.cli.report import COUNTS, counted, frequent, pattern_lines, show_run, untyped_note
 from heat_neo4j.database.runs import RunRecord
-from heat_neo4j.pipeline.driver import LinkExample
-from heat_neo4j.pipeline.embed import RunReport
+from heat_neo4j.pipeline.driver import LinkExample, RunReport
 
 
 @pytest.mark.parametrize("meanings", [COUNTS, ODDITIES], ids=["read", "load"])

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import heat_from, links_from, names_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import Reporter, facts, headed, plural, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, headed, printed_as_json
 from heat_neo4j.cli.report import counted, frequent
 from heat_neo4j.cli.settings import settings_of
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.read.checking import ProjectionReport
-
-__all__ = ["check"]
 
 OF_EMBED = ("heat", "choose", "limits", "links", *[s.key for s in settings_of("write") if s.name != "model"])
 EXAMPLE = "heat check --label Paper --relationship CITES --weight weight --attribute year"

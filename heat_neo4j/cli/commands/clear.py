@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, name_options, option
-from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
+from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 if TYPE_CHECKING:
     from heat_neo4j.database.publish.removal import ClearReport
-
-__all__ = ["clear"]
 
 WHAT = "What to remove"
 EXAMPLE = """

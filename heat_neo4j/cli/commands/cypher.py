@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
 from heat_neo4j.cli.options import (
@@ -17,9 +18,7 @@ from heat_neo4j.cli.options import (
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import plural, print_cypher, print_line, printed_as_json, table
-
-__all__ = ["cypher"]
+from heat_neo4j.cli.output import print_cypher, print_line, printed_as_json, table
 
 SHOW_EXAMPLE = """
 heat cypher show nearest --label Paper --property id

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j._utils.display import printable
+from heat_neo4j._utils.display import plural, printable
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import FILE_OUT, checked_picture, database_options, option
@@ -18,7 +18,6 @@ from heat_neo4j.cli.output import (
     as_json,
     facts,
     format_seconds,
-    plural,
     print_line,
     print_lines,
     printed_as_json,
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from heat_neo4j.demo.questions import Answer
     from heat_neo4j.demo.stdlib import ImportGraph
     from heat_neo4j.local_server.server import ServerStatus
-    from heat_neo4j.pipeline.embed import RunReport
-
-__all__ = ["demo"]
+    from heat_neo4j.pipeline.driver import RunReport
 
 SERVER, MODEL = "demo", "stdlib"
 SEED = 0

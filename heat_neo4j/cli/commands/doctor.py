@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.display import format_bytes, plural
 from heat_neo4j.cli.connection import NO_SERVER, names_server, open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options
-from heat_neo4j.cli.output import as_json, facts, headed, plural, printed_as_json
+from heat_neo4j.cli.output import as_json, facts, headed, printed_as_json
 from heat_neo4j.errors import HeatError, NotReady
 
 if TYPE_CHECKING:
     from heat_neo4j.cli.installation import Installation
     from heat_neo4j.database.publish.inspection import ModelState, ServerReport
     from heat_neo4j.database.read.rights import Rights
-
-__all__ = ["doctor"]
 
 RIGHTS = {"read": "read", "write": "write", "index": "make indexes"}
 

@@ -20,8 +20,6 @@ from heat_neo4j.cli.options import (
 from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import log_run, show_run
 
-__all__ = ["embed"]
-
 EXAMPLE = """
 heat embed --label Paper --relationship CITES --weight weight \\
            --attribute year --attribute words --random-state 0

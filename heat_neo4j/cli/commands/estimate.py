@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.display import format_bytes, plural
 from heat_neo4j._utils.memory import free_memory
 from heat_neo4j.cli.arguments import heat_from, links_from, projection_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import database_options, setting_options
-from heat_neo4j.cli.output import (
-    Reporter,
-    facts,
-    format_seconds,
-    plural,
-    printed_as_json,
-    verbosity,
-)
+from heat_neo4j.cli.output import Reporter, facts, format_seconds, printed_as_json, verbosity
 
 if TYPE_CHECKING:
     from heat_neo4j.pipeline.estimate import Estimate, RunSize
-
-__all__ = ["estimate"]
 
 EXAMPLE = "heat estimate --label Paper --relationship CITES --attribute words --n-components 50"
 

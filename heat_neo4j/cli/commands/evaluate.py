@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.scorers import DirectedScorer
     from heat_neo4j.linkpred.splits import Split
 
-__all__ = ["evaluate"]
-
 ALL_BUT_ALPHA = [setting.key for setting in settings_of("heat") if setting.name != "alpha"]
 NO_TYPES = "with --edges, directions and types do not count: heat load puts them into Neo4j"
 GROUP_EXAMPLE = """

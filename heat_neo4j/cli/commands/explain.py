@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
@@ -17,7 +18,6 @@ from heat_neo4j.cli.output import (
     format_probability,
     format_seconds,
     headed,
-    plural,
     print_line,
     printed_as_json,
     table,
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from heat_neo4j.linkpred.counterfactual import Counterfactual, Relationship
     from heat_neo4j.linkpred.explanation import Way
     from heat_neo4j.pipeline.link_questions import Explanation
-
-__all__ = ["explain"]
 
 EXAMPLE = """
 heat explain u5 m7

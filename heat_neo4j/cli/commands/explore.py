@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from heat_neo4j._utils.display import format_bytes
+from heat_neo4j._utils.display import format_bytes, plural
 from heat_neo4j._utils.output_file import check_output, write_output
 from heat_neo4j.cli.arguments import key_from
 from heat_neo4j.cli.connection import open_store
@@ -25,15 +25,13 @@ from heat_neo4j.cli.options import (
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, printed_as_json
 from heat_neo4j.cli.signals import stopped_by_signals
 from heat_neo4j.cli.values import PORT
 
 if TYPE_CHECKING:
     from heat_neo4j.database.keys import Key
     from heat_neo4j.explore.published import PageData
-
-__all__ = ["explore"]
 
 FILE = "heat-explore.html"
 

@@ -14,8 +14,6 @@ from heat_neo4j.cli.output import Reporter, print_line, printed_as_json, table
 if TYPE_CHECKING:
     from heat_neo4j.database.publish.published_index import IndexStatus
 
-__all__ = ["index"]
-
 HEADER = ("INDEX", "LABEL", "PROPERTY", "DIMENSION", "STATE", "BUILT")
 
 

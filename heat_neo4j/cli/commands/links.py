@@ -20,8 +20,6 @@ from heat_neo4j.cli.output import Reporter
 from heat_neo4j.cli.report import log_run, show_run
 from heat_neo4j.cli.settings import settings_of
 
-__all__ = ["links"]
-
 LINKS = [setting.key for setting in settings_of("links") if setting.name != "enabled"]
 EXAMPLE = "heat links --k 20 --predict 'Author-WROTE->Paper'"
 

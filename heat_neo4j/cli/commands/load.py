@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import FILE_IN, Decorator, database_options, header_option, option
-from heat_neo4j.cli.output import Reporter, facts, headed, plural, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, headed, printed_as_json
 from heat_neo4j.cli.report import Counted, counted
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.write.loader import LoadNames, LoadReport
     from heat_neo4j.inputs.files import FileGraph
-
-__all__ = ["load"]
 
 ODDITIES = {
     "merged": Counted(

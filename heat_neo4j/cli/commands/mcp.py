@@ -13,8 +13,6 @@ from heat_neo4j.cli.group import INTERRUPTED, HeatCommand
 from heat_neo4j.cli.options import common_options, filter_options, setting_options
 from heat_neo4j.cli.output import print_line
 
-__all__ = ["mcp"]
-
 EXAMPLE = """
 heat mcp
 heat mcp --model papers --uri neo4j://localhost:7687 --password-file /etc/heat/password

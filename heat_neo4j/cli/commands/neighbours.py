@@ -16,8 +16,6 @@ from heat_neo4j.cli.values import Count
 if TYPE_CHECKING:
     from heat_neo4j.database.index.nearest import Neighbours
 
-__all__ = ["neighbours"]
-
 EXAMPLE = """
 heat neighbours p1 --k 5
 heat neighbours p1 --label Paper --property id --show year --node-filter 'n.year > 2000'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import key_from
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand, HeatSubgroup
@@ -22,15 +23,13 @@ from heat_neo4j.cli.options import (
     setting_options,
     stack,
 )
-from heat_neo4j.cli.output import Reporter, facts, plural, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, printed_as_json
 from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import ProjectionError
 
 if TYPE_CHECKING:
     from heat_neo4j.database.runs import RunRecord
     from heat_neo4j.pipeline.published_model import HeldOutDistances
-
-__all__ = ["plot"]
 
 CAPTION = """\
 A dot is a node, larger the more neighbours it has; an arc is a relationship, drawn as hyperbolic space's straight line.

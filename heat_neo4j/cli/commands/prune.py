@@ -4,12 +4,11 @@ from typing import Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import dry_run_option, model_options, name_options, option, setting_options
-from heat_neo4j.cli.output import Reporter, plural, print_line, printed_as_json
-
-__all__ = ["prune"]
+from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
 
 @click.command(cls=HeatCommand, example="heat prune --model heat --records 20")

@@ -7,26 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import made
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import Decorator, filter_options, model_options, option, stack
-from heat_neo4j.cli.output import (
-    Reporter,
-    facts,
-    format_probability,
-    plural,
-    print_line,
-    printed_as_json,
-    table,
-)
+from heat_neo4j.cli.output import Reporter, facts, format_probability, print_line, printed_as_json, table
 from heat_neo4j.cli.values import Count
 
 if TYPE_CHECKING:
     from heat_neo4j.linkpred.recommendation import Recommended
     from heat_neo4j.pipeline.link_questions import Recommendations
-
-__all__ = ["recommend"]
 
 EXAMPLE = """
 heat recommend u5 --predict 'User-RATED->Movie' -k 10

@@ -17,8 +17,6 @@ from heat_neo4j.errors import QualityRejected
 if TYPE_CHECKING:
     from heat_neo4j.pipeline.embed import RefreshReport
 
-__all__ = ["refresh"]
-
 EXAMPLE = """
 heat refresh --label Paper --relationship CITES --attribute words
 heat refresh --config /etc/heat.toml --json

@@ -9,8 +9,6 @@ from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import dry_run_option, model_options, name_options
 from heat_neo4j.cli.output import Reporter, print_line, printed_as_json
 
-__all__ = ["rollback"]
-
 
 @click.command(cls=HeatCommand, example="heat rollback --model heat")
 @dry_run_option

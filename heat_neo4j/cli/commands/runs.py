@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from heat_neo4j.database.runs import RunRecord
 
-__all__ = ["runs"]
-
 HEADER = (
     "RUN", "MODEL", "PARTS", "DECISION", "STATUS", "STARTED",
     "TIME", "NODES", "LINKS", "LOSS", "AUROC", "MOVE",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from heat_neo4j.worker.loop import Observer
     from heat_neo4j.worker.schedule import Schedule
 
-__all__ = ["dated", "serve"]
-
 EXAMPLE = """
 heat serve --every 15m --label Paper --relationship CITES
 heat serve --cron "0 3 * * *" --config /etc/heat.toml --health-file /run/heat/health

@@ -15,8 +15,6 @@ from heat_neo4j.local_server.releases import DEFAULT_SERIES, RELEASES
 from heat_neo4j.local_server.server import LocalServer, ServerStatus, local_servers
 from heat_neo4j.redaction import server_address
 
-__all__ = ["server"]
-
 MALFORMED = "a malformed address"
 OUTCOMES = {
     "stopped": "stopped",

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from heat_neo4j._utils.display import plural
 from heat_neo4j.cli.arguments import memory_limit
 from heat_neo4j.cli.connection import open_store
 from heat_neo4j.cli.group import HeatCommand
 from heat_neo4j.cli.options import filter_options, model_options, option, setting_options
-from heat_neo4j.cli.output import Reporter, facts, format_seconds, plural, printed_as_json
+from heat_neo4j.cli.output import Reporter, facts, format_seconds, printed_as_json
 from heat_neo4j.cli.values import Count
 from heat_neo4j.errors import CoordinatesDiffer
 
 if TYPE_CHECKING:
     from heat_neo4j.pipeline.verify import Verification, VerifiedRounds
-
-__all__ = ["verify"]
 
 EXAMPLE = """
 heat verify

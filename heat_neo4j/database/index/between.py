@@ -11,8 +11,6 @@ from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Between", "NodeBetween", "find_between"]
-
 _ATTEMPTS = 3
 
 

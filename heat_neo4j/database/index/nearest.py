@@ -17,8 +17,6 @@ from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Among", "Neighbour", "Neighbours", "find_neighbours"]
-
 Among = Literal["all", "more_general", "more_special"]
 """All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
 _SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_special": 1}

@@ -22,20 +22,6 @@ from heat_neo4j.database.statements import Fragment, is_identifier, load_stateme
 from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
-__all__ = [
-    "NO_INDEX",
-    "STAGE",
-    "IndexPlan",
-    "VectorIndex",
-    "build_indexes",
-    "drop_indexes",
-    "label_cover",
-    "own_indexes",
-    "read_cover",
-    "refuse_foreign_indexes",
-    "show_indexes",
-]
-
 STAGE = "build index"
 NO_INDEX: Mapping[str, Any] = {"indexes": None, "core": None}
 """What a version says that has no index."""

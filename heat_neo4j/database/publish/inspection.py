@@ -15,8 +15,6 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import runs_of
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["OLDEST", "ModelState", "ServerReport", "WaitingRequests", "inspect_server"]
-
 OLDEST = "5.26"
 """The oldest release of Neo4j whose Cypher has all that the statements use."""
 

@@ -20,8 +20,6 @@ from heat_neo4j.database.statements import Fragment, is_identifier, load_stateme
 from heat_neo4j.database.transactions import write, write_batches
 from heat_neo4j.errors import ConfigError, HeatError, LeaseHeld, WriteFailed
 
-__all__ = ["LEASE_SECONDS", "WRITE_LOCKS", "Lease", "Renewal", "lock_models"]
-
 WRITE_LOCKS = 2
 """Write locks of a lease: batches that are written at once, each of which locks one. With four, relationships
 deadlock and the gain is lost."""

@@ -8,8 +8,6 @@ one. A test explores all interleavings of the steps.
 
 from enum import Enum
 
-__all__ = ["PUBLICATION", "UNDO", "WITHDRAWAL", "Step", "remaining"]
-
 
 class Step(Enum):
     """One step of a publication. Each can be repeated after a crash."""

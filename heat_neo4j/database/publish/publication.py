@@ -45,20 +45,6 @@ from heat_neo4j.database.versions import (
 )
 from heat_neo4j.errors import HeatError, ProjectionError, WriteFailed, WriteRefused
 
-__all__ = [
-    "GRACE_SECONDS",
-    "Publication",
-    "await_readers",
-    "finish",
-    "index_plan",
-    "most_general",
-    "read_core",
-    "roll_back",
-    "switch_version",
-    "version_before",
-    "write_lease",
-]
-
 GRACE_SECONDS = 10.0
 """How long readers that began before a switch are waited for at most."""
 CORE_SIZE = 100

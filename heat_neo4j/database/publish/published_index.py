@@ -25,8 +25,6 @@ from heat_neo4j.database.publish.reach import Reach
 from heat_neo4j.database.runs import Bookkeeping, RunRecord, nothing_published, read_bookkeeping
 from heat_neo4j.database.versions import at_rest, labels_of
 
-__all__ = ["IndexStatus", "create_index", "drop_index", "index_status"]
-
 
 @dataclass(frozen=True)
 class IndexStatus:

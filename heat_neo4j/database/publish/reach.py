@@ -16,8 +16,6 @@ from heat_neo4j.database.statements import Fragment, except_names, load_statemen
 from heat_neo4j.database.versions import MOST_LABELS, RUN_ID, Version
 from heat_neo4j.graph import Graph
 
-__all__ = ["EVERYWHERE", "Reach", "labels_met"]
-
 EVERYWHERE: tuple[str, ...] = ()
 """In the place of labels: coordinates may lie on any node."""
 

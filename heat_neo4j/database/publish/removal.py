@@ -21,8 +21,6 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.versions import RUN_ID, Version, previous_of, runs_of, without_previous, without_runs
 from heat_neo4j.errors import ConfigError, HeatError, WriteRefused
 
-__all__ = ["RECORDS", "ClearReport", "clear", "count_needless", "prune"]
-
 _log = logging.getLogger(__name__)
 RECORDS = 100
 """Nodes of earlier runs that a model keeps."""

@@ -18,8 +18,6 @@ from heat_neo4j.database.statements import load_statement
 from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import ConnectionFailed, HeatError
 
-__all__ = ["CLAIM_ATTEMPTS", "CLAIM_SECONDS", "Claim", "RequestQueue"]
-
 CLAIM_SECONDS = 60.0
 """How long a claim lasts that its worker does not renew."""
 

@@ -16,9 +16,9 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_neo4j import __version__
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
+from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
@@ -59,8 +59,6 @@ from heat_neo4j.database.write.refusals import (
 from heat_neo4j.errors import ConnectionFailed, HeatError, LeaseHeld, WriteRefused
 from heat_neo4j.graph import Graph
 from heat_neo4j.redaction import redacted
-
-__all__ = ["Run", "WriteOptions", "model_facts", "software_versions"]
 
 _CURVE_VALUES = 200
 _PLACES = ("scratch", "scheduler")  # parameters that name what only the machine of the run has

@@ -30,8 +30,6 @@ from heat_neo4j.database.statements import quote_identifier
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.patterns import observed_patterns
 
-__all__ = ["ProjectionReport", "check_projection"]
-
 
 @dataclass(frozen=True)
 class ProjectionReport:

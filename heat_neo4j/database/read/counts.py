@@ -20,8 +20,6 @@ from heat_neo4j.database.statements import is_identifier, load_statement
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Triple
 
-__all__ = ["HUB", "ProjectionCounts", "count_by_type", "count_projection", "sample_schema"]
-
 HUB = 0.5
 """A node is a hub if it is joined to so large a share of the nodes that have relationships."""
 _SAMPLE_NODES = 1_000

@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from heat_neo4j.database.batch_size import BatchSize, Rows
 
-__all__ = ["CURSORS", "prefetch", "prefetch_parts"]
-
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from heat_neo4j.database.keys import NodeKeys
 
-__all__ = ["ElementIds", "StoredKeys"]
-
 _AT_ONCE = 10_000
 
 

@@ -17,8 +17,6 @@ from scipy import sparse
 from heat_neo4j._utils.scratch import Blocks, Scratch
 from heat_neo4j.graph import Relationships, check_weights
 
-__all__ = ["Combine", "Joined", "WeightOverflowError", "join", "record_type"]
-
 ENTRIES = 2**20
 """Of a bucket, with those of one row more; some 150 bytes each are in memory."""
 

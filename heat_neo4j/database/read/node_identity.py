@@ -13,8 +13,6 @@ from heat_neo4j.database.runs import LABELS
 from heat_neo4j.database.statements import Fragment, except_names, load_statement
 from heat_neo4j.graph import Graph
 
-__all__ = ["NodeIdentity"]
-
 _NEIGHBOURS = 3
 """How many neighbours identify a node without a key: one relationship that is left to any of them will do."""
 

@@ -20,8 +20,6 @@ from heat_neo4j.database.read.scope import Scope
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["NodeTable", "Positions", "id_prefix", "key_problems", "rows_by_key"]
-
 Positions = NDArray[np.int64]
 
 _NUMBERS_PER_BLOCK = 50_000

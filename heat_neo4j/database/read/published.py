@@ -22,8 +22,6 @@ from heat_neo4j.errors import ProjectionError
 from heat_neo4j.geometry.hyperboloid import lift
 from heat_neo4j.graph import Graph
 
-__all__ = ["StoredCoordinates", "StoredLinks", "read_embedding", "read_kept", "read_links", "read_stored"]
-
 T = TypeVar("T")
 _BATCH = 10_000
 _ATTEMPTS = 3

@@ -34,17 +34,6 @@ try:
 except ImportError:  # driver 5 has none
     Vector = None  # type: ignore[assignment,misc]
 
-__all__ = [
-    "name_by_id",
-    "name_of",
-    "plain_values",
-    "read_graph",
-    "read_properties",
-    "read_properties_of",
-    "read_property",
-    "read_relationships",
-]
-
 # What one transaction holds in memory on both sides. Throughput is the same from 10^3 to 10^5.
 _NODES_PER_CHUNK = 10_000
 _RELATIONSHIPS_PER_CHUNK = 200_000

@@ -14,8 +14,6 @@ from heat_neo4j.database.read.nodes import Positions
 from heat_neo4j.errors import ProjectionError
 from heat_neo4j.graph import Relationships
 
-__all__ = ["RelationshipTable"]
-
 _EXAMPLE_CHARACTERS = 40
 _PIECE = 2**19  # records
 

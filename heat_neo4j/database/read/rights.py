@@ -8,8 +8,6 @@ from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.statements import load_statement
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Rights", "privileged", "read_rights", "sees_all_transactions"]
-
 _ACTIONS = {
     "read": {"match", "read", "graph_actions"},
     "write": {"write", "set_property", "graph_actions"},

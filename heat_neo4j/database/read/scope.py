@@ -20,8 +20,6 @@ from heat_neo4j.database.statements import (
 )
 from heat_neo4j.errors import ProjectionError
 
-__all__ = ["Scope", "require_names"]
-
 _KINDS_OF_NAMES = ("labels", "types", "keys", "predicted")
 _NAMES_SHOWN = 8
 _NAMES_LOOKED_AT = 50  # labels or types, if the projection chooses none

@@ -14,16 +14,6 @@ from heat_neo4j.database.transactions import write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
 from heat_neo4j.errors import HeatError, WriteFailed
 
-__all__ = [
-    "Columns",
-    "Rounds",
-    "conflict_free_rounds",
-    "coordinate_columns",
-    "equal_parts",
-    "link_columns",
-    "send",
-]
-
 Columns = Callable[[int, int], Parameters]
 """``columns(begin, end)`` gives the parameters of rows begin to end."""
 NodeParameters = Callable[[NDArray[np.int64]], Parameters]

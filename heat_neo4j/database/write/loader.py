@@ -21,8 +21,6 @@ from heat_neo4j.database.connection import Connection, Parameters, Transaction
 from heat_neo4j.database.statements import load_statement, quote_identifier
 from heat_neo4j.errors import WriteRefused
 
-__all__ = ["DatedLoadable", "LoadNames", "LoadReport", "Loadable", "load_graph", "make_room"]
-
 BATCH_ROWS = 10_000
 BATCH_VALUES = 500_000  # numbers and strings in one transaction at most: about 5 MB on the wire
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,17}")

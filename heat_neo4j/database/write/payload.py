@@ -11,17 +11,6 @@ from heat_neo4j._utils.display import plural
 from heat_neo4j.errors import WriteRefused
 from heat_neo4j.geometry import hyperboloid
 
-__all__ = [
-    "COORDINATES",
-    "Coordinates",
-    "LinkColumns",
-    "Links",
-    "ball_factors",
-    "check_coordinates",
-    "check_links",
-    "to_hyperboloid",
-]
-
 Array = NDArray[np.float64]
 
 COORDINATES = ("poincare", "hyperboloid", "klein")

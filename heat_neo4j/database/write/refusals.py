@@ -12,14 +12,6 @@ from heat_neo4j.database.versions import RUN_ID
 from heat_neo4j.errors import ProjectionError, WriteRefused
 from heat_neo4j.graph import Graph
 
-__all__ = [
-    "refuse_constraints",
-    "refuse_foreign_values",
-    "refuse_input_names",
-    "refuse_renaming",
-    "refuse_taken_names",
-]
-
 
 def refuse_input_names(graph: Graph, names: WriteNames, parts: Sequence[str]) -> None:
     """Refuse to write to what `graph` was read from: the next run would read its own output."""

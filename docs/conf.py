@@ -3,9 +3,11 @@
 import re
 from pathlib import Path
 
+import click
 from sphinx.application import Sphinx
 
 from heat_neo4j import __version__
+from heat_neo4j.cli import heat
 
 project = "heat_neo4j"
 author = copyright = "The heat_neo4j authors"
@@ -14,6 +16,7 @@ version = release = __version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_click",
     "sphinx_copybutton",
@@ -21,7 +24,8 @@ extensions = [
 # The source folder is the repository, so that links between pages are right there and on the site.
 root_doc = "docs/index"
 include_patterns = ["docs/**", "*.md", "cypher/README.md", "docker/README.md"]
-exclude_patterns = ["docs/README.md", "README.md"]
+exclude_patterns = ["README.md", "docs/templates"]
+templates_path = ["templates"]  # a page of the reference for each public name
 
 nb_execution_mode = "off"  # `make notebooks` executes them, on a server
 myst_heading_anchors = 3
@@ -39,28 +43,35 @@ suppress_warnings = ["misc.highlighting_failure"]  # of files and dialects that 
 
 html_theme = "furo"
 html_title = "heat_neo4j"
+html_logo = html_favicon = "static/logo.svg"
 html_static_path = ["static"]
-html_css_files = ["tables.css"]
+html_css_files = ["site.css"]
 html_extra_path = ["site"]  # a page that leads from the top of the site to the first of docs/
 html_copy_source = False
 html_show_sourcelink = False
 copybutton_exclude = ".linenos, .gp, .go"
 linkcheck_ignore = [r"http://localhost", r"http://127\.0\.0\.1"]
 
-_LIST = Path(__file__).with_name("README.md")
-
 
 def _start_page(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the lists of README.md into the start page, and the pages that they name into the navigation."""
+    """Make the lists of the start page, which it shows as cards, the navigation too."""
     if page == root_doc:
-        app.env.note_dependency(_LIST)
-        sections = re.split(r"^## (.*)\n", _LIST.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-        for caption, pages in zip(sections[::2], sections[1::2], strict=True):
-            entries = re.sub(r"^- \[(.*?)\]\((\S+)\).*", r"\1 <\2>", pages.strip(), flags=re.MULTILINE)
-            source[0] += f"\n## {caption}\n{pages}\n"
-            source[0] += f"```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{entries}\n```\n"
+        for caption, pages in re.findall(r"^## (.*)\n\n((?:- .*\n)+)", source[0], re.MULTILINE):
+            entries = re.sub(r"^- \[(.*?)\]\((\S+)\).*", r"\1 <\2>", pages, flags=re.MULTILINE)
+            source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n{entries}```\n"
+
+
+def _command_pages(app: Sphinx) -> None:
+    """Write a page for each command, as autosummary does for each public name."""
+    folder = Path(app.srcdir) / "docs" / "reference" / "commands"
+    folder.mkdir(exist_ok=True)
+    for name in heat.list_commands(click.Context(heat)):
+        title = f"heat {name}"
+        directive = f".. click:: heat_neo4j.cli.commands.{name}:{name}\n   :prog: {title}\n   :nested: full\n"
+        (folder / f"{name}.rst").write_text(f"{title}\n{'=' * len(title)}\n\n{directive}", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    """Have the start page read together with the list of pages."""
+    """Build the navigation from the start page, and the pages of commands."""
+    app.connect("builder-inited", _command_pages)
     app.connect("source-read", _start_page)

@@ -287,7 +287,7 @@ class Neo4jStore:
 
         The vector index is asked for twice as many candidates, and again, until it was asked beyond the
         border of the ball that holds the answer. A nearer node can then be missing only where the index, an
-        approximate one, overlooks it (docs/queries.md has figures); with `exact` none can. Of a model
+        approximate one, overlooks it (docs/how-to/similar.md has figures); with `exact` none can. Of a model
         without an index every node is looked at.
 
         Parameters

@@ -271,7 +271,7 @@ def _refresh_mode(job: Job, mode: str, state: GraphState) -> tuple[str, str]:
     return mode, "asked for"
 
 
-def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table in docs/refresh.md
+def _mode_by_changes(  # noqa: PLR0911  # each return is one line of the table in docs/how-to/deploy.md
     limits: Limits, state: GraphState
 ) -> tuple[str, str]:
     run, stored, diff = state.run, state.stored, state.diff

@@ -1,4 +1,4 @@
-"""What a graph of each size needs, by the arithmetic of `heat estimate`, as a table for docs/scale.md.
+"""What a graph of each size needs, by the arithmetic of `heat estimate`, as a table for docs/how-to/larger-than-memory.md.
 
 ::
 

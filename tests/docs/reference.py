@@ -129,10 +129,10 @@ def attributes() -> str:
 
 PARTS: dict[str, tuple[str, Callable[[], str]]] = {
     "queries": ("docs/reference/queries.md", queries),
-    "exit codes": ("docs/reference/exit-codes.md", exit_codes),
+    "exit codes": ("docs/reference/commands.md", exit_codes),
     "names": ("docs/data-model.md", names),
     "runs": ("docs/data-model.md", run_properties),
-    "attributes": ("docs/attributes.md", attributes),
+    "attributes": ("docs/how-to/projection.md", attributes),
 }
 """What is written, by its name: into which page, and by what."""
 

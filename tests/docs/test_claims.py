@@ -8,27 +8,21 @@ from importlib.util import find_spec
 import click
 import pytest
 
-from heat_neo4j.attributes.columns import HASHED
 from heat_neo4j.cli import heat
 from heat_neo4j.cli.config import read_config
-from heat_neo4j.database.publish.publication import CORE_SIZE
 from heat_neo4j.database.query_files import list_queries, load_query
-from heat_neo4j.embedding import warm_start
-from heat_neo4j.linkpred import rankings, shortlists
-from heat_neo4j.pipeline.job import Limits
 from tests.docs.pages import PAGES, page_blocks
 from tests.docs.reference import PARTS, columns, written
 from tests.docs.tables import first_column
 from tests.support.documents import ROOT
 
 DOCUMENTS = (*PAGES, "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "cypher/README.md", "docker/README.md")
-OF_BENCHMARKS = ("docs/benchmarks.md", "docs/roofline.md")  # name options of theirs
 CONNECTION = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
 
 
 def test_the_cypher_shown_is_that_of_the_library():
     shown = load_query("nearest_scan").copy({"label": "Paper", "property": "id"})
-    assert shown.strip() in [block.strip() for block in page_blocks("docs/cypher.md", "cypher")]
+    assert shown.strip() in [block.strip() for block in page_blocks("docs/how-to/similar.md", "cypher")]
 
 
 def test_heat_toml_is_read_and_ends_as_the_options_above_it(tmp_path):
@@ -55,9 +49,6 @@ def test_every_command_and_option_exists(page):
     flags, commands = {"--help"}, set(heat.list_commands(None))
     for command in walk(heat):
         flags |= {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
-    if page in OF_BENCHMARKS:
-        sources = (path.read_text() for path in (ROOT / "tests" / "benchmarks").glob("*.py"))
-        flags |= {flag for source in sources for flag in re.findall(r'"(--[a-z-]+)"', source)}
     # Commands of Python and of Dask have options of their own.
     text = re.sub(r"`python -m[^`]*`|^dask .*$", "", PAGES[page], flags=re.MULTILINE)
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) <= flags
@@ -124,36 +115,11 @@ def test_every_source_file_that_a_page_names_is_there(page):
         assert any(source.endswith(f"/{name}") for source in sources), name
 
 
-def test_the_list_of_pages_has_every_page_once():
+def test_the_start_page_lists_every_page_once():
     """It is the navigation of the site, too."""
-    listed = re.findall(r"^- .*\]\(([\w/-]+\.md)\)", PAGES["docs/README.md"], re.MULTILINE)
-    pages = set(PAGES) - {"README.md", "docs/README.md", "docs/index.md"}
+    listed = re.findall(r"^- .*\]\(([\w/-]+\.md)\)", PAGES["docs/index.md"], re.MULTILINE)
+    pages = set(PAGES) - {"README.md", "docs/index.md"}
     assert sorted(listed) == sorted(page.removeprefix("docs/") for page in pages)
-
-
-@pytest.mark.parametrize(
-    ("page", "claim"),
-    [
-        ("docs/attributes.md", f"hashed to at most {HASHED:,} columns"),
-        ("docs/data-model.md", f"element ids of the {CORE_SIZE} most general nodes"),
-        ("docs/queries.md", f"the {CORE_SIZE} most general nodes of the graph"),
-        ("docs/refresh.md", f"for {warm_start._WALKS} of the walks"),
-        ("docs/limits.md", f"ranks {shortlists.LISTED} candidates of each source"),
-        ("docs/limits.md", f"{shortlists._ENTRIES:,} relationships or {shortlists._WORDS:,} words at most"),
-        ("docs/limits.md", f"at most {rankings._LINKED} sources with one and {rankings._OTHERS} without"),
-        ("docs/how-to/links.md", f"score ranks {shortlists.LISTED} candidates"),
-        ("README.md", f"ranks {shortlists.LISTED} candidates of each node"),
-    ],
-)
-def test_a_number_is_that_of_the_code(page, claim):
-    assert claim in " ".join(PAGES[page].split())
-
-
-def test_the_shares_that_a_refresh_goes_by_are_those_of_the_code():
-    assert Limits() == Limits(local=1 / 5, warm=3 / 10)
-    text = PAGES["docs/refresh.md"]
-    assert "up to a fifth of all" in text
-    assert "up to three tenths of the graph" in text
 
 
 def test_nothing_is_installed_from_an_index_before_there_is_a_release():

@@ -21,7 +21,7 @@ Among = Literal["all", "more_general", "more_special"]
 """All nodes, or those nearer to the centre, or farther from it, than the one that is asked about."""
 _SIDES: Mapping[str, int] = {"all": 0, "more_general": -1, "more_special": 1}
 FETCH = 60
-"""Candidates that the index gives at first: docs/queries.md says why so many."""
+"""Candidates that the index gives at first: docs/how-to/similar.md says why so many."""
 _MOST_FETCHED = 600  # the statement's second question is for eight times as many
 _ATTEMPTS = 3
 _WAITED_FOR = 5.0  # seconds; who publishes waits ten for a transaction that goes by the version before

@@ -2,7 +2,7 @@
 
 An index is of one label and one property. So coordinates have one for each label of a *cover*: few labels of
 which every node has at least one. It holds points of the Poincare ball as they are: a score is 1 / (1 + d^2),
-d their Euclidean distance. (Larger numbers find no more: docs/queries.md says what was measured.)
+d their Euclidean distance. (Larger numbers find no more: docs/how-to/similar.md says what was measured.)
 """
 
 from __future__ import annotations

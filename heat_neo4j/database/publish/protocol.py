@@ -1,4 +1,4 @@
-"""The publication protocol: its steps, as data; docs/publication.md explains it.
+"""The publication protocol: its steps, as data; docs/guarantees.md explains it.
 
 Three copies of coordinates and links can be in the graph: *plain*, which everybody reads who knows nothing of
 versions; *staged*, only while a version is published; and *previous*, what the last publication replaced.

@@ -1,6 +1,6 @@
-"""What a graph of each size needs, by the arithmetic of `heat estimate`, as a table for docs/how-to/larger-than-memory.md.
+"""What a graph of each size needs, by the arithmetic of `heat estimate`.
 
-::
+The table is in docs/how-to/larger-than-memory.md::
 
     python -m tests.benchmarks.sizes [--degree 10] [--attributes 50] [--cores 2 16 256]
 

@@ -19,9 +19,9 @@ from heat_neo4j.graph import Graph
 from heat_neo4j.heat import HEAT
 from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.embed import RefreshReport, publish, refresh
+from heat_neo4j.pipeline.job import published_job
 from heat_neo4j.pipeline.plan import AUTO
 from heat_neo4j.pipeline.published_model import model_of, read_published, read_score
-from heat_neo4j.pipeline.published_settings import published_job
 
 
 def connect(

@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 _LONGEST_LIST = 12
+_MOST_CHARACTERS, _MOST_ITEMS = 2_000, 1_000  # of texts and lists in JSON data
 
 # Control and format characters (but not the two joiners that scripts and emoji need), separators of lines and
 # paragraphs, and surrogates.
@@ -106,3 +107,29 @@ def did_you_mean(name: str, others: Iterable[str]) -> str:
     folded = {other.casefold(): other for other in sorted(others) if other != name}
     close = get_close_matches(name.casefold(), folded, n=1)
     return f": did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def plain_data(value: Any, exact: Collection[str] = ()) -> Any:
+    r"""Return a value, of any type of the driver's, as JSON data for programs and language models.
+
+    Texts are one printable line of 2,000 characters at most, and lists have 1,000 values at most. What JSON
+    has not, such as a date, becomes text; a number that is not finite becomes None. Texts under the names in
+    `exact` stay as they are.
+
+    >>> plain_data({"name": "a\x1b[2J", "n": [1, 0.5, True, None, math.inf], "raw": b"\x01"})
+    {'name': 'a\\x1b[2J', 'n': [1, 0.5, True, None, None], 'raw': '0x01'}
+    """
+    if isinstance(value, str):  # first: most are texts
+        return display_text(value, _MOST_CHARACTERS)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {
+            printable(str(key)): item if key in exact and isinstance(item, str) else plain_data(item, exact)
+            for key, item in value.items()
+        }
+    if isinstance(value, list) or type(value) is tuple:  # points and durations are tuples too
+        return [plain_data(item, exact) for item in value[:_MOST_ITEMS]]
+    return display_text(value, _MOST_CHARACTERS)

@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 from threadpoolctl import threadpool_limits
 
 from heat_neo4j._kernels.worksharing import give_up, share_work
-from heat_neo4j._utils.control_groups import control_groups, read_group_file
+from heat_neo4j._utils.memory import control_groups, read_group_file
 from heat_neo4j._utils.validation import check_integer
 
 Result = TypeVar("Result")

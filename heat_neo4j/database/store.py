@@ -18,7 +18,6 @@ from heat_neo4j.database.index.between import Between, find_between
 from heat_neo4j.database.index.nearest import Among, Neighbours, find_neighbours
 from heat_neo4j.database.keys import Key
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.node_links import NodeLink, read_node_links
 from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.publish.inspection import ServerReport, inspect_server
 from heat_neo4j.database.publish.lease import LEASE_SECONDS, Lease
@@ -27,7 +26,7 @@ from heat_neo4j.database.publish.published_index import IndexStatus, create_inde
 from heat_neo4j.database.publish.removal import RECORDS, ClearReport, clear, count_needless, prune
 from heat_neo4j.database.publish.requests import RequestQueue
 from heat_neo4j.database.publish.writer import Run, WriteOptions, model_facts
-from heat_neo4j.database.published_nodes import find_node, read_scope
+from heat_neo4j.database.published_nodes import NodeLink, find_node, read_node_links, read_scope
 from heat_neo4j.database.query_files import LibraryQuery, load_query
 from heat_neo4j.database.read.checking import ProjectionReport, check_projection
 from heat_neo4j.database.read.counts import ProjectionCounts, count_projection, sample_schema

@@ -10,7 +10,7 @@ import numpy as np
 from heat_neo4j._utils.display import display_text, printable
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j.database.keys import Key
-from heat_neo4j.database.node_links import damaged_links, is_sound_link
+from heat_neo4j.database.published_nodes import damaged_links, is_sound_link
 from heat_neo4j.database.runs import nothing_published
 from heat_neo4j.database.store import Neo4jStore
 from heat_neo4j.explore import page_data

@@ -41,7 +41,7 @@ from heat_neo4j.pipeline.fit import (
     fit_on,
     time_limit_notes,
 )
-from heat_neo4j.pipeline.job import Job
+from heat_neo4j.pipeline.job import Job, published_links
 from heat_neo4j.pipeline.plan import (
     EMBED,
     FULL,
@@ -56,7 +56,6 @@ from heat_neo4j.pipeline.plan import (
     plan_in_full,
 )
 from heat_neo4j.pipeline.published_model import matching_recipe, names_of_rows, read_by_recipe
-from heat_neo4j.pipeline.published_settings import published_links
 
 Log = Callable[[str], None]
 

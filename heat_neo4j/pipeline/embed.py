@@ -25,10 +25,9 @@ from heat_neo4j.linkpred.prediction import PredictedLinks
 from heat_neo4j.pipeline.checkpoint import Checkpoint
 from heat_neo4j.pipeline.driver import Log, RunReport, open_session, publish_fitted, run_job
 from heat_neo4j.pipeline.gate import Quality
-from heat_neo4j.pipeline.job import Job, LinkOptions
+from heat_neo4j.pipeline.job import Job, LinkOptions, followed, published_links
 from heat_neo4j.pipeline.plan import AUTO, EMBED, LINKS, MODES, NOTHING, GraphDiff, Plan
 from heat_neo4j.pipeline.published_model import model_of
-from heat_neo4j.pipeline.published_settings import followed, published_links
 
 _DEFAULT_NAMES = WriteNames()
 _DEFAULT_LINKS = LinkOptions()

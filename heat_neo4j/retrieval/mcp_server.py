@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
 
-from heat_neo4j._utils.display import printable
-from heat_neo4j._utils.plain_data import plain_data
+from heat_neo4j._utils.display import plain_data, printable
 from heat_neo4j._utils.version import __version__
 from heat_neo4j.database.index.nearest import Among
 from heat_neo4j.database.runs import nothing_published

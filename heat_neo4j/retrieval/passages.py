@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from heat_neo4j._utils.display import display_text, printable
-from heat_neo4j._utils.plain_data import plain_data
+from heat_neo4j._utils.display import display_text, plain_data, printable
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.index.nearest import Among, Neighbour, Neighbours
 from heat_neo4j.database.keys import Key
-from heat_neo4j.database.node_links import NodeLink
+from heat_neo4j.database.published_nodes import NodeLink
 from heat_neo4j.database.store import Neo4jStore
 
 _LONGEST = 2_000  # characters of a property

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heat_neo4j.attributes.exact_sums import exact_sums
+from heat_neo4j.attributes.columns import exact_sums
 
 NUMBERS = st.one_of(st.floats(-1e300, 1e300), st.sampled_from([0.0, -0.0, 5e-324, 1e300, -1e300, 0.1, 1e16]))
 

@@ -9,8 +9,7 @@ from neo4j._codec.packstream import Structure
 from neo4j.spatial import WGS84Point
 from neo4j.time import Duration
 
-from heat_neo4j._utils.display import display_text
-from heat_neo4j._utils.plain_data import plain_data
+from heat_neo4j._utils.display import display_text, plain_data
 from heat_neo4j.database.connection import Transaction
 from heat_neo4j.database.index.nearest import Neighbour, Neighbours
 from heat_neo4j.redaction import redacted_data

@@ -4,7 +4,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from heat_neo4j.database.publish.protocol import PUBLICATION, Step
+from heat_neo4j.database.publish.publication import PUBLICATION, Step
 from tests.support.protocol_model import Mistake, ViolationError, explore, initial
 
 JOBS = ("full", "local", "leaving", "rollback")

@@ -133,7 +133,7 @@ def test_only_the_gate_makes_projections_of_recorded_text():
         "heat_neo4j.database.read.node_identity",  # looks at names of a graph that was read
         "heat_neo4j.database.write.refusals",  # so does this
         "heat_neo4j.pipeline.embed",  # records a graph that was read; it is not read again
-        "heat_neo4j.pipeline.published_settings",  # of what the gate let through
+        "heat_neo4j.pipeline.job",  # of what the gate let through
     }
 
 

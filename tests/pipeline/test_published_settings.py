@@ -8,8 +8,7 @@ from heat_neo4j.database.projection import Projection
 from heat_neo4j.database.runs import RunRecord
 from heat_neo4j.database.trust import Trust
 from heat_neo4j.errors import ConfigError, ProjectionError
-from heat_neo4j.pipeline.job import Job, LinkOptions
-from heat_neo4j.pipeline.published_settings import followed
+from heat_neo4j.pipeline.job import Job, LinkOptions, followed
 
 ALL = {"projection.labels", "projection.attributes", "projection.weight", "heat.alpha", "heat.scheduler",
        "heat.scratch", "heat.n_threads", "heat.sigma", "write.coordinates"}  # fmt: skip

@@ -1,11 +1,12 @@
 """The publication protocol as a small state machine, and a search of all that can happen to it.
 
-The steps are those of `heat_neo4j.database.publish.protocol`; each is a few statements, and each statement is
-one change of the state, as a transaction is. Two writers take the lease and publish or roll back. One reader
-goes by the version, node by node, and asks links and indexes. What a plain reader can see is checked in every
-state. At any moment a lease can be taken over as if its time were up (its holder is held up, and goes on
-later), a client can die, the server can restart, and the answer to a commit can be lost, so that the
-statement is sent again. If the scene says so, a constraint refuses one statement after the first switch.
+The steps are those of `heat_neo4j.database.publish.publication`; each is a few statements, and each
+statement is one change of the state, as a transaction is. Two writers take the lease and publish or roll
+back. One reader goes by the version, node by node, and asks links and indexes. What a plain reader can see
+is checked in every state. At any moment a lease can be taken over as if its time were up (its holder is
+held up, and goes on later), a client can die, the server can restart, and the answer to a commit can be
+lost, so that the statement is sent again. If the scene says so, a constraint refuses one statement after
+the first switch.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from heat_neo4j.database.publish.protocol import PUBLICATION, UNDO, WITHDRAWAL, Step
+from heat_neo4j.database.publish.publication import PUBLICATION, UNDO, WITHDRAWAL, Step
 
 __all__ = ["Mistake", "Version", "ViolationError", "explore", "initial"]
 

@@ -10,9 +10,17 @@ import neo4j
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.keys import Key
-from heat_neo4j.database.node_links import NodeLink, links_of_rows, links_part
 from heat_neo4j.database.projection import check_parameter_names
-from heat_neo4j.database.published_nodes import Lookup, NodesByKey, VersionScope, find_node, read_scope
+from heat_neo4j.database.published_nodes import (
+    Lookup,
+    NodeLink,
+    NodesByKey,
+    VersionScope,
+    find_node,
+    links_of_rows,
+    links_part,
+    read_scope,
+)
 from heat_neo4j.database.runs import nodes_with
 from heat_neo4j.database.statements import Fragment, load_statement
 from heat_neo4j.errors import ProjectionError

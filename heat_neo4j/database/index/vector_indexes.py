@@ -16,10 +16,9 @@ from typing import Any
 from heat_neo4j._utils.display import plural
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import MOST_COMPONENTS
-from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.connection import Connection, write
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.statements import Fragment, is_identifier, load_statement
-from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import WriteFailed, WriteRefused
 
 STAGE = "build index"

@@ -15,9 +15,8 @@ from typing import Any, Self
 
 from heat_neo4j._utils.validation import LONGEST_LEASE
 from heat_neo4j.database.batch_size import BatchSize
-from heat_neo4j.database.connection import Connection, Transaction
+from heat_neo4j.database.connection import Connection, Transaction, write, write_batches
 from heat_neo4j.database.statements import Fragment, is_identifier, load_statement
-from heat_neo4j.database.transactions import write, write_batches
 from heat_neo4j.errors import ConfigError, HeatError, LeaseHeld, WriteFailed
 
 WRITE_LOCKS = 2

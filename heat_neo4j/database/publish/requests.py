@@ -12,10 +12,9 @@ from typing import Any, Self
 
 from heat_neo4j._utils.progress import Overall
 from heat_neo4j._utils.validation import LONGEST_LEASE
-from heat_neo4j.database.connection import Connection
+from heat_neo4j.database.connection import Connection, write
 from heat_neo4j.database.publish.lease import Renewal
 from heat_neo4j.database.statements import load_statement
-from heat_neo4j.database.transactions import write
 from heat_neo4j.errors import ConnectionFailed, HeatError
 
 CLAIM_SECONDS = 60.0

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from heat_neo4j._utils.progress import Progress, no_progress
 from heat_neo4j._utils.validation import check_integer
 from heat_neo4j._utils.version import __version__
-from heat_neo4j.database.connection import Connection, ServerInfo, Transaction
+from heat_neo4j.database.connection import Connection, ServerInfo, Transaction, Withdrawn, stopping, write
 from heat_neo4j.database.documents import storable_integer
 from heat_neo4j.database.index.vector_indexes import VectorIndex, refuse_foreign_indexes
 from heat_neo4j.database.naming import WriteNames
 from heat_neo4j.database.publish.lease import WRITE_LOCKS, Lease, lock_models
-from heat_neo4j.database.publish.protocol import Step, remaining
-from heat_neo4j.database.publish.publication import Publication, most_general, write_lease
+from heat_neo4j.database.publish.publication import Publication, Step, most_general, remaining, write_lease
 from heat_neo4j.database.publish.reach import EVERYWHERE, Reach, labels_met
 from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import (
@@ -37,7 +36,6 @@ from heat_neo4j.database.runs import (
     read_version,
 )
 from heat_neo4j.database.statements import Fragment, load_statement
-from heat_neo4j.database.transactions import Withdrawn, stopping, write
 from heat_neo4j.database.versions import Version, labels_of, published
 from heat_neo4j.database.write.batches import (
     Columns,
@@ -428,7 +426,7 @@ class Run:
     def publish(self) -> RunRecord:
         """Make readers see the run instead of the one before; keep that for a rollback.
 
-        The steps are those of `publish.protocol`.
+        The steps are those of `publish.publication`.
 
         Returns
         -------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heat_neo4j.database.batch_size import BatchSize
 from heat_neo4j.database.connection import Connection
 from heat_neo4j.database.naming import WriteNames
-from heat_neo4j.database.node_links import damaged_links, is_sound_link
+from heat_neo4j.database.published_nodes import damaged_links, is_sound_link
 from heat_neo4j.database.read.node_identity import NodeIdentity
 from heat_neo4j.database.runs import nothing_published, read_bookkeeping, read_version
 from heat_neo4j.database.statements import load_statement

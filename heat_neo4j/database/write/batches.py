@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from heat_neo4j._utils.progress import Progress
 from heat_neo4j.database.batch_size import BatchSize
-from heat_neo4j.database.connection import Connection, Parameters, Transaction
-from heat_neo4j.database.transactions import write
+from heat_neo4j.database.connection import Connection, Parameters, Transaction, write
 from heat_neo4j.database.write.payload import Coordinates, LinkColumns
 from heat_neo4j.errors import HeatError, WriteFailed
 

@@ -1,4 +1,4 @@
-// The likely ancestors of a node: more general nodes about the straight line from it to the centre.
+// The likely ancestors of a node: more general nodes near the straight line from it to the centre.
 //
 // Detour: how much longer the way from node a to the centre o is over b, d(o,b) + d(b,a) - d(o,a); 0 on the
 // line. Nodes near the centre are on everybody's way, so the angle at the centre is limited too.
@@ -8,9 +8,9 @@
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param value => "asyncio"         required: the value of the node whose ancestors are wanted
-// :param margin => 0.25             by how much the radius of an ancestor is smaller, at least
-// :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
+// :param value => "asyncio"         required: the value of the node
+// :param margin => 0.25             how much smaller the radius of an ancestor must be
+// :param widest => 60.0             the widest angle at the centre, in degrees; 180 allows any
 // :param k => 10                    how many
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 WITH a, a.`heatEmbedding` AS u, a.`heatRadius` AS r

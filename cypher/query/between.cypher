@@ -1,4 +1,4 @@
-// What lies between two nodes: the nodes that make the way from one to the other least longer.
+// What lies between two nodes: the nodes over which the way from one to the other is shortest.
 //
 // Detour of c: d(a,c) + d(c,b) - d(a,b), 0 on the straight line from a to b.
 //
@@ -7,8 +7,8 @@
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param value => "asyncio"         required: the value of the one node
-// :param other => "threading"       required: the value of the other
+// :param value => "asyncio"         required: the value of the first node
+// :param other => "threading"       required: the value of the second node
 // :param k => 10                    how many
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL

@@ -1,4 +1,4 @@
-// Where groups of nodes lie: the centre of each, how general it is, and how closely its members are about it.
+// Where groups of nodes lie: the centre of each group, how general it is, and how close its members are to it.
 //
 // A group is a value of a property; a node whose value is a list is in several. Centre: the sum of the points
 // of the hyperboloid, x = 2 u / gap and t = (2 - gap) / gap, divided by its Lorentz norm sqrt(t^2 - |x|^2).

@@ -1,12 +1,12 @@
 // Two runs of a model side by side.
 //
-// Left to itself it compares the published run with the one published before it. Values are text.
+// By default it compares the published run with the one published before it. Values are text.
 //
 // :param model => "heat"            name of the published embedding
 // :param run => null                id of a run; null is the published one
-// :param other => null              id of another; null is the last complete or superseded one before it
+// :param other => null              id of the other run; null is the last complete or superseded one before it
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 OPTIONAL MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:HeatRun {model: $model}) WHERE a.runId = coalesce($run, m.run)

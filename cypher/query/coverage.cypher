@@ -1,13 +1,13 @@
-// How much of the graph the published coordinates cover, label by label, and which nodes have none.
+// How many nodes of each label have published coordinates, and which nodes have none.
 //
-// A node has none if it is newer than the run, or if a filter left it out. Counted are the labels that the run
-// was told of, or all if it took any node; a node without a label counts under ''. Looks at all nodes once.
+// A node has none if it is newer than the run, or if a filter left it out. The labels of the projection are
+// counted, or all labels if it has none; a node without a label counts under ''. Looks at all nodes once.
 //
 // Put the property to show in the place of `name`.
 // :param model => "heat"            name of the published embedding
 // :param k => 10                    how many nodes without coordinates to show for each label
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (h:HeatRun {runId: m.run})

@@ -1,4 +1,4 @@
-// The likely descendants of a node: more specific nodes about the straight line from the centre through it.
+// The likely descendants of a node: more specific nodes near the straight line from the centre through it.
 //
 // Detour: how much longer the way from the centre o to b is over node a, d(o,a) + d(a,b) - d(o,b); 0 on the
 // line.
@@ -8,9 +8,9 @@
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param value => "asyncio"         required: the value of the node whose descendants are wanted
-// :param margin => 0.25             by how much the radius of a descendant is larger, at least
-// :param widest => 60.0             the widest angle, seen from the centre, in degrees: 180 is any
+// :param value => "asyncio"         required: the value of the node
+// :param margin => 0.25             how much larger the radius of a descendant must be
+// :param widest => 60.0             the widest angle at the centre, in degrees; 180 allows any
 // :param k => 10                    how many
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 WITH a, a.`heatEmbedding` AS u, a.`heatRadius` AS r

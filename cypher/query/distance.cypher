@@ -5,8 +5,8 @@
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param value => "asyncio"         required: the value of the one node
-// :param other => "threading"       required: the value of the other
+// :param value => "asyncio"         required: the value of the first node
+// :param other => "threading"       required: the value of the second node
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL
 WITH a, b, a.`heatEmbedding` AS u, b.`heatEmbedding` AS v,

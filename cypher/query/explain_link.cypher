@@ -1,14 +1,14 @@
-// Why one node would link to another: what they share, where they lie, and the links that are predicted of them.
+// Why one node would link to another: what they share, where they lie, and the predicted links between them.
 //
-// A row for each predicted link from the one to the other; one row if there is none. Shared neighbours are shown
-// rarest first: to have a hub in common says little. d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))),
+// A row for each predicted link from the first node to the second; one row if there is none. The rarest shared
+// neighbours come first, as a shared hub says little. d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))),
 // z = 2 |u - v|^2 / (gapU gapV), gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.
-// :param value => "asyncio"         required: the value of the one node
-// :param other => "threading"       required: the value of the other
+// :param value => "asyncio"         required: the value of the first node
+// :param other => "threading"       required: the value of the second node
 // :param attributes => []           the properties to compare, such as ["words"]
 // :param k => 10                    how many shared neighbours to show
 WITH COLLECT { MATCH (h:HeatRun) WHERE h.linkType IS NOT NULL

@@ -1,12 +1,12 @@
 // The runs of a model, latest first: what each did and why, how well it predicts, and how far nodes moved.
 //
-// auroc is that of edges which the run had not seen, and gained how much it is above that of the run before. overlap is
-// the share of the 10 nearest nodes that stayed the same, moved the mean hyperbolic distance by which nodes moved.
+// auroc is measured on held-out edges; gained is its difference from the run before. overlap is the share of the 10
+// nearest nodes that stayed the same, moved the mean hyperbolic distance by which nodes moved.
 //
 // :param model => "heat"            name of the published embedding
 // :param k => 20                    how many runs
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 OPTIONAL MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (h:HeatRun {model: $model}) WHERE 'embedding' IN h.parts

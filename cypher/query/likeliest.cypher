@@ -1,7 +1,7 @@
 // The likeliest missing relationships of each type.
 //
-// A node that has no value of the property is shown by its element id. Where relationships of a type join several
-// kinds of nodes, there are some of each kind.
+// A node that has no value of the property is shown by its element id. If relationships of a type join several
+// kinds of nodes, each kind has rows.
 //
 // Put the property to show in the place of `name`.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.

@@ -1,7 +1,7 @@
-// Which predicted links have come true since: a relationship of their type leads from the node to the other now.
+// Which predicted links have come true: the node now has a relationship of that type to the other one.
 //
-// Links are predicted where none of their type does, so it is younger than the prediction. One of another type, or
-// the other way round, does not count. Precision: the share that came true of the links up to this rank.
+// Links are predicted only between nodes that no relationship of the type joins, so it is newer than the prediction.
+// Other types and the reverse direction do not count. Precision: the share of links up to this rank that came true.
 //
 // Put the property to show in the place of `name`.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.

@@ -1,4 +1,4 @@
-// The relationships that one node most likely lacks, of any type, whether they leave it or lead to it.
+// The relationships that one node most likely lacks, of any type and in either direction.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.

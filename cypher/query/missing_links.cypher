@@ -1,7 +1,7 @@
 // The likeliest missing relationships, with what both ends already share: neighbours and attributes.
 //
-// Shared neighbours are shown rarest first: to have a hub in common says little. Values of a list are shared
-// one by one. Three of each are shown. A link leads from the node to the other; the two may be joined by another type.
+// The rarest shared neighbours come first, as a shared hub says little. Values of a list count one by one.
+// At most three of each are shown. A link leads from the node to the other; the two may be joined by another type.
 //
 // Put the property to show in the place of `name`.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.

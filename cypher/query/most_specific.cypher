@@ -1,4 +1,4 @@
-// The most specific nodes: those furthest from the centre, the tips of the hierarchy.
+// The most specific nodes: those farthest from the centre, the leaves of the hierarchy.
 //
 // Looks at all nodes once.
 //

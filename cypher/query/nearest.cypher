@@ -1,22 +1,22 @@
 // The nodes nearest to one node, by hyperbolic distance, found in the vector index.
 //
-// The index knows Euclidean distances. But a hyperbolic ball is a Euclidean ball about another centre. So: what the index
-// finds around the node, and the most general nodes of all (near to many, and easily overlooked by an index), say how
-// large the ball that holds the answer is at most, and the index is asked again around the centre of that ball. If some
-// of what it gives then lies outside the ball, it was asked far enough: certified. If not, a larger fetch does it.
-// docs/queries.md says what to expect of an index that is itself approximate.
+// The index uses Euclidean distances, and a hyperbolic ball is a Euclidean ball with another centre. The first search takes
+// what the index finds around the node, and the most general nodes, which indexes tend to miss: their distances bound the
+// ball that holds the answer. The second search asks the index around the Euclidean centre of that ball. The answer is
+// certified if the second search found nodes outside the ball; otherwise ask with a larger fetch. The index itself is
+// approximate: see docs/how-to/similar.md.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
+// :param value => "asyncio"         required: the value of the node
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
+// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProperty]) = m.space

@@ -1,11 +1,11 @@
-// The nodes nearest to one node that are of another kind: the ties that reach out of its own group.
+// The nodes nearest to one node that belong to another group.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius. Looks at all nodes once.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
+// :param value => "asyncio"         required: the value of the node
 // :param group => "package"         required: the property in which neighbours must differ from it
 // :param k => 10                    how many
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL

@@ -1,19 +1,19 @@
-// The nodes nearest to one node, in a hurry: the best of the candidates that the vector index gives around it.
+// The nodes nearest to one node, quickly and inexactly: the best candidates that the vector index finds around it.
 //
-// One question to the index, then the exact distance of each candidate. This misses some of the nearest, and does not say
-// so; nearest asks twice and knows.
+// One search in the index, then the exact distance of each candidate. It misses some of the nearest nodes without saying
+// so; the query nearest searches twice and says whether it is complete.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
+// :param value => "asyncio"         required: the value of the node
 // :param k => 10                    how many
-// :param fetch => 100               how many candidates the index gives
+// :param fetch => 100               candidates of the search
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProperty]) = m.space

@@ -1,6 +1,6 @@
 // The nodes nearest to the middle of several nodes: what fits all of them.
 //
-// The middle is their Lorentz centroid: the sum of their points on the hyperboloid, brought back onto it. From there on as
+// The middle is their Lorentz centroid: the sum of their points on the hyperboloid, brought back onto it. The rest is as in
 // nearest.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
@@ -10,10 +10,10 @@
 // :param model => "heat"            name of the published embedding
 // :param values => ["asyncio", "socket"]   required: the values of the nodes
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
+// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module`) WHERE a.`name` IN $values AND coalesce(a[m.stagedRun], a[m.runProperty]) = m.space

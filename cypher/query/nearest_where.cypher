@@ -1,22 +1,22 @@
 // The nodes nearest to one node among those that have a label, or a value of a property.
 //
-// As nearest, but candidates that do not fit are left out. If few nodes fit, the index must give many to find them: take a
-// larger fetch where certified is false, or nearest_scan.
+// Like nearest, but other candidates are left out. If few nodes match, the index must return many to find them: use a
+// larger fetch if certified is false, or nearest_scan.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // :param model => "heat"            name of the published embedding
-// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
-// :param among => null              label that the others must have; null for any
-// :param filter => null             property that must have a value; null for none
-// :param equals => null             and that value
+// :param value => "asyncio"         required: the value of the node
+// :param among => null              label that the neighbours must have; null allows any
+// :param filter => null             property that must have the value of equals; null for none
+// :param equals => null             the value of that property
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
+// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
 CYPHER 5
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module` {`name`: $value}) WHERE coalesce(a[m.stagedRun], a[m.runProperty]) = m.space

@@ -1,6 +1,6 @@
 // What is published: every model with the runs that wrote its coordinates and its predicted links.
 MATCH (model:HeatModel)
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.name AS model, model.version AS version
 MATCH (m:HeatVersion {model: model, number: version})
 OPTIONAL MATCH (r:HeatRun {runId: m.run})

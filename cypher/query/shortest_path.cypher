@@ -1,16 +1,15 @@
-// How two nodes are connected: of the paths with fewest relationships, the one shortest in hyperbolic space.
+// How two nodes are connected: among the paths with the fewest relationships, the shortest in hyperbolic space.
 //
-// Detour: how much longer the path is than the straight line. Predicted links are no part of a path, and paths
-// over a node without coordinates are left out.
+// Detour: how much longer the path is than the straight line. Paths contain no predicted links and no nodes without coordinates.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / (gapU gapV),
 // gap = 1 - |u|^2 = 4 / (2 + exp(r) + exp(-r)), r the radius.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
-// :param value => "asyncio"         required: the value of the one node
-// :param other => "threading"       required: the value of the other
-// :param hops => 6                  the most relationships of a path; 10 is the limit
+// :param value => "asyncio"         required: the value of the first node
+// :param other => "threading"       required: the value of the second node
+// :param hops => 6                  the longest path, in relationships, at most 10
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL
 MATCH (b:`Module` {`name`: $other}) WHERE b.`heatEmbedding` IS NOT NULL AND b <> a
 // Only with both ends known here does the server search from both.

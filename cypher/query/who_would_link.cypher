@@ -1,7 +1,7 @@
-// Who would link to one node most likely, by the rank among the links of a pattern.
+// The nodes that would most likely link to one node, by rank within a pattern.
 //
-// Of the links that are written; heat recommend looks at all that are possible. A node that has no value of the
-// property is shown by its element id.
+// It reads the links that were written; heat recommend scores all possible ones. A node without the property is
+// shown by its element id.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put the type of your predicted links in the place of `HEAT_PREDICTED`, if it is another.

@@ -205,11 +205,8 @@ def test_an_unknown_query_is_told_with_a_hint(name, hint):
 
 
 def test_the_docs_list_the_queries_that_look_at_all_nodes():
-    docs = (
-        (FOLDER.parents[1] / "docs" / "queries.md")
-        .read_text()
-        .split("## Queries that look at all nodes\n")[1]
-    )
+    page = (FOLDER.parents[1] / "docs" / "reference" / "queries.md").read_text()
+    docs = page.split("## Queries that look at all nodes\n")[1].split("\n## ")[0]
     scans = [name for name in NAMES if "ooks at all nodes" in load_query(name).text]
     assert sorted(re.findall(r"`([a-z_/]+)`", docs)) == scans
 

@@ -1,6 +1,6 @@
-// The nodes nearest to one node, in a hurry: the best of the candidates that SEARCH gives around it.
+// The nodes nearest to one node, quickly and inexactly: the best candidates that SEARCH finds around it.
 //
-// In the words of servers that have SEARCH. There the name of an index cannot be a parameter.
+// For servers that have SEARCH, where the name of an index cannot be a parameter.
 //
 // d(u, v) = arcosh(1 + z) = log(1 + z + sqrt(z (z + 2))), z = 2 |u - v|^2 / ((1 - |u|^2) (1 - |v|^2)), where
 // 4 / (1 - |u|^2) = 2 + exp(r) + exp(-r) for a node of radius r
@@ -9,12 +9,12 @@
 // Put your model's index, which the query published shows, in the place of `heat_Module`.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param model => "heat"            name of the published embedding
-// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
+// :param value => "asyncio"         required: the value of the node
 // :param k => 10                    how many
-// :param fetch => 100               how many candidates the index gives
+// :param fetch => 100               candidates of the search
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL

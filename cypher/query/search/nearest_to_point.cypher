@@ -1,6 +1,6 @@
 // The nodes nearest to the middle of several nodes: what fits all of them, by SEARCH.
 //
-// In the words of servers that have SEARCH. There the name of an index cannot be a parameter.
+// For servers that have SEARCH, where the name of an index cannot be a parameter.
 // How it works is told in query/nearest_to_point.cypher.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
@@ -9,10 +9,10 @@
 // :param model => "heat"            name of the published embedding
 // :param values => ["asyncio", "socket"]   required: the values of the nodes
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
+// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module`) WHERE a.`name` IN $values AND a.`heatEmbedding` IS NOT NULL

@@ -1,21 +1,21 @@
 // The nodes nearest to one node among those that have a label, or a value of a property, by SEARCH.
 //
-// In the words of servers that have SEARCH. There the name of an index cannot be a parameter.
+// For servers that have SEARCH, where the name of an index cannot be a parameter.
 // How it works is told in query/nearest_where.cypher.
 //
 // Put your label and property in the place of `Module` and `name`: an index of yours on them is used.
 // Put your model's index, which the query published shows, in the place of `heat_Module`.
 // Put your model's properties in the place of `heatEmbedding` and `heatRadius`, if they are others.
 // :param model => "heat"            name of the published embedding
-// :param value => "asyncio"         required: the value of the node whose neighbours are wanted
-// :param among => null              label that the others must have; null for any
-// :param filter => null             property that must have a value; null for none
-// :param equals => null             and that value
+// :param value => "asyncio"         required: the value of the node
+// :param among => null              label that the neighbours must have; null allows any
+// :param filter => null             property that must have the value of equals; null for none
+// :param equals => null             the value of that property
 // :param k => 10                    how many
-// :param fetch => 60                how many candidates the index gives at first, then 8 times as many; twice k or more
+// :param fetch => 60                candidates of the first search; the second takes 8 times as many; at least twice k
 CYPHER 25
 MATCH (model:HeatModel {name: $model})
-// Once read, its number stands for a version that never changes.
+// Once its number is read, the version does not change.
 WITH model.version AS version
 MATCH (m:HeatVersion {model: $model, number: version})
 MATCH (a:`Module` {`name`: $value}) WHERE a.`heatEmbedding` IS NOT NULL

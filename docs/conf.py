@@ -1,6 +1,7 @@
 """The documentation site: `make docs` builds it from the pages as they lie in the repository."""
 
 import re
+import shutil
 from pathlib import Path
 
 import click
@@ -52,6 +53,9 @@ html_show_sourcelink = False
 copybutton_exclude = ".linenos, .gp, .go"
 linkcheck_ignore = [r"http://localhost", r"http://127\.0\.0\.1"]
 
+_GENERATED = Path(__file__).parent / "reference" / "generated"
+shutil.rmtree(_GENERATED, ignore_errors=True)  # a name that is gone has no page
+
 
 def _start_page(app: Sphinx, page: str, source: list[str]) -> None:
     """Make the lists of the start page, which it shows as cards, the navigation too."""
@@ -63,12 +67,13 @@ def _start_page(app: Sphinx, page: str, source: list[str]) -> None:
 
 def _command_pages(app: Sphinx) -> None:
     """Write a page for each command, as autosummary does for each public name."""
-    folder = Path(app.srcdir) / "docs" / "reference" / "commands"
-    folder.mkdir(exist_ok=True)
+    _GENERATED.mkdir(exist_ok=True)
     for name in heat.list_commands(click.Context(heat)):
         title = f"heat {name}"
         directive = f".. click:: heat_neo4j.cli.commands.{name}:{name}\n   :prog: {title}\n   :nested: full\n"
-        (folder / f"{name}.rst").write_text(f"{title}\n{'=' * len(title)}\n\n{directive}", encoding="utf-8")
+        (_GENERATED / f"heat-{name}.rst").write_text(
+            f"{title}\n{'=' * len(title)}\n\n{directive}", encoding="utf-8"
+        )
 
 
 def setup(app: Sphinx) -> None:

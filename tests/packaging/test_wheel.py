@@ -37,9 +37,9 @@ print([len(read_lock(release)) > 50 for release in RELEASES.values()])
 
 
 def files_below(folder):
-    """Return {path below the checkout: bytes}, without what Python leaves behind."""
+    """Return {path below the checkout: bytes}, without what Python and Sphinx leave behind."""
     found = (ROOT / folder).rglob("*")
-    kept = (path for path in found if path.is_file() and "__pycache__" not in path.parts)
+    kept = (path for path in found if path.is_file() and not {"__pycache__", "generated"} & set(path.parts))
     return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in kept}
 
 
